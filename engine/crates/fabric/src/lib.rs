@@ -1,0 +1,1 @@
+//! The discrete-event network of stations.

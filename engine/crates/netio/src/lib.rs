@@ -1,0 +1,1 @@
+//! AF_PACKET ports and the wall-clock driver.

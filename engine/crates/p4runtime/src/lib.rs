@@ -1,0 +1,1 @@
+//! P4Runtime server for many devices.

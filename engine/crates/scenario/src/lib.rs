@@ -1,0 +1,1 @@
+//! Scenario files: parsing, validation, the model.

@@ -1,0 +1,2 @@
+//! The slotwise command.
+fn main() {}

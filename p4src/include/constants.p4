@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one home of every number that P4, the engine, the controller and the tools share.
+// `scripts/gen-constants` turns this file and headers.p4 into Rust, Java and Python.
+#ifndef SLOTWISE_CONSTANTS_P4
+#define SLOTWISE_CONSTANTS_P4
+
+// EtherTypes. The two local ones are IEEE 802's "local experimental" values.
+const bit<16> ETHERTYPE_IPV4     = 0x0800;
+const bit<16> ETHERTYPE_ARP      = 0x0806;
+const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;
+const bit<16> ETHERTYPE_LINECARD = 0x88B6;
+
+const bit<4> OPTICAL_VERSION  = 1;
+const bit<4> LINECARD_VERSION = 1;
+
+// Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511).
+// Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES:
+// on an edge k is the core's number, on a core it is the edge's number.
+const bit<9> PORT_SELF         = 0;    // packet-out to this port: a message for the switch itself
+const bit<9> PORT_OPTICAL_BASE = 256;
+const bit<9> MAX_FIBRES        = 240;
+const bit<9> PORT_LINECARD     = 500;  // ticks and reports in, flow control out
+const bit<9> PORT_CORE_CONTROL = 501;  // master edge <-> core, electrical and co-located
+const bit<9> PORT_CPU          = 510;
+const bit<9> PORT_DROP         = 511;
+
+// Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
+const bit<32> MAX_QUEUES      = 1024;
+const bit<16> SIGNALING_QUEUE = 1023;
+// VOQs that one request message covers; block b holds VOQs 16*b .. 16*b+15.
+const bit<16> REQUEST_ENTRIES = 16;
+
+enum bit<4> OpticalKind {
+    DATA          = 0,
+    REQUEST       = 1,
+    COMMIT        = 2,
+    INVITATION    = 3,
+    CONFIGURATION = 4,
+    SYNC          = 5,
+    FAULT         = 6
+}
+
+enum bit<4> LineCardKind {
+    SLOT_TICK     = 1,
+    INTERVAL_TICK = 2,
+    QUEUE_REPORT  = 3,
+    FLOW_CONTROL  = 4
+}
+
+// Operations of a flow-control message; `value` and the times are used as said.
+enum bit<8> FlowOp {
+    OPEN        = 1,  // gate open from open_ns until close_ns, local time of the line card
+    SHUT        = 2,  // gate shut now
+    SET_RATE    = 3,  // value: bit/s, 0 = unlimited
+    GRANT_BYTES = 4,  // value: bytes that may leave, whatever the gate
+    SET_PHASE   = 5   // value: T_d in ns, two's complement; the card's frames start T_d early
+}
+
+// Why a switch dropped a packet: the index of its `drops` counter. Edge and core share one space.
+enum bit<8> DropReason {
+    NONE             = 0,
+    NO_ROUTE         = 1,   // edge: no IPv4 route, or not IPv4
+    NO_VOQ           = 2,   // edge: no queue for (egress edge, class)
+    MISDIRECTED      = 3,   // edge: light for another edge arrived here
+    TRUNCATED        = 4,   // parser ran out of bytes
+    BAD_VERSION      = 5,   // version or kind that this program does not know
+    BAD_COMMIT       = 6,   // commit that names the active bank, or comes from where none may come
+    UNEXPECTED_PORT  = 7,   // message on a port where it has no business
+    UNSYNCHRONIZED   = 8,   // edge: slot not used since the last commit beacon is too old
+    DARK             = 9,   // core: no connection for this input in this slot
+    GUARD            = 10,  // core: arrived in the guard
+    OVERRUN          = 11,  // core: its tail would cross the end of the slot
+    COLLISION        = 12,  // core: the output still carries another packet
+    NO_SIGNALING     = 13,  // tick that no table entry answers (idle slot); not a loss
+    TTL_EXPIRED      = 14,
+    BAD_QUEUE        = 15   // report or grant for a queue out of range
+}
+const bit<32> MAX_DROP_REASONS = 32;
+
+#endif

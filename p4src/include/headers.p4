@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every header on a wire of Slotwise. docs/wire-formats.md is generated from this file.
+#ifndef SLOTWISE_HEADERS_P4
+#define SLOTWISE_HEADERS_P4
+#include "constants.p4"
+
+header ethernet_t {
+    bit<48> dst;
+    bit<48> src;
+    bit<16> ether_type;
+}
+
+// ---- on fibres: Ethernet (ether_type ETHERTYPE_OPTICAL), then optical_t, then by kind ----
+
+// Shim between Ethernet and payload. A DATA packet keeps the payload's EtherType in `inner_type`.
+header optical_t {
+    bit<4>  version;     // OPTICAL_VERSION
+    bit<4>  kind;        // OpticalKind
+    bit<8>  traffic_class;
+    bit<16> src_edge;
+    bit<16> dst_edge;
+    bit<16> queue;       // VOQ of the sending line card
+    bit<8>  train;       // 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
+    bit<8>  reserved;
+    bit<32> sequence;    // per (src_edge, queue), starts at 1
+    bit<16> inner_type;
+}
+
+// REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t.
+header request_t {
+    bit<32> frame;           // of the sender, when it made the request
+    bit<32> active_version;  // schedule version in force at the sender
+    bit<32> next_version;    // version announced to it, or active_version
+    bit<16> block;           // entries are VOQs REQUEST_ENTRIES*block ...
+    bit<16> flags;           // bit 0: sender has heard a recent beacon
+}
+
+header request_entry_t {
+    bit<32> backlog_bytes;
+    bit<32> arrived_bytes;   // since start, modulo 2^32
+}
+
+// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version and first_frame
+// are wanted, the rest is ignored. From the master, every frame, to the core and to each slave: the
+// beacon that tells both what is in force and what comes. The bank of a version is its lowest bit.
+header commit_t {
+    bit<32> frame;           // in which it was sent
+    bit<32> active_version;
+    bit<32> next_version;    // active_version if nothing is announced
+    bit<32> first_frame;     // from which next_version holds
+}
+
+// ---- between line card and switch: Ethernet (ETHERTYPE_LINECARD), then linecard_t, then by kind ----
+
+header linecard_t {
+    bit<4>  version;  // LINECARD_VERSION
+    bit<4>  kind;     // LineCardKind
+    bit<8>  reserved;
+    bit<16> port;     // optical (or ring) port that the card serves
+}
+
+// At each slot start; in signaling slots repeated (repeat = 0, 1, ...), so that one tick makes one message.
+header slot_tick_t {
+    bit<32> frame;
+    bit<16> slot;
+    bit<16> repeat;
+    bit<64> local_ns;  // local time of the card at the slot's start
+}
+
+header interval_tick_t {
+    bit<32> interval;
+    bit<32> reserved;
+    bit<64> local_ns;
+}
+
+header queue_report_t {
+    bit<16> queue;
+    bit<16> reserved;
+    bit<32> backlog_bytes;
+    bit<32> arrived_bytes;   // since start, modulo 2^32
+    bit<32> hol_delay_ns;    // age of the head of the queue, saturated
+    bit<32> dropped_packets; // since start, modulo 2^32
+}
+
+header flow_control_t {
+    bit<16> queue;
+    bit<8>  op;       // FlowOp
+    bit<8>  reserved;
+    bit<64> open_ns;
+    bit<64> close_ns;
+    bit<64> value;
+}
+
+// ---- hosts ----
+
+header ipv4_t {
+    bit<4>  version;
+    bit<4>  ihl;
+    bit<6>  dscp;
+    bit<2>  ecn;
+    bit<16> total_len;
+    bit<16> identification;
+    bit<3>  flags;
+    bit<13> frag_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> checksum;
+    bit<32> src;
+    bit<32> dst;
+}
+
+header arp_ipv4_t {
+    bit<16> hw_type;
+    bit<16> proto_type;
+    bit<8>  hw_len;
+    bit<8>  proto_len;
+    bit<16> opcode;
+    bit<48> sender_mac;
+    bit<32> sender_ip;
+    bit<48> target_mac;
+    bit<32> target_ip;
+}
+
+// ---- controller (P4Runtime packet I/O) ----
+
+@controller_header("packet_in")
+header packet_in_t {
+    bit<9> ingress_port;
+    bit<7> _pad;
+}
+
+@controller_header("packet_out")
+header packet_out_t {
+    bit<9> egress_port;
+    bit<7> _pad;
+}
+
+#endif
