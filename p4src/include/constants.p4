@@ -5,30 +5,29 @@
 #define SLOTWISE_CONSTANTS_P4
 
 // EtherTypes. The two local ones are IEEE 802's "local experimental" values.
-const bit<16> ETHERTYPE_IPV4     = 0x0800;
-const bit<16> ETHERTYPE_ARP      = 0x0806;
-const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;
-const bit<16> ETHERTYPE_LINECARD = 0x88B6;
+const bit<16> ETHERTYPE_IPV4     = 0x0800;  // IPv4
+const bit<16> ETHERTYPE_ARP      = 0x0806;  // ARP
+const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows
+const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
-const bit<4> OPTICAL_VERSION  = 1;
-const bit<4> LINECARD_VERSION = 1;
+const bit<4> OPTICAL_VERSION  = 1;  // the only version of optical_t
+const bit<4> LINECARD_VERSION = 1;  // the only version of linecard_t
 
 // Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511).
 // Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES:
 // on an edge k is the core's number, on a core it is the edge's number.
 const bit<9> PORT_SELF         = 0;    // packet-out to this port: a message for the switch itself
-const bit<9> PORT_OPTICAL_BASE = 256;
-const bit<9> MAX_FIBRES        = 240;
+const bit<9> PORT_OPTICAL_BASE = 256;  // port of fibre 0
+const bit<9> MAX_FIBRES        = 240;  // fibres of one switch
 const bit<9> PORT_LINECARD     = 500;  // ticks and reports in, flow control out
 const bit<9> PORT_CORE_CONTROL = 501;  // master edge <-> core, electrical and co-located
-const bit<9> PORT_CPU          = 510;
-const bit<9> PORT_DROP         = 511;
+const bit<9> PORT_CPU          = 510;  // packet-in and packet-out
+const bit<9> PORT_DROP         = 511;  // what goes here is dropped
 
 // Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
-const bit<32> MAX_QUEUES      = 1024;
-const bit<16> SIGNALING_QUEUE = 1023;
-// VOQs that one request message covers; block b holds VOQs 16*b .. 16*b+15.
-const bit<16> REQUEST_ENTRIES = 16;
+const bit<32> MAX_QUEUES      = 1024;  // queues of a line card, the signaling queue included
+const bit<16> SIGNALING_QUEUE = 1023;  // requests and commits wait here
+const bit<16> REQUEST_ENTRIES = 16;    // VOQs of one request; block b holds VOQs 16*b .. 16*b+15
 
 enum bit<4> OpticalKind {
     DATA          = 0,
@@ -75,6 +74,6 @@ enum bit<8> DropReason {
     TTL_EXPIRED      = 14,
     BAD_QUEUE        = 15   // report or grant for a queue out of range
 }
-const bit<32> MAX_DROP_REASONS = 32;
+const bit<32> MAX_DROP_REASONS = 32;  // size of the `drops` counter
 
 #endif

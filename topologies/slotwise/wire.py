@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-ETHERTYPE_IPV4 = 0x0800  # EtherTypes. The two local ones are IEEE 802's "local experimental" values.
-ETHERTYPE_ARP = 0x0806  # EtherTypes. The two local ones are IEEE 802's "local experimental" values.
-ETHERTYPE_OPTICAL = 0x88B5  # EtherTypes. The two local ones are IEEE 802's "local experimental" values.
-ETHERTYPE_LINECARD = 0x88B6  # EtherTypes. The two local ones are IEEE 802's "local experimental" values.
-OPTICAL_VERSION = 1
-LINECARD_VERSION = 1
+ETHERTYPE_IPV4 = 0x0800  # IPv4
+ETHERTYPE_ARP = 0x0806  # ARP
+ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows
+ETHERTYPE_LINECARD = 0x88B6  # linecard_t follows
+OPTICAL_VERSION = 1  # the only version of optical_t
+LINECARD_VERSION = 1  # the only version of linecard_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
-PORT_OPTICAL_BASE = 256  # Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
-MAX_FIBRES = 240  # Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
+PORT_OPTICAL_BASE = 256  # port of fibre 0
+MAX_FIBRES = 240  # fibres of one switch
 PORT_LINECARD = 500  # ticks and reports in, flow control out
 PORT_CORE_CONTROL = 501  # master edge <-> core, electrical and co-located
-PORT_CPU = 510  # Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
-PORT_DROP = 511  # Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
-MAX_QUEUES = 1024  # Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
-SIGNALING_QUEUE = 1023  # Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
-REQUEST_ENTRIES = 16  # Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1. VOQs that one request message covers; block b holds VOQs 16*b .. 16*b+15.
-MAX_DROP_REASONS = 32
+PORT_CPU = 510  # packet-in and packet-out
+PORT_DROP = 511  # what goes here is dropped
+MAX_QUEUES = 1024  # queues of a line card, the signaling queue included
+SIGNALING_QUEUE = 1023  # requests and commits wait here
+REQUEST_ENTRIES = 16  # VOQs of one request; block b holds VOQs 16*b .. 16*b+15
+MAX_DROP_REASONS = 32  # size of the `drops` counter
 
 
 class OpticalKind(IntEnum):

@@ -3,39 +3,39 @@
 
 use crate::UnknownCode;
 
-/// EtherTypes. The two local ones are IEEE 802's "local experimental" values.
+/// IPv4.
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
-/// EtherTypes. The two local ones are IEEE 802's "local experimental" values.
+/// ARP.
 pub const ETHERTYPE_ARP: u16 = 0x0806;
-/// EtherTypes. The two local ones are IEEE 802's "local experimental" values.
+/// Optical_t follows.
 pub const ETHERTYPE_OPTICAL: u16 = 0x88B5;
-/// EtherTypes. The two local ones are IEEE 802's "local experimental" values.
+/// Linecard_t follows.
 pub const ETHERTYPE_LINECARD: u16 = 0x88B6;
-/// OPTICAL_VERSION.
+/// The only version of optical_t.
 pub const OPTICAL_VERSION: u8 = 1;
-/// LINECARD_VERSION.
+/// The only version of linecard_t.
 pub const LINECARD_VERSION: u8 = 1;
 /// Packet-out to this port: a message for the switch itself.
 pub const PORT_SELF: u16 = 0;
-/// Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
+/// Port of fibre 0.
 pub const PORT_OPTICAL_BASE: u16 = 256;
-/// Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
+/// Fibres of one switch.
 pub const MAX_FIBRES: u16 = 240;
 /// Ticks and reports in, flow control out.
 pub const PORT_LINECARD: u16 = 500;
 /// Master edge <-> core, electrical and co-located.
 pub const PORT_CORE_CONTROL: u16 = 501;
-/// Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
+/// Packet-in and packet-out.
 pub const PORT_CPU: u16 = 510;
-/// Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number.
+/// What goes here is dropped.
 pub const PORT_DROP: u16 = 511;
-/// Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
+/// Queues of a line card, the signaling queue included.
 pub const MAX_QUEUES: u32 = 1024;
-/// Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
+/// Requests and commits wait here.
 pub const SIGNALING_QUEUE: u16 = 1023;
-/// Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1. VOQs that one request message covers; block b holds VOQs 16*b .. 16*b+15.
+/// VOQs of one request; block b holds VOQs 16*b .. 16*b+15.
 pub const REQUEST_ENTRIES: u16 = 16;
-/// MAX_DROP_REASONS.
+/// Size of the `drops` counter.
 pub const MAX_DROP_REASONS: u32 = 32;
 
 /// OpticalKind. 4 bits on the wire.

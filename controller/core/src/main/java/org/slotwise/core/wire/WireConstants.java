@@ -5,55 +5,55 @@ package org.slotwise.core.wire;
 /** Numbers that P4, the engine and the controller share. */
 public final class WireConstants {
 
-    /** EtherTypes. The two local ones are IEEE 802's "local experimental" values. */
+    /** IPv4. */
     public static final int ETHERTYPE_IPV4 = 0x0800;
 
-    /** EtherTypes. The two local ones are IEEE 802's "local experimental" values. */
+    /** ARP. */
     public static final int ETHERTYPE_ARP = 0x0806;
 
-    /** EtherTypes. The two local ones are IEEE 802's "local experimental" values. */
+    /** Optical_t follows. */
     public static final int ETHERTYPE_OPTICAL = 0x88B5;
 
-    /** EtherTypes. The two local ones are IEEE 802's "local experimental" values. */
+    /** Linecard_t follows. */
     public static final int ETHERTYPE_LINECARD = 0x88B6;
 
-    /** OPTICAL_VERSION. */
+    /** The only version of optical_t. */
     public static final int OPTICAL_VERSION = 1;
 
-    /** LINECARD_VERSION. */
+    /** The only version of linecard_t. */
     public static final int LINECARD_VERSION = 1;
 
     /** Packet-out to this port: a message for the switch itself. */
     public static final int PORT_SELF = 0;
 
-    /** Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number. */
+    /** Port of fibre 0. */
     public static final int PORT_OPTICAL_BASE = 256;
 
-    /** Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number. */
+    /** Fibres of one switch. */
     public static final int MAX_FIBRES = 240;
 
     /** Ticks and reports in, flow control out. */
     public static final int PORT_LINECARD = 500;
 
-    /** Master edge <-> core, electrical and co-located. */
+    /** Master edge &lt;-&gt; core, electrical and co-located. */
     public static final int PORT_CORE_CONTROL = 501;
 
-    /** Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number. */
+    /** Packet-in and packet-out. */
     public static final int PORT_CPU = 510;
 
-    /** Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511). Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES: on an edge k is the core's number, on a core it is the edge's number. */
+    /** What goes here is dropped. */
     public static final int PORT_DROP = 511;
 
-    /** Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1. */
+    /** Queues of a line card, the signaling queue included. */
     public static final int MAX_QUEUES = 1024;
 
-    /** Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1. */
+    /** Requests and commits wait here. */
     public static final int SIGNALING_QUEUE = 1023;
 
-    /** Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1. VOQs that one request message covers; block b holds VOQs 16*b .. 16*b+15. */
+    /** VOQs of one request; block b holds VOQs 16*b .. 16*b+15. */
     public static final int REQUEST_ENTRIES = 16;
 
-    /** MAX_DROP_REASONS. */
+    /** Size of the `drops` counter. */
     public static final int MAX_DROP_REASONS = 32;
 
     private WireConstants() {
