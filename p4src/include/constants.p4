@@ -10,6 +10,11 @@ const bit<16> ETHERTYPE_ARP      = 0x0806;  // ARP
 const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows
 const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
+const bit<8>  IP_PROTOCOL_TCP = 6;   // l4_ports_t follows
+const bit<8>  IP_PROTOCOL_UDP = 17;  // l4_ports_t follows
+const bit<16> ARP_REQUEST     = 1;   // opcode of arp_ipv4_t
+const bit<16> ARP_REPLY       = 2;   // opcode of arp_ipv4_t
+
 const bit<4> OPTICAL_VERSION  = 1;  // the only version of optical_t
 const bit<4> LINECARD_VERSION = 1;  // the only version of linecard_t
 

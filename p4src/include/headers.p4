@@ -109,6 +109,12 @@ header ipv4_t {
     bit<32> dst;
 }
 
+// The first four bytes of both TCP and UDP.
+header l4_ports_t {
+    bit<16> src;
+    bit<16> dst;
+}
+
 header arp_ipv4_t {
     bit<16> hw_type;
     bit<16> proto_type;

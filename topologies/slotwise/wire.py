@@ -9,6 +9,10 @@ ETHERTYPE_IPV4 = 0x0800  # IPv4
 ETHERTYPE_ARP = 0x0806  # ARP
 ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows
 ETHERTYPE_LINECARD = 0x88B6  # linecard_t follows
+IP_PROTOCOL_TCP = 6  # l4_ports_t follows
+IP_PROTOCOL_UDP = 17  # l4_ports_t follows
+ARP_REQUEST = 1  # opcode of arp_ipv4_t
+ARP_REPLY = 2  # opcode of arp_ipv4_t
 OPTICAL_VERSION = 1  # the only version of optical_t
 LINECARD_VERSION = 1  # the only version of linecard_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
@@ -107,7 +111,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Ethernet(Header):
-    """Ethernet_t. 14 bytes."""
+    """ethernet_t. 14 bytes."""
 
     dst: int = 0
     src: int = 0
@@ -148,7 +152,7 @@ class Request(Header):
 
 @dataclass(frozen=True)
 class RequestEntry(Header):
-    """Request_entry_t. 8 bytes."""
+    """request_entry_t. 8 bytes."""
 
     backlog_bytes: int = 0
     arrived_bytes: int = 0  # since start, modulo 2^32
@@ -170,7 +174,7 @@ class Commit(Header):
 
 @dataclass(frozen=True)
 class Linecard(Header):
-    """Linecard_t. 4 bytes."""
+    """linecard_t. 4 bytes."""
 
     version: int = 0  # LINECARD_VERSION
     kind: int = 0  # LineCardKind
@@ -193,7 +197,7 @@ class SlotTick(Header):
 
 @dataclass(frozen=True)
 class IntervalTick(Header):
-    """Interval_tick_t. 16 bytes."""
+    """interval_tick_t. 16 bytes."""
 
     interval: int = 0
     local_ns: int = 0
@@ -203,7 +207,7 @@ class IntervalTick(Header):
 
 @dataclass(frozen=True)
 class QueueReport(Header):
-    """Queue_report_t. 20 bytes."""
+    """queue_report_t. 20 bytes."""
 
     queue: int = 0
     backlog_bytes: int = 0
@@ -216,7 +220,7 @@ class QueueReport(Header):
 
 @dataclass(frozen=True)
 class FlowControl(Header):
-    """Flow_control_t. 28 bytes."""
+    """flow_control_t. 28 bytes."""
 
     queue: int = 0
     op: int = 0  # FlowOp
@@ -229,7 +233,7 @@ class FlowControl(Header):
 
 @dataclass(frozen=True)
 class Ipv4(Header):
-    """Ipv4_t. 20 bytes."""
+    """ipv4_t. 20 bytes."""
 
     version: int = 0
     ihl: int = 0
@@ -249,8 +253,18 @@ class Ipv4(Header):
 
 
 @dataclass(frozen=True)
+class L4Ports(Header):
+    """The first four bytes of both TCP and UDP. 4 bytes."""
+
+    src: int = 0
+    dst: int = 0
+    SIZE: ClassVar[int] = 4
+    LAYOUT: ClassVar[tuple] = (("src", 16), ("dst", 16),)
+
+
+@dataclass(frozen=True)
 class ArpIpv4(Header):
-    """Arp_ipv4_t. 28 bytes."""
+    """arp_ipv4_t. 28 bytes."""
 
     hw_type: int = 0
     proto_type: int = 0
@@ -267,7 +281,7 @@ class ArpIpv4(Header):
 
 @dataclass(frozen=True)
 class PacketIn(Header):
-    """Packet_in_t. 2 bytes."""
+    """packet_in_t. 2 bytes."""
 
     ingress_port: int = 0
     SIZE: ClassVar[int] = 2
@@ -276,7 +290,7 @@ class PacketIn(Header):
 
 @dataclass(frozen=True)
 class PacketOut(Header):
-    """Packet_out_t. 2 bytes."""
+    """packet_out_t. 2 bytes."""
 
     egress_port: int = 0
     SIZE: ClassVar[int] = 2

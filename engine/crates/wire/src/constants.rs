@@ -7,10 +7,18 @@ use crate::UnknownCode;
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
 /// ARP.
 pub const ETHERTYPE_ARP: u16 = 0x0806;
-/// Optical_t follows.
+/// optical_t follows.
 pub const ETHERTYPE_OPTICAL: u16 = 0x88B5;
-/// Linecard_t follows.
+/// linecard_t follows.
 pub const ETHERTYPE_LINECARD: u16 = 0x88B6;
+/// l4_ports_t follows.
+pub const IP_PROTOCOL_TCP: u8 = 6;
+/// l4_ports_t follows.
+pub const IP_PROTOCOL_UDP: u8 = 17;
+/// Opcode of arp_ipv4_t.
+pub const ARP_REQUEST: u16 = 1;
+/// Opcode of arp_ipv4_t.
+pub const ARP_REPLY: u16 = 2;
 /// The only version of optical_t.
 pub const OPTICAL_VERSION: u8 = 1;
 /// The only version of linecard_t.

@@ -3,7 +3,7 @@
 
 use crate::bits::{get, put};
 
-/// Ethernet_t. `ethernet_t`, 14 bytes.
+/// ethernet_t. `ethernet_t`, 14 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ethernet {
     /// Dst. 48 bits.
@@ -140,7 +140,7 @@ impl Request {
     }
 }
 
-/// Request_entry_t. `request_entry_t`, 8 bytes.
+/// request_entry_t. `request_entry_t`, 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestEntry {
     /// Backlog bytes. 32 bits.
@@ -178,7 +178,7 @@ pub struct Commit {
     pub frame: u32,
     /// Active version. 32 bits.
     pub active_version: u32,
-    /// Active_version if nothing is announced. 32 bits.
+    /// active_version if nothing is announced. 32 bits.
     pub next_version: u32,
     /// From which next_version holds. 32 bits.
     pub first_frame: u32,
@@ -210,7 +210,7 @@ impl Commit {
     }
 }
 
-/// Linecard_t. `linecard_t`, 4 bytes.
+/// linecard_t. `linecard_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Linecard {
     /// LINECARD_VERSION. 4 bits.
@@ -284,7 +284,7 @@ impl SlotTick {
     }
 }
 
-/// Interval_tick_t. `interval_tick_t`, 16 bytes.
+/// interval_tick_t. `interval_tick_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IntervalTick {
     /// Interval. 32 bits.
@@ -315,7 +315,7 @@ impl IntervalTick {
     }
 }
 
-/// Queue_report_t. `queue_report_t`, 20 bytes.
+/// queue_report_t. `queue_report_t`, 20 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QueueReport {
     /// Queue. 16 bits.
@@ -358,7 +358,7 @@ impl QueueReport {
     }
 }
 
-/// Flow_control_t. `flow_control_t`, 28 bytes.
+/// flow_control_t. `flow_control_t`, 28 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowControl {
     /// Queue. 16 bits.
@@ -401,7 +401,7 @@ impl FlowControl {
     }
 }
 
-/// Ipv4_t. `ipv4_t`, 20 bytes.
+/// ipv4_t. `ipv4_t`, 20 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ipv4 {
     /// Version. 4 bits.
@@ -476,7 +476,38 @@ impl Ipv4 {
     }
 }
 
-/// Arp_ipv4_t. `arp_ipv4_t`, 28 bytes.
+/// The first four bytes of both TCP and UDP. `l4_ports_t`, 4 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct L4Ports {
+    /// Src. 16 bits.
+    pub src: u16,
+    /// Dst. 16 bits.
+    pub dst: u16,
+}
+
+impl L4Ports {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 4;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            src: get(b, 0, 16) as u16,
+            dst: get(b, 16, 16) as u16,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.src));
+        put(&mut b, 16, 16, u64::from(self.dst));
+        b
+    }
+}
+
+/// arp_ipv4_t. `arp_ipv4_t`, 28 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ArpIpv4 {
     /// Hw type. 16 bits.
@@ -535,7 +566,7 @@ impl ArpIpv4 {
     }
 }
 
-/// Packet_in_t. `packet_in_t`, 2 bytes.
+/// packet_in_t. `packet_in_t`, 2 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PacketIn {
     /// Ingress port. 9 bits.
@@ -562,7 +593,7 @@ impl PacketIn {
     }
 }
 
-/// Packet_out_t. `packet_out_t`, 2 bytes.
+/// packet_out_t. `packet_out_t`, 2 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PacketOut {
     /// Egress port. 9 bits.

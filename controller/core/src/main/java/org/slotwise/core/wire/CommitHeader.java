@@ -55,7 +55,7 @@ public final class CommitHeader {
         return activeVersion;
     }
 
-    /** Active_version if nothing is announced. 32 bits. */
+    /** active_version if nothing is announced. 32 bits. */
     public long nextVersion() {
         return nextVersion;
     }

@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Ethernet_t. {@code ethernet_t}, 14 bytes; immutable. */
+/** ethernet_t. {@code ethernet_t}, 14 bytes; immutable. */
 public final class EthernetHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 14;

@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Packet_in_t. {@code packet_in_t}, 2 bytes; immutable. */
+/** packet_in_t. {@code packet_in_t}, 2 bytes; immutable. */
 public final class PacketInHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 2;

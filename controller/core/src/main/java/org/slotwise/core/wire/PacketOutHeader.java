@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Packet_out_t. {@code packet_out_t}, 2 bytes; immutable. */
+/** packet_out_t. {@code packet_out_t}, 2 bytes; immutable. */
 public final class PacketOutHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 2;

@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Request_entry_t. {@code request_entry_t}, 8 bytes; immutable. */
+/** request_entry_t. {@code request_entry_t}, 8 bytes; immutable. */
 public final class RequestEntryHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 8;

@@ -11,11 +11,23 @@ public final class WireConstants {
     /** ARP. */
     public static final int ETHERTYPE_ARP = 0x0806;
 
-    /** Optical_t follows. */
+    /** optical_t follows. */
     public static final int ETHERTYPE_OPTICAL = 0x88B5;
 
-    /** Linecard_t follows. */
+    /** linecard_t follows. */
     public static final int ETHERTYPE_LINECARD = 0x88B6;
+
+    /** l4_ports_t follows. */
+    public static final int IP_PROTOCOL_TCP = 6;
+
+    /** l4_ports_t follows. */
+    public static final int IP_PROTOCOL_UDP = 17;
+
+    /** Opcode of arp_ipv4_t. */
+    public static final int ARP_REQUEST = 1;
+
+    /** Opcode of arp_ipv4_t. */
+    public static final int ARP_REPLY = 2;
 
     /** The only version of optical_t. */
     public static final int OPTICAL_VERSION = 1;

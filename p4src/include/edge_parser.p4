@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SLOTWISE_EDGE_PARSER_P4
+#define SLOTWISE_EDGE_PARSER_P4
+#include "headers.p4"
+
+struct edge_headers_t {
+    packet_in_t         packet_in;
+    packet_out_t        packet_out;
+    ethernet_t          ethernet;
+    linecard_t          linecard;
+    slot_tick_t         slot_tick;
+    queue_report_t      queue_report;
+    flow_control_t      flow_control;
+    optical_t           optical;
+    commit_t            commit;
+    request_t           request;
+    request_entry_t[16] entries;  // REQUEST_ENTRIES
+    arp_ipv4_t          arp;
+    ipv4_t              ipv4;
+    l4_ports_t          l4;
+}
+
+struct edge_metadata_t {
+    // Set by edge_params.
+    bit<16> edge_id;
+    bit<1>  is_master;
+    bit<16> master;
+    bit<48> mac;
+    bit<64> guard_ns;
+    bit<64> slot_ns;
+    bit<32> beacon_hold_frames;
+
+    DropReason drop_reason;
+    bool       routable;  // an IPv4 packet that came through an access port or for this edge through a fibre
+}
+
+parser EdgeParser(packet_in packet,
+                  out edge_headers_t hdr,
+                  inout edge_metadata_t meta,
+                  inout standard_metadata_t standard_metadata) {
+    state start {
+        transition select(standard_metadata.ingress_port) {
+            PORT_CPU: parse_packet_out;
+            default:  parse_ethernet;
+        }
+    }
+
+    // Only a message for the switch itself is looked into.
+    state parse_packet_out {
+        packet.extract(hdr.packet_out);
+        transition select(hdr.packet_out.egress_port) {
+            PORT_SELF: parse_ethernet;
+            default:   accept;
+        }
+    }
+
+    state parse_ethernet {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_OPTICAL:  parse_optical;
+            ETHERTYPE_LINECARD: parse_linecard;
+            ETHERTYPE_IPV4:     parse_ipv4;
+            ETHERTYPE_ARP:      parse_arp;
+            default:            accept;
+        }
+    }
+
+    state parse_linecard {
+        packet.extract(hdr.linecard);
+        transition select(hdr.linecard.version, hdr.linecard.kind) {
+            (LINECARD_VERSION, LineCardKind.SLOT_TICK):    parse_slot_tick;
+            (LINECARD_VERSION, LineCardKind.QUEUE_REPORT): parse_queue_report;
+            default:                                       accept;
+        }
+    }
+
+    state parse_slot_tick {
+        packet.extract(hdr.slot_tick);
+        transition accept;
+    }
+
+    state parse_queue_report {
+        packet.extract(hdr.queue_report);
+        transition accept;
+    }
+
+    state parse_optical {
+        packet.extract(hdr.optical);
+        transition select(hdr.optical.version, hdr.optical.kind, hdr.optical.inner_type) {
+            (OPTICAL_VERSION, OpticalKind.DATA, ETHERTYPE_IPV4): parse_ipv4;
+            (OPTICAL_VERSION, OpticalKind.REQUEST, _):           parse_request;
+            (OPTICAL_VERSION, OpticalKind.COMMIT, _):            parse_commit;
+            default:                                             accept;
+        }
+    }
+
+    state parse_commit {
+        packet.extract(hdr.commit);
+        transition accept;
+    }
+
+    state parse_request {
+        packet.extract(hdr.request);
+        packet.extract(hdr.entries[0]);
+        packet.extract(hdr.entries[1]);
+        packet.extract(hdr.entries[2]);
+        packet.extract(hdr.entries[3]);
+        packet.extract(hdr.entries[4]);
+        packet.extract(hdr.entries[5]);
+        packet.extract(hdr.entries[6]);
+        packet.extract(hdr.entries[7]);
+        packet.extract(hdr.entries[8]);
+        packet.extract(hdr.entries[9]);
+        packet.extract(hdr.entries[10]);
+        packet.extract(hdr.entries[11]);
+        packet.extract(hdr.entries[12]);
+        packet.extract(hdr.entries[13]);
+        packet.extract(hdr.entries[14]);
+        packet.extract(hdr.entries[15]);
+        transition accept;
+    }
+
+    state parse_arp {
+        packet.extract(hdr.arp);
+        transition accept;
+    }
+
+    // Ports are read only where they must be: behind a header without options, in a first fragment.
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
+            (4, 5, 0, IP_PROTOCOL_TCP): parse_l4_ports;
+            (4, 5, 0, IP_PROTOCOL_UDP): parse_l4_ports;
+            default:                    accept;
+        }
+    }
+
+    state parse_l4_ports {
+        packet.extract(hdr.l4);
+        transition accept;
+    }
+}
+
+control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
+    apply {
+        packet.emit(hdr.packet_in);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.linecard);
+        packet.emit(hdr.flow_control);
+        packet.emit(hdr.optical);
+        packet.emit(hdr.commit);
+        packet.emit(hdr.request);
+        packet.emit(hdr.entries);
+        packet.emit(hdr.arp);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.l4);
+    }
+}
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The master's part of a commit: what the controller stages is announced at the next frame's first slot.
+#ifndef SLOTWISE_MASTER_P4
+#define SLOTWISE_MASTER_P4
+#include "version.p4"
+
+register<bit<32>>(1) staged_version;
+register<bit<32>>(1) staged_frame;  // earliest frame wanted
+
+// A commit from the controller. While a version is announced the other bank is not free, so nothing
+// more may be staged.
+control StageVersion(in commit_t commit, inout DropReason drop_reason) {
+    bit<32> active;
+    bit<32> next;
+
+    apply {
+        active_version.read(active, 0);
+        next_version.read(next, 0);
+        if (next != active || commit.next_version[0:0] == active[0:0]) {
+            drop_reason = DropReason.BAD_COMMIT;
+        } else {
+            staged_version.write(0, commit.next_version);
+            staged_frame.write(0, commit.first_frame);
+        }
+    }
+}
+
+// At the master's first slot of a frame: an announcement holds from the next frame at the earliest, so
+// that a beacon tells every switch before.
+control AnnounceVersion(in bit<32> frame) {
+    bit<32> active;
+    bit<32> next;
+    bit<32> staged;
+    bit<32> first_frame;
+
+    apply {
+        active_version.read(active, 0);
+        next_version.read(next, 0);
+        staged_version.read(staged, 0);
+        if (next == active && staged[0:0] != active[0:0]) {
+            staged_frame.read(first_frame, 0);
+            if (first_frame <= frame) {
+                first_frame = frame + 1;
+            }
+            next_version.write(0, staged);
+            next_frame.write(0, first_frame);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SLOTWISE_PACKET_OUT_P4
+#define SLOTWISE_PACKET_OUT_P4
+#include "headers.p4"
+
+// A packet from the controller leaves unchanged by the port that it names.
+control PacketOut(in packet_out_t packet_out,
+                  inout standard_metadata_t standard_metadata,
+                  inout DropReason drop_reason) {
+    apply {
+        if (packet_out.egress_port == PORT_SELF || packet_out.egress_port >= PORT_CPU) {
+            drop_reason = DropReason.UNEXPECTED_PORT;
+        } else {
+            standard_metadata.egress_spec = packet_out.egress_port;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SLOTWISE_SIGNALING_P4
+#define SLOTWISE_SIGNALING_P4
+#include "edge_parser.p4"
+#include "optical.p4"
+#include "schedule.p4"
+#include "version.p4"
+
+// What the line cards last reported, by queue.
+register<bit<32>>(MAX_QUEUES) backlog_bytes;
+register<bit<32>>(MAX_QUEUES) arrived_bytes;
+
+#define REQUEST_ENTRY(i) \
+    hdr.entries[i].setValid(); \
+    backlog_bytes.read(hdr.entries[i].backlog_bytes, first_queue + i); \
+    arrived_bytes.read(hdr.entries[i].arrived_bytes, first_queue + i)
+
+// What this edge has to send, for the controller: REQUEST_ENTRIES queues from `first_queue` on.
+control WriteRequest(inout edge_headers_t hdr, in edge_metadata_t meta, in bit<16> block) {
+    bit<32> first_queue;
+    bit<1>  fresh;
+
+    Freshness() freshness;
+
+    apply {
+        hdr.request.setValid();
+        hdr.request.frame = hdr.slot_tick.frame;
+        active_version.read(hdr.request.active_version, 0);
+        next_version.read(hdr.request.next_version, 0);
+        hdr.request.block = block;
+        freshness.apply(meta, hdr.slot_tick.frame, fresh);
+        hdr.request.flags = (bit<16>)fresh;
+
+        first_queue = (bit<32>)block * (bit<32>)REQUEST_ENTRIES;
+        REQUEST_ENTRY(0);
+        REQUEST_ENTRY(1);
+        REQUEST_ENTRY(2);
+        REQUEST_ENTRY(3);
+        REQUEST_ENTRY(4);
+        REQUEST_ENTRY(5);
+        REQUEST_ENTRY(6);
+        REQUEST_ENTRY(7);
+        REQUEST_ENTRY(8);
+        REQUEST_ENTRY(9);
+        REQUEST_ENTRY(10);
+        REQUEST_ENTRY(11);
+        REQUEST_ENTRY(12);
+        REQUEST_ENTRY(13);
+        REQUEST_ENTRY(14);
+        REQUEST_ENTRY(15);
+    }
+}
+
+// One tick of a signaling slot becomes one message, in place: the tick's headers give way to the message's.
+control Signaling(inout edge_headers_t hdr,
+                  inout edge_metadata_t meta,
+                  inout standard_metadata_t standard_metadata) {
+    OpticalKind kind = OpticalKind.REQUEST;
+    bit<16> block = 0;
+    bit<16> dst_edge = 0;
+    bit<9>  egress_port = PORT_DROP;
+
+    WriteRequest() write_request;
+    Encapsulate() encapsulate;
+
+    direct_counter(CounterType.packets_and_bytes) signaling_counter;
+
+    // `block` of this edge's queues, to the master or (the master's own) to PORT_CPU.
+    action send_request(bit<16> block_id, bit<9> port) {
+        kind = OpticalKind.REQUEST;
+        block = block_id;
+        dst_edge = meta.master;
+        egress_port = port;
+    }
+
+    // The beacon for a slave, or for the core by PORT_CORE_CONTROL.
+    action send_commit(bit<16> edge, bit<9> port) {
+        kind = OpticalKind.COMMIT;
+        dst_edge = edge;
+        egress_port = port;
+    }
+
+    action no_message() {
+        meta.drop_reason = DropReason.NO_SIGNALING;
+    }
+
+    table signaling {
+        key = {
+            hdr.slot_tick.slot:   exact @name("slot");
+            hdr.slot_tick.repeat: exact @name("repeat");
+        }
+        actions = {
+            send_request;
+            send_commit;
+            @defaultonly no_message;
+        }
+        const default_action = no_message();
+        counters = signaling_counter;
+        size = 1024;
+    }
+
+    action write_commit() {
+        hdr.commit.setValid();
+        hdr.commit.frame = hdr.slot_tick.frame;
+        active_version.read(hdr.commit.active_version, 0);
+        next_version.read(hdr.commit.next_version, 0);
+        next_frame.read(hdr.commit.first_frame, 0);
+    }
+
+    apply {
+        if (signaling.apply().hit) {
+            if (kind == OpticalKind.COMMIT && meta.is_master == 0) {
+                meta.drop_reason = DropReason.BAD_COMMIT;
+            } else if (kind == OpticalKind.REQUEST && (bit<32>)block >= MAX_QUEUES / (bit<32>)REQUEST_ENTRIES) {
+                meta.drop_reason = DropReason.BAD_QUEUE;
+            } else {
+                if (kind == OpticalKind.COMMIT) {
+                    write_commit();
+                } else {
+                    write_request.apply(hdr, meta, block);
+                }
+                encapsulate.apply(hdr.ethernet, hdr.optical, kind, 0, meta.edge_id, dst_edge, SIGNALING_QUEUE);
+                hdr.optical.inner_type = 0;
+                hdr.linecard.setInvalid();
+                hdr.slot_tick.setInvalid();
+                if (egress_port == PORT_CPU) {
+                    hdr.packet_in.setValid();
+                    hdr.packet_in.ingress_port = standard_metadata.ingress_port;
+                    hdr.packet_in._pad = 0;
+                }
+                standard_metadata.egress_spec = egress_port;
+            }
+        }
+    }
+}
+
+#endif
