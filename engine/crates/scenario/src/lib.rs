@@ -1,1 +1,30 @@
-//! Scenario files: parsing, validation, the model.
+// SPDX-License-Identifier: Apache-2.0
+//! Scenario files: the model, its checks, and the facts that follow from it.
+//!
+//! ```text
+//! YAML bytes -> Scenario::parse -> shape (keys, types, bounds) -> cross checks -> Scenario
+//! ```
+//!
+//! `schema/scenario.schema.json` describes the same shape for other languages; files in `schema/examples` are
+//! tested against both. Everything here is pure: reading the file is the caller's business.
+
+mod address;
+mod check;
+mod flows;
+mod model;
+mod parse;
+mod problem;
+mod reader;
+mod timing;
+
+pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
+pub use flows::Flow;
+pub use model::{
+    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Process, Queues, Scenario,
+    Scheduler, Traffic, TrafficKind,
+};
+pub use problem::{Problem, ScenarioError};
+pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
+
+/// Largest file that is read as a scenario.
+pub const MAX_FILE_BYTES: usize = 1 << 20;

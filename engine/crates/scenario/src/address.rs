@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Names and numbers of stations: devices, hosts, ports, addresses.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use slotwise_wire::{MAX_FIBRES, PORT_OPTICAL_BASE};
+
+/// An Ethernet address.
+pub type MacAddress = [u8; 6];
+
+const FIRST_EDGE_DEVICE: u64 = 1;
+const FIRST_CORE_DEVICE: u64 = 1001;
+
+/// A switch that the controller knows by a P4Runtime device id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Device {
+    /// An edge by its number.
+    Edge(u16),
+    /// A core by its number.
+    Core(u16),
+}
+
+impl Device {
+    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`.
+    pub fn id(self) -> u64 {
+        match self {
+            Device::Edge(edge) => FIRST_EDGE_DEVICE + u64::from(edge),
+            Device::Core(core) => FIRST_CORE_DEVICE + u64::from(core),
+        }
+    }
+
+    /// The device with this id, whether or not a scenario has it.
+    pub fn from_id(id: u64) -> Option<Device> {
+        let within = |first: u64| {
+            id.checked_sub(first)
+                .filter(|n| *n < u64::from(MAX_FIBRES))
+                .map(|n| n as u16)
+        };
+        within(FIRST_EDGE_DEVICE)
+            .map(Device::Edge)
+            .or_else(|| within(FIRST_CORE_DEVICE).map(Device::Core))
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Edge(edge) => write!(f, "edge{edge}"),
+            Device::Core(core) => write!(f, "core{core}"),
+        }
+    }
+}
+
+/// Port of the fibre to core `peer` at an edge, to edge `peer` at a core.
+pub fn optical_port(peer: u16) -> u16 {
+    PORT_OPTICAL_BASE + peer
+}
+
+/// Address by which hosts know their edge.
+pub fn edge_mac(edge: u16) -> MacAddress {
+    let [high, low] = edge.to_be_bytes();
+    [0x02, 0xff, high, low, 0, 0]
+}
+
+/// A host: the `index`-th of its edge, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId {
+    /// Number of its edge.
+    pub edge: u16,
+    /// Number at its edge, 0 to 253.
+    pub index: u16,
+}
+
+impl HostId {
+    /// `10.{edge / 256}.{edge % 256}.{index + 1}`; all hosts share 10.0.0.0/8.
+    pub fn ip(self) -> Ipv4Addr {
+        let [high, low] = self.edge.to_be_bytes();
+        Ipv4Addr::new(10, high, low, (self.index + 1) as u8)
+    }
+
+    /// `02:00:{edge high}:{edge low}:00:{index + 1}`.
+    pub fn mac(self) -> MacAddress {
+        let [high, low] = self.edge.to_be_bytes();
+        [0x02, 0x00, high, low, 0, (self.index + 1) as u8]
+    }
+
+    /// Its port at the edge, from 1.
+    pub fn access_port(self) -> u16 {
+        self.index + 1
+    }
+}
+
+impl fmt::Display for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "h{}_{}", self.edge, self.index)
+    }
+}
+
+/// One side of a traffic entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Every host.
+    All,
+    /// Every host of an edge.
+    Edge(u16),
+    /// One host.
+    Host(HostId),
+}
+
+impl Endpoint {
+    /// Reads `all`, `edgeN` or `hE_K`; numbers have no leading zeros.
+    pub fn parse(text: &str) -> Option<Endpoint> {
+        if text == "all" {
+            return Some(Endpoint::All);
+        }
+        if let Some(number) = text.strip_prefix("edge") {
+            return decimal(number).map(Endpoint::Edge);
+        }
+        let (edge, index) = text.strip_prefix('h')?.split_once('_')?;
+        Some(Endpoint::Host(HostId {
+            edge: decimal(edge)?,
+            index: decimal(index)?,
+        }))
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::All => write!(f, "all"),
+            Endpoint::Edge(edge) => write!(f, "edge{edge}"),
+            Endpoint::Host(host) => write!(f, "{host}"),
+        }
+    }
+}
+
+fn decimal(text: &str) -> Option<u16> {
+    let number: u16 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_ids_go_both_ways() {
+        for device in [
+            Device::Edge(0),
+            Device::Edge(239),
+            Device::Core(0),
+            Device::Core(239),
+        ] {
+            assert_eq!(Device::from_id(device.id()), Some(device));
+        }
+        assert_eq!(Device::Edge(3).id(), 4);
+        assert_eq!(Device::Core(2).id(), 1003);
+        for id in [0, 241, 1000, 1241, u64::MAX] {
+            assert_eq!(Device::from_id(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn addresses_follow_from_numbers() {
+        let host = HostId {
+            edge: 0x0102,
+            index: 3,
+        };
+        assert_eq!(host.ip(), Ipv4Addr::new(10, 1, 2, 4));
+        assert_eq!(host.mac(), [2, 0, 1, 2, 0, 4]);
+        assert_eq!(host.access_port(), 4);
+        assert_eq!(edge_mac(0x0102), [2, 0xff, 1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn endpoints_are_canonical() {
+        for text in ["all", "edge0", "edge12", "h0_0", "h3_11"] {
+            assert_eq!(
+                Endpoint::parse(text).map(|e| e.to_string()).as_deref(),
+                Some(text)
+            );
+        }
+        for text in [
+            "",
+            "edge",
+            "edge01",
+            "edge-1",
+            "edge+1",
+            "h1",
+            "h1_",
+            "h_1",
+            "h1_02",
+            "h1_1_1",
+            "edge70000",
+            "All",
+        ] {
+            assert_eq!(Endpoint::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cross checks: whether the parts of a scenario of the right shape fit together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::address::Endpoint;
+use crate::model::{Scenario, Traffic, TrafficKind};
+use crate::reader::Reader;
+
+/// What one phase may ask of the hosts, so that a small file cannot fill the memory.
+const MAX_FLOWS: usize = 100_000;
+const UDP_IP_HEADER_BYTES: u32 = 28;
+
+pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
+    numbering(scenario, r);
+    timing(scenario, r);
+    // Facts derived from slots are meaningless unless slots are sound.
+    if r.problems.is_empty() {
+        fibres(scenario, r);
+        queues(scenario, r);
+        phases(scenario, r);
+        link_changes(scenario, r);
+    }
+}
+
+fn numbering(scenario: &Scenario, r: &mut Reader) {
+    for (index, edge) in scenario.edges.iter().enumerate() {
+        if usize::from(edge.id) != index {
+            r.report(
+                format!("/edges/{index}/id"),
+                format!("id {} out of order", edge.id),
+                format!("{index}"),
+            );
+        }
+    }
+    for (index, core) in scenario.cores.iter().enumerate() {
+        if usize::from(core.id) != index {
+            r.report(
+                format!("/cores/{index}/id"),
+                format!("id {} out of order", core.id),
+                format!("{index}"),
+            );
+        }
+        // Slot i is edge i's signaling slot, and slot 0 the master's.
+        if core.master != 0 {
+            r.report(
+                format!("/cores/{index}/master"),
+                format!("edge {} cannot be master", core.master),
+                "edge 0",
+            );
+        }
+    }
+    for (e, edge) in scenario.edges.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for (f, fibre) in edge.fibres.iter().enumerate() {
+            let place = format!("/edges/{e}/fibres/{f}/core");
+            if usize::from(fibre.core) >= scenario.cores.len() {
+                let last = scenario.cores.len() - 1;
+                r.report(
+                    place,
+                    format!("there is no core {}", fibre.core),
+                    format!("a core from 0 to {last}"),
+                );
+            } else if !seen.insert(fibre.core) {
+                r.report(
+                    place,
+                    format!("second fibre to core {}", fibre.core),
+                    "one fibre to each core",
+                );
+            }
+        }
+    }
+}
+
+fn timing(scenario: &Scenario, r: &mut Reader) {
+    let frame = &scenario.frame;
+    if frame.guard_ns >= frame.slot_ns {
+        let reason = format!(
+            "guard of {} ns leaves nothing of a slot of {} ns",
+            frame.guard_ns, frame.slot_ns
+        );
+        r.report(
+            "/frame/guard_ns".into(),
+            reason,
+            format!("less than {}", frame.slot_ns),
+        );
+    }
+    let edges = scenario.edges.len();
+    if frame.slots as usize <= edges {
+        let reason = format!(
+            "{} slots are all signaling slots of {edges} edges",
+            frame.slots
+        );
+        r.report("/frame/slots".into(), reason, format!("more than {edges}"));
+    }
+    // Frame numbers have 32 bits on the wire.
+    if u128::from(scenario.end_ns()) / u128::from(frame.frame_ns()) > u128::from(u32::MAX) {
+        let reason = format!("{} ms are more than 2^32 frames", scenario.duration_ms());
+        r.report("/phases".into(), reason, "a shorter run or longer slots");
+    }
+}
+
+fn fibres(scenario: &Scenario, r: &mut Reader) {
+    let mut core_rates = BTreeMap::new();
+    let hold_ns = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.frame_ns();
+    for (e, edge) in scenario.edges.iter().enumerate() {
+        for (f, fibre) in edge.fibres.iter().enumerate() {
+            let place = format!("/edges/{e}/fibres/{f}");
+            carries_packets(scenario, fibre.rate_bps, format!("{place}/rate_bps"), r);
+            // A core knows one time per byte.
+            let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate_bps);
+            if fibre.rate_bps != core_rate {
+                let reason = format!(
+                    "{} bit/s differs from the core's other fibres",
+                    fibre.rate_bps
+                );
+                r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
+            }
+            // A beacon is T_d under way to an edge that is T_d ahead.
+            if 2 * fibre.delay_ns > hold_ns {
+                let reason = format!(
+                    "with a delay of {} ns every beacon comes too late",
+                    fibre.delay_ns
+                );
+                let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
+                r.report(format!("{place}/delay_ns"), reason, expected);
+            }
+        }
+    }
+}
+
+/// A slot at this rate carries a packet of full size, and the messages of a signaling slot.
+fn carries_packets(scenario: &Scenario, rate_bps: u64, place: String, r: &mut Reader) {
+    let capacity = u128::from(scenario.frame.open_ns()) * u128::from(rate_bps) / 8_000_000_000;
+    let needed = [
+        (scenario.wire_mtu_bytes(), "a packet of full size"),
+        (
+            scenario.signaling_bytes(),
+            "the messages of a signaling slot",
+        ),
+    ];
+    for (bytes, what) in needed {
+        if capacity < u128::from(bytes) {
+            let reason = format!(
+                "at {rate_bps} bit/s an open slot carries {capacity} bytes and {what} has {bytes}"
+            );
+            let least =
+                (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(scenario.frame.open_ns()));
+            r.report(
+                place.clone(),
+                reason,
+                format!("at least {least} bit/s, or longer slots"),
+            );
+        }
+    }
+}
+
+fn queues(scenario: &Scenario, r: &mut Reader) {
+    let least = scenario.wire_mtu_bytes().max(scenario.signaling_bytes());
+    if scenario.queues.limit_bytes < least {
+        let reason = format!(
+            "{} bytes do not hold a packet of full size",
+            scenario.queues.limit_bytes
+        );
+        r.report(
+            "/queues/limit_bytes".into(),
+            reason,
+            format!("at least {least}"),
+        );
+    }
+}
+
+fn phases(scenario: &Scenario, r: &mut Reader) {
+    let mut names = BTreeSet::new();
+    for (p, phase) in scenario.phases.iter().enumerate() {
+        if !names.insert(&phase.name) {
+            r.report(
+                format!("/phases/{p}/name"),
+                format!("second phase '{}'", phase.name),
+                "a name of its own",
+            );
+        }
+        let mut flows = 0;
+        for (t, traffic) in phase.traffic.iter().enumerate() {
+            flows += traffic_entry(scenario, traffic, &format!("/phases/{p}/traffic/{t}"), r);
+        }
+        if flows > MAX_FLOWS {
+            let reason = format!("the entries stand for {flows} flows");
+            r.report(
+                format!("/phases/{p}/traffic"),
+                reason,
+                format!("at most {MAX_FLOWS}"),
+            );
+        }
+    }
+}
+
+/// Checks one entry and counts its flows.
+fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Reader) -> usize {
+    let known_from = endpoint(scenario, traffic.from, format!("{place}/from"), r);
+    let known_to = endpoint(scenario, traffic.to, format!("{place}/to"), r);
+    if !(known_from && known_to) {
+        return 0;
+    }
+    match traffic.kind {
+        TrafficKind::Udp { payload_bytes, .. }
+            if payload_bytes + UDP_IP_HEADER_BYTES > scenario.hosts.mtu =>
+        {
+            let reason = format!(
+                "{payload_bytes} bytes and headers exceed the MTU of {}",
+                scenario.hosts.mtu
+            );
+            let most = scenario.hosts.mtu - UDP_IP_HEADER_BYTES;
+            r.report(
+                format!("{place}/payload_bytes"),
+                reason,
+                format!("at most {most}"),
+            );
+        }
+        TrafficKind::File { .. } => {
+            for (key, end) in [("from", traffic.from), ("to", traffic.to)] {
+                if !matches!(end, Endpoint::Host(_)) {
+                    r.report(
+                        format!("{place}/{key}"),
+                        format!("a file at '{end}'"),
+                        "one host, 'hE_K'",
+                    );
+                }
+            }
+        }
+        _ => {}
+    }
+    let pairs = scenario.host_pairs(traffic);
+    if pairs.is_empty() || pairs.iter().any(|(from, to)| from == to) {
+        let reason = format!("no flow leads from '{}' to '{}'", traffic.from, traffic.to);
+        r.report(format!("{place}/to"), reason, "hosts of another edge");
+    }
+    pairs.len()
+}
+
+fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Reader) -> bool {
+    let edge = match endpoint {
+        Endpoint::All => return true,
+        Endpoint::Edge(edge) => edge,
+        Endpoint::Host(host) => host.edge,
+    };
+    let Some(found) = scenario.edges.get(usize::from(edge)) else {
+        let last = scenario.edges.len() - 1;
+        r.report(
+            place,
+            format!("there is no edge {edge}"),
+            format!("an edge from 0 to {last}"),
+        );
+        return false;
+    };
+    match endpoint {
+        Endpoint::Host(host) if host.index >= found.hosts => {
+            let reason = format!("edge {edge} has {} hosts and no {host}", found.hosts);
+            r.report(place, reason, "a host that exists; they count from 0");
+            false
+        }
+        _ => true,
+    }
+}
+
+fn link_changes(scenario: &Scenario, r: &mut Reader) {
+    for (index, change) in scenario.link_changes.iter().enumerate() {
+        let place = format!("/link_changes/{index}");
+        if change.at_ms >= scenario.duration_ms() {
+            let reason = format!("at {} ms the run is over", change.at_ms);
+            r.report(
+                format!("{place}/at_ms"),
+                reason,
+                format!("less than {}", scenario.duration_ms()),
+            );
+        }
+        let edge = scenario.edges.get(usize::from(change.edge));
+        if !edge.is_some_and(|edge| edge.fibres.iter().any(|fibre| fibre.core == change.core)) {
+            let reason = format!(
+                "no fibre joins edge {} and core {}",
+                change.edge, change.core
+            );
+            r.report(
+                format!("{place}/edge"),
+                reason,
+                "an edge with a fibre to that core",
+            );
+        }
+        if let Some(rate_bps) = change.rate_bps {
+            carries_packets(scenario, rate_bps, format!("{place}/rate_bps"), r);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which flows a traffic entry stands for.
+
+use crate::address::{Endpoint, HostId};
+use crate::model::{Scenario, Traffic, TrafficKind};
+
+/// One flow from host to host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// Index of the phase.
+    pub phase: usize,
+    /// Index of the traffic entry in the phase.
+    pub entry: usize,
+    /// Source.
+    pub from: HostId,
+    /// Destination.
+    pub to: HostId,
+    /// What it sends.
+    pub kind: TrafficKind,
+}
+
+impl Scenario {
+    /// The flows of a phase, in the order of its entries, then of sources, then of destinations.
+    ///
+    /// Every source host sends to one host of every destination edge: its own index modulo the number of hosts
+    /// there. An entry with `all` or an edge on either side never connects hosts of one edge.
+    pub fn flows(&self, phase: usize) -> Vec<Flow> {
+        let entries = self.phases[phase].traffic.iter().enumerate();
+        entries
+            .flat_map(|(entry, traffic)| {
+                let kind = traffic.kind;
+                self.host_pairs(traffic)
+                    .into_iter()
+                    .map(move |(from, to)| Flow {
+                        phase,
+                        entry,
+                        from,
+                        to,
+                        kind,
+                    })
+            })
+            .collect()
+    }
+
+    /// Host pairs of one traffic entry.
+    pub(crate) fn host_pairs(&self, traffic: &Traffic) -> Vec<(HostId, HostId)> {
+        if let (Endpoint::Host(from), Endpoint::Host(to)) = (traffic.from, traffic.to) {
+            return vec![(from, to)];
+        }
+        let mut pairs = Vec::new();
+        for from in self.hosts_of(traffic.from) {
+            for edge in &self.edges {
+                let to = match traffic.to {
+                    Endpoint::Host(to) if to.edge == edge.id => Some(to),
+                    Endpoint::Host(_) => None,
+                    Endpoint::Edge(only) if only != edge.id => None,
+                    _ => from.index.checked_rem(edge.hosts).map(|index| HostId {
+                        edge: edge.id,
+                        index,
+                    }),
+                };
+                pairs.extend(to.filter(|to| to.edge != from.edge).map(|to| (from, to)));
+            }
+        }
+        pairs
+    }
+
+    /// The hosts that an endpoint stands for, by edge and index.
+    pub fn hosts_of(&self, endpoint: Endpoint) -> Vec<HostId> {
+        let of_edge = |edge: u16, hosts: u16| (0..hosts).map(move |index| HostId { edge, index });
+        match endpoint {
+            Endpoint::All => self
+                .edges
+                .iter()
+                .flat_map(|edge| of_edge(edge.id, edge.hosts))
+                .collect(),
+            Endpoint::Edge(id) => {
+                let edge = self.edges.iter().filter(|edge| edge.id == id);
+                edge.flat_map(|edge| of_edge(edge.id, edge.hosts)).collect()
+            }
+            Endpoint::Host(host) => vec![host],
+        }
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The content of a scenario file. A [`Scenario`] that exists has passed every check.
+
+use crate::address::Endpoint;
+
+/// A network, what its hosts do, and what happens to its links.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Short name, for reports and file names.
+    pub name: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Slots and frames.
+    pub frame: Frame,
+    /// Cores; core `i` stands at index `i`.
+    pub cores: Vec<Core>,
+    /// Edges; edge `i` stands at index `i`.
+    pub edges: Vec<Edge>,
+    /// Queues of line cards and access links.
+    pub queues: Queues,
+    /// Hosts and their access links.
+    pub hosts: Hosts,
+    /// Controller and commit protocol.
+    pub controller: Controller,
+    /// What the hosts do, one phase after the other.
+    pub phases: Vec<Phase>,
+    /// What happens to fibres, in the order of the file.
+    pub link_changes: Vec<LinkChange>,
+}
+
+/// Division of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// Slots of a frame; the first ones, one an edge, are signaling slots.
+    pub slots: u32,
+    /// Length of a slot, guard included.
+    pub slot_ns: u64,
+    /// Start of each slot in which the core reconfigures.
+    pub guard_ns: u64,
+}
+
+/// A photonic core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Core {
+    /// Its number.
+    pub id: u16,
+    /// The edge that sits with it.
+    pub master: u16,
+}
+
+/// An edge switch with its hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// Its number.
+    pub id: u16,
+    /// Number of hosts, on access ports 1 and up.
+    pub hosts: u16,
+    /// Its fibres, one a core.
+    pub fibres: Vec<Fibre>,
+}
+
+/// A pair of fibres, one for each direction, between an edge and a core.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fibre {
+    /// The core at the other end.
+    pub core: u16,
+    /// Rate of each direction.
+    pub rate_bps: u64,
+    /// Propagation delay of each direction; also the edge's T_d.
+    pub delay_ns: u64,
+    /// Probability that a packet is lost, for each direction; 0 to 1.
+    pub loss: f64,
+}
+
+/// Limits of queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queues {
+    /// Bytes that a queue holds before it drops what arrives.
+    pub limit_bytes: u64,
+}
+
+/// Hosts and access links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hosts {
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// Rate of an access link, each direction.
+    pub access_rate_bps: u64,
+    /// Propagation delay of an access link, each direction.
+    pub access_delay_ns: u64,
+}
+
+/// How the controller makes a schedule at the start of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Max-min fair shares of what is asked for, the rest spread.
+    Fair,
+    /// A fixed rotation that ignores demand.
+    Rotation,
+}
+
+impl Scheduler {
+    /// The name in a scenario file and for the controller.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::Fair => "fair",
+            Scheduler::Rotation => "rotation",
+        }
+    }
+}
+
+/// Controller and commit protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Controller {
+    /// Scheduler to start with.
+    pub scheduler: Scheduler,
+    /// Time between switch and controller in virtual time, each direction.
+    pub control_latency_ns: u64,
+    /// Frames for which a slave trusts a commit beacon.
+    pub beacon_hold_frames: u32,
+}
+
+/// A part of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Its length.
+    pub duration_ms: u64,
+    /// What the hosts do meanwhile.
+    pub traffic: Vec<Traffic>,
+}
+
+/// One entry of a phase's traffic; [`Scenario::flows`] says which flows it stands for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Traffic {
+    /// Where it comes from.
+    pub from: Endpoint,
+    /// Where it goes.
+    pub to: Endpoint,
+    /// What it is.
+    pub kind: TrafficKind,
+}
+
+/// What a traffic entry sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficKind {
+    /// Bulk TCP.
+    Tcp {
+        /// Limit of each stream; without it a stream takes what it gets.
+        rate_bps: Option<u64>,
+        /// Parallel streams of each flow.
+        streams: u32,
+    },
+    /// UDP datagrams.
+    Udp {
+        /// Rate of each flow, counted in payload bytes.
+        rate_bps: u64,
+        /// UDP payload of each datagram.
+        payload_bytes: u32,
+        /// When datagrams are sent.
+        process: Process,
+    },
+    /// One file over HTTP; host to host.
+    File {
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+/// Arrival process of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    /// Evenly spaced.
+    Constant,
+    /// Exponentially distributed gaps.
+    Poisson,
+}
+
+/// A change of one pair of fibres at one time; what is `None` stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkChange {
+    /// When, counted from the start of the first phase.
+    pub at_ms: u64,
+    /// The core's end.
+    pub core: u16,
+    /// The edge's end.
+    pub edge: u16,
+    /// New rate.
+    pub rate_bps: Option<u64>,
+    /// New propagation delay. The edge's T_d stays, as nothing tells the edge.
+    pub delay_ns: Option<u64>,
+    /// New loss probability, 0 to 1.
+    pub loss: Option<f64>,
+    /// Whether light passes.
+    pub up: Option<bool>,
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The shape of a scenario file: keys, types and bounds, as in `schema/scenario.schema.json`.
+
+use std::ops::RangeInclusive;
+
+use serde_yaml_ng::Value;
+use slotwise_wire::MAX_FIBRES;
+
+use crate::address::Endpoint;
+use crate::model::*;
+use crate::problem::ScenarioError;
+use crate::reader::{Fields, Reader};
+use crate::{MAX_FILE_BYTES, check};
+
+const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
+const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
+const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
+const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
+// What every JSON implementation represents exactly.
+const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
+
+impl Scenario {
+    /// Reads a scenario file and checks all of it.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
+    /// everything that does not fit together.
+    pub fn parse(yaml: &[u8]) -> Result<Scenario, ScenarioError> {
+        if yaml.len() > MAX_FILE_BYTES {
+            return Err(ScenarioError::TooLarge {
+                bytes: yaml.len(),
+                limit: MAX_FILE_BYTES,
+            });
+        }
+        let value: Value = serde_yaml_ng::from_slice(yaml)
+            .map_err(|error| ScenarioError::Syntax(error.to_string()))?;
+        let mut reader = Reader::default();
+        let scenario = scenario(&mut reader, &value);
+        if reader.problems.is_empty() {
+            check::cross_check(&scenario, &mut reader);
+        }
+        if reader.problems.is_empty() {
+            Ok(scenario)
+        } else {
+            Err(ScenarioError::Invalid(reader.problems))
+        }
+    }
+}
+
+fn scenario(r: &mut Reader, value: &Value) -> Scenario {
+    let keys = [
+        "version",
+        "name",
+        "seed",
+        "frame",
+        "cores",
+        "edges",
+        "queues",
+        "hosts",
+        "controller",
+        "phases",
+        "link_changes",
+    ];
+    let fields = r.fields(value, String::new(), &keys);
+    r.integer(&fields, "version", 1..=1);
+    Scenario {
+        name: r.name(&fields, "name"),
+        seed: r.integer(&fields, "seed", SEED),
+        frame: frame(r, &fields),
+        cores: r
+            .list(&fields, "cores", 1..=1)
+            .into_iter()
+            .map(|(v, p)| core(r, v, p))
+            .collect(),
+        edges: r
+            .list(&fields, "edges", 2..=usize::from(MAX_FIBRES))
+            .into_iter()
+            .map(|(v, p)| edge(r, v, p))
+            .collect(),
+        queues: queues(r, &fields),
+        hosts: hosts(r, &fields),
+        controller: controller(r, &fields),
+        phases: r
+            .list(&fields, "phases", 1..=1000)
+            .into_iter()
+            .map(|(v, p)| phase(r, v, p))
+            .collect(),
+        link_changes: link_changes(r, &fields),
+    }
+}
+
+/// The mapping under `key`; reads as empty when it is missing, which is reported once.
+fn section<'v>(
+    r: &mut Reader,
+    parent: &Fields<'v>,
+    key: &str,
+    known: &[&str],
+) -> Option<Fields<'v>> {
+    let value = r.required(parent, key)?;
+    Some(r.fields(value, parent.pointer(key), known))
+}
+
+fn frame(r: &mut Reader, parent: &Fields) -> Frame {
+    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns"]) else {
+        return Frame {
+            slots: 1,
+            slot_ns: 1,
+            guard_ns: 0,
+        };
+    };
+    Frame {
+        slots: r.integer(&fields, "slots", 3..=8192) as u32,
+        slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
+        guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
+    }
+}
+
+fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
+    let fields = r.fields(value, pointer, &["id", "master"]);
+    Core {
+        id: r.integer(&fields, "id", STATION) as u16,
+        master: r.integer(&fields, "master", STATION) as u16,
+    }
+}
+
+fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
+    let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
+    Edge {
+        id: r.integer(&fields, "id", STATION) as u16,
+        hosts: r.integer(&fields, "hosts", 0..=254) as u16,
+        fibres: r
+            .list(&fields, "fibres", 1..=1)
+            .into_iter()
+            .map(|(v, p)| fibre(r, v, p))
+            .collect(),
+    }
+}
+
+fn fibre(r: &mut Reader, value: &Value, pointer: String) -> Fibre {
+    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss"]);
+    Fibre {
+        core: r.integer(&fields, "core", STATION) as u16,
+        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
+        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
+    }
+}
+
+fn queues(r: &mut Reader, parent: &Fields) -> Queues {
+    let Some(fields) = section(r, parent, "queues", &["limit_bytes"]) else {
+        return Queues { limit_bytes: 0 };
+    };
+    // A report has 32 bits for the backlog.
+    Queues {
+        limit_bytes: r.integer(&fields, "limit_bytes", 1..=u64::from(u32::MAX)),
+    }
+}
+
+fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
+    let Some(fields) = section(
+        r,
+        parent,
+        "hosts",
+        &["mtu", "access_rate_bps", "access_delay_ns"],
+    ) else {
+        return Hosts {
+            mtu: 0,
+            access_rate_bps: 1,
+            access_delay_ns: 0,
+        };
+    };
+    Hosts {
+        mtu: r.integer(&fields, "mtu", 576..=9000) as u32,
+        access_rate_bps: r.integer(&fields, "access_rate_bps", RATE_BPS),
+        access_delay_ns: r.integer(&fields, "access_delay_ns", DELAY_NS),
+    }
+}
+
+fn controller(r: &mut Reader, parent: &Fields) -> Controller {
+    let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames"];
+    let Some(fields) = section(r, parent, "controller", &keys) else {
+        return Controller {
+            scheduler: Scheduler::Fair,
+            control_latency_ns: 0,
+            beacon_hold_frames: 1,
+        };
+    };
+    let schedulers =
+        [Scheduler::Fair, Scheduler::Rotation].map(|scheduler| (scheduler.name(), scheduler));
+    Controller {
+        scheduler: r.choice(&fields, "scheduler", &schedulers),
+        control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
+        beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", 1..=16) as u32,
+    }
+}
+
+fn phase(r: &mut Reader, value: &Value, pointer: String) -> Phase {
+    let fields = r.fields(value, pointer, &["name", "duration_ms", "traffic"]);
+    Phase {
+        name: r.name(&fields, "name"),
+        duration_ms: r.integer(&fields, "duration_ms", DURATION_MS),
+        traffic: r
+            .list(&fields, "traffic", 0..=1000)
+            .into_iter()
+            .filter_map(|(v, p)| traffic(r, v, p))
+            .collect(),
+    }
+}
+
+fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Tcp,
+        Udp,
+        File,
+    }
+    // The kind decides which keys are known, so it is read first.
+    let all = [
+        "kind",
+        "from",
+        "to",
+        "rate_bps",
+        "streams",
+        "payload_bytes",
+        "process",
+        "bytes",
+    ];
+    let kind = match value.get("kind").and_then(Value::as_str) {
+        Some("tcp") => Kind::Tcp,
+        Some("udp") => Kind::Udp,
+        Some("file") => Kind::File,
+        _ => {
+            let fields = r.fields(value, pointer, &all);
+            r.choice(
+                &fields,
+                "kind",
+                &[("tcp", Kind::Tcp), ("udp", Kind::Udp), ("file", Kind::File)],
+            );
+            return None;
+        }
+    };
+    let known: &[&str] = match kind {
+        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams"],
+        Kind::Udp => &["kind", "from", "to", "rate_bps", "payload_bytes", "process"],
+        Kind::File => &["kind", "from", "to", "bytes"],
+    };
+    let fields = r.fields(value, pointer, known);
+    let from = endpoint(r, &fields, "from");
+    let to = endpoint(r, &fields, "to");
+    let kind = match kind {
+        Kind::Tcp => TrafficKind::Tcp {
+            rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
+        },
+        Kind::Udp => TrafficKind::Udp {
+            rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            payload_bytes: r.integer(&fields, "payload_bytes", 64..=8972) as u32,
+            process: r.choice(
+                &fields,
+                "process",
+                &[
+                    ("constant", Process::Constant),
+                    ("poisson", Process::Poisson),
+                ],
+            ),
+        },
+        Kind::File => TrafficKind::File {
+            bytes: r.integer(&fields, "bytes", 1..=1_000_000_000_000),
+        },
+    };
+    Some(Traffic {
+        from: from?,
+        to: to?,
+        kind,
+    })
+}
+
+fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {
+    r.parsed(
+        fields,
+        key,
+        "'all', 'edgeN' or 'hE_K' (host K of edge E)",
+        Endpoint::parse,
+    )
+}
+
+fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
+    let elements = r.optional_list(parent, "link_changes", 0..=10_000);
+    elements
+        .into_iter()
+        .map(|(v, p)| link_change(r, v, p))
+        .collect()
+}
+
+fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
+    let effects = ["rate_bps", "delay_ns", "loss", "up"];
+    let keys = [
+        "at_ms", "core", "edge", "rate_bps", "delay_ns", "loss", "up",
+    ];
+    let fields = r.fields(value, pointer.clone(), &keys);
+    if value.is_mapping() && effects.iter().all(|key| r.optional(&fields, key).is_none()) {
+        r.report(
+            pointer,
+            "nothing changes",
+            format!("at least one of {}", effects.join(", ")),
+        );
+    }
+    LinkChange {
+        at_ms: r.integer(&fields, "at_ms", 0..=1000 * DURATION_MS.end()),
+        core: r.integer(&fields, "core", STATION) as u16,
+        edge: r.integer(&fields, "edge", STATION) as u16,
+        rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
+        delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
+        loss: r.optional_probability(&fields, "loss"),
+        up: r.optional_bool(&fields, "up"),
+    }
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads typed, bounded values from a YAML tree and collects everything that is wrong with it.
+
+use std::ops::RangeInclusive;
+
+use serde_yaml_ng::{Mapping, Value};
+
+use crate::problem::Problem;
+
+/// A mapping whose keys are all known.
+pub(crate) struct Fields<'v> {
+    map: Option<&'v Mapping>,
+    pointer: String,
+}
+
+impl Fields<'_> {
+    /// JSON pointer to `key` of this mapping.
+    pub(crate) fn pointer(&self, key: &str) -> String {
+        format!("{}/{key}", self.pointer)
+    }
+}
+
+/// Collects problems. A value that is wrong is replaced by one within bounds, so that reading goes on; the
+/// result counts only when [`Reader::problems`] is empty.
+#[derive(Default)]
+pub(crate) struct Reader {
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Reader {
+    pub(crate) fn report(
+        &mut self,
+        pointer: String,
+        reason: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        self.problems.push(Problem {
+            pointer,
+            reason: reason.into(),
+            expected: expected.into(),
+        });
+    }
+
+    /// A mapping with no keys but `known`.
+    pub(crate) fn fields<'v>(
+        &mut self,
+        value: &'v Value,
+        pointer: String,
+        known: &[&str],
+    ) -> Fields<'v> {
+        let Value::Mapping(map) = value else {
+            self.report(
+                pointer.clone(),
+                format!("found {}", describe(value)),
+                "a mapping",
+            );
+            return Fields { map: None, pointer };
+        };
+        for key in map.keys() {
+            match key.as_str() {
+                Some(name) if known.contains(&name) => {}
+                Some(name) => {
+                    let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    self.report(place, format!("unknown key '{name}'"), nearest(name, known));
+                }
+                None => self.report(
+                    pointer.clone(),
+                    format!("a key is {}", describe(key)),
+                    "a string",
+                ),
+            }
+        }
+        Fields {
+            map: Some(map),
+            pointer,
+        }
+    }
+
+    /// The value of `key`, if it is there.
+    pub(crate) fn optional<'v>(&self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
+        fields.map?.get(key)
+    }
+
+    /// The value of `key`, which must be there.
+    pub(crate) fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
+        let value = fields.map?.get(key);
+        if value.is_none() {
+            self.report(
+                fields.pointer.clone(),
+                format!("key '{key}' is missing"),
+                "it to be there",
+            );
+        }
+        value
+    }
+
+    /// An integer within `range`.
+    pub(crate) fn integer(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        range: RangeInclusive<u64>,
+    ) -> u64 {
+        match self.required(fields, key) {
+            Some(value) => self.integer_value(value, fields.pointer(key), range),
+            None => *range.start(),
+        }
+    }
+
+    /// An integer within `range` if `key` is there.
+    pub(crate) fn optional_integer(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let value = self.optional(fields, key)?;
+        Some(self.integer_value(value, fields.pointer(key), range))
+    }
+
+    fn integer_value(&mut self, value: &Value, pointer: String, range: RangeInclusive<u64>) -> u64 {
+        match value.as_u64() {
+            Some(number) if range.contains(&number) => number,
+            _ => {
+                let expected = format!("an integer from {} to {}", range.start(), range.end());
+                self.report(pointer, format!("found {}", describe(value)), expected);
+                *range.start()
+            }
+        }
+    }
+
+    /// A probability if `key` is there.
+    pub(crate) fn optional_probability(&mut self, fields: &Fields, key: &str) -> Option<f64> {
+        let value = self.optional(fields, key)?;
+        match value.as_f64() {
+            Some(number) if (0.0..=1.0).contains(&number) => Some(number),
+            _ => {
+                self.report(
+                    fields.pointer(key),
+                    format!("found {}", describe(value)),
+                    "a number from 0 to 1",
+                );
+                None
+            }
+        }
+    }
+
+    /// `true` or `false` if `key` is there.
+    pub(crate) fn optional_bool(&mut self, fields: &Fields, key: &str) -> Option<bool> {
+        let value = self.optional(fields, key)?;
+        if value.as_bool().is_none() {
+            self.report(
+                fields.pointer(key),
+                format!("found {}", describe(value)),
+                "true or false",
+            );
+        }
+        value.as_bool()
+    }
+
+    /// A name: 1 to 64 letters, digits, `_`, `.` and `-`, the first a letter or digit.
+    pub(crate) fn name(&mut self, fields: &Fields, key: &str) -> String {
+        let Some(value) = self.required(fields, key) else {
+            return String::new();
+        };
+        let is_name = |text: &str| {
+            (1..=64).contains(&text.len())
+                && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+        };
+        match value.as_str() {
+            Some(text) if is_name(text) => text.to_owned(),
+            _ => {
+                let expected =
+                    "1 to 64 letters, digits, '_', '.' or '-', the first a letter or digit";
+                self.report(
+                    fields.pointer(key),
+                    format!("found {}", describe(value)),
+                    expected,
+                );
+                String::new()
+            }
+        }
+    }
+
+    /// One of `choices` by its name; the first if it is none of them.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        choices: &[(&str, T)],
+    ) -> T {
+        let Some(value) = self.required(fields, key) else {
+            return choices[0].1;
+        };
+        let found = choices
+            .iter()
+            .find(|(name, _)| value.as_str() == Some(name));
+        if let Some((_, choice)) = found {
+            return *choice;
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        self.report(
+            fields.pointer(key),
+            format!("found {}", describe(value)),
+            names.join(" or "),
+        );
+        choices[0].1
+    }
+
+    /// A string that `parse` understands.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        fields: &Fields,
+        key: &str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.required(fields, key)?;
+        let result = value.as_str().and_then(parse);
+        if result.is_none() {
+            self.report(
+                fields.pointer(key),
+                format!("found {}", describe(value)),
+                expected,
+            );
+        }
+        result
+    }
+
+    /// The elements of a list with their pointers.
+    pub(crate) fn list<'v>(
+        &mut self,
+        fields: &Fields<'v>,
+        key: &str,
+        length: RangeInclusive<usize>,
+    ) -> Vec<(&'v Value, String)> {
+        match self.required(fields, key) {
+            Some(value) => self.list_value(value, fields.pointer(key), length),
+            None => Vec::new(),
+        }
+    }
+
+    /// As [`Reader::list`]; empty if `key` is not there.
+    pub(crate) fn optional_list<'v>(
+        &mut self,
+        fields: &Fields<'v>,
+        key: &str,
+        length: RangeInclusive<usize>,
+    ) -> Vec<(&'v Value, String)> {
+        match self.optional(fields, key) {
+            Some(value) => self.list_value(value, fields.pointer(key), length),
+            None => Vec::new(),
+        }
+    }
+
+    fn list_value<'v>(
+        &mut self,
+        value: &'v Value,
+        pointer: String,
+        length: RangeInclusive<usize>,
+    ) -> Vec<(&'v Value, String)> {
+        let expected = format!("a list of {} to {} elements", length.start(), length.end());
+        let Value::Sequence(elements) = value else {
+            self.report(pointer, format!("found {}", describe(value)), expected);
+            return Vec::new();
+        };
+        if !length.contains(&elements.len()) {
+            self.report(
+                pointer,
+                format!("found {} elements", elements.len()),
+                expected,
+            );
+            return Vec::new();
+        }
+        elements
+            .iter()
+            .enumerate()
+            .map(|(i, element)| (element, format!("{pointer}/{i}")))
+            .collect()
+    }
+}
+
+fn nearest(name: &str, known: &[&str]) -> String {
+    let best = known
+        .iter()
+        .min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate));
+    match best {
+        Some(best) => format!("'{best}' (the nearest of: {})", known.join(", ")),
+        None => "no key".to_owned(),
+    }
+}
+
+/// A value as a message shows it, cut to a length that a terminal bears.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.chars().count() <= 40 => format!("'{}'", text.escape_debug()),
+        Value::String(text) => format!("a text of {} characters", text.chars().count()),
+        Value::Sequence(elements) => format!("a list of {} elements", elements.len()),
+        Value::Mapping(_) => "a mapping".to_owned(),
+        Value::Tagged(tagged) => format!("a value tagged {}", tagged.tag),
+    }
+}

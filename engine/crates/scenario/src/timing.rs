@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Times and sizes that follow from a scenario.
+
+use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
+
+use crate::model::{Fibre, Frame, Scenario};
+
+/// What an IP packet grows by on a fibre: Ethernet and optical header.
+pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
+
+const NS_PER_S: u64 = 1_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+
+/// A run cannot be scaled to so short a time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "in {requested_ms} ms phase '{phase}' would have no time; expected more than {requested_ms} ms"
+)]
+pub struct TooShort {
+    /// The time asked for.
+    pub requested_ms: u64,
+    /// The phase that would vanish.
+    pub phase: String,
+}
+
+impl Frame {
+    /// Length of a frame.
+    pub fn frame_ns(&self) -> u64 {
+        u64::from(self.slots) * self.slot_ns
+    }
+
+    /// Time in which a gate is open in a slot that is granted.
+    pub fn open_ns(&self) -> u64 {
+        self.slot_ns - self.guard_ns
+    }
+}
+
+impl Fibre {
+    /// Time that `bytes` take on this fibre, rounded up.
+    pub fn transmission_ns(&self, bytes: u64) -> u64 {
+        transmission_ns(bytes, self.rate_bps)
+    }
+
+    /// T_d: how much earlier than the core the edge starts its slots.
+    pub fn t_d_ns(&self) -> u64 {
+        self.delay_ns
+    }
+}
+
+/// Time that `bytes` take at `rate_bps`, rounded up.
+fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
+    (bytes * 8 * NS_PER_S).div_ceil(rate_bps)
+}
+
+impl Scenario {
+    /// Start of frame 0 at the core: the first whole frame that leaves every edge its T_d.
+    pub fn epoch_ns(&self) -> u64 {
+        let t_d_max = self
+            .edges
+            .iter()
+            .flat_map(|edge| &edge.fibres)
+            .map(Fibre::t_d_ns)
+            .max()
+            .unwrap_or(0);
+        (1 + t_d_max / self.frame.frame_ns()) * self.frame.frame_ns()
+    }
+
+    /// Length of all phases together; they begin at [`Scenario::epoch_ns`].
+    pub fn duration_ms(&self) -> u64 {
+        self.phases.iter().map(|phase| phase.duration_ms).sum()
+    }
+
+    /// `[start, end)` of a phase in fabric time.
+    pub fn phase_ns(&self, index: usize) -> (u64, u64) {
+        let before: u64 = self.phases[..index]
+            .iter()
+            .map(|phase| phase.duration_ms)
+            .sum();
+        let start = self.epoch_ns() + before * NS_PER_MS;
+        (start, start + self.phases[index].duration_ms * NS_PER_MS)
+    }
+
+    /// End of the last phase in fabric time.
+    pub fn end_ns(&self) -> u64 {
+        self.epoch_ns() + self.duration_ms() * NS_PER_MS
+    }
+
+    /// VOQs of a line card: one per edge, numbered as the edges.
+    pub fn voq_count(&self) -> u16 {
+        self.edges.len() as u16
+    }
+
+    /// Request messages that cover the VOQs of an edge.
+    pub fn request_blocks(&self) -> u16 {
+        self.voq_count().div_ceil(REQUEST_ENTRIES)
+    }
+
+    /// Ticks with `repeat >= 1` in a signaling slot: one for each request block and one for the commit beacon.
+    pub fn signaling_ticks(&self) -> u16 {
+        self.request_blocks() + 1
+    }
+
+    /// The slot in which an edge sends its requests.
+    pub fn signaling_slot(&self, edge: u16) -> u32 {
+        u32::from(edge)
+    }
+
+    /// Slots of a frame that carry data.
+    pub fn data_slots(&self) -> u32 {
+        self.frame.slots - self.edges.len() as u32
+    }
+
+    /// Longest frame on a fibre.
+    pub fn wire_mtu_bytes(&self) -> u64 {
+        u64::from(self.hosts.mtu) + WIRE_OVERHEAD_BYTES
+    }
+
+    /// Bytes that a fibre carries while a gate is open in one slot.
+    pub fn slot_capacity_bytes(&self, fibre: &Fibre) -> u64 {
+        let bits =
+            u128::from(self.frame.open_ns()) * u128::from(fibre.rate_bps) / u128::from(NS_PER_S);
+        (bits / 8) as u64
+    }
+
+    /// IP bytes that one slot of a fibre carries in packets of full size.
+    pub fn slot_payload_bytes(&self, fibre: &Fibre) -> u64 {
+        self.slot_capacity_bytes(fibre) / self.wire_mtu_bytes() * u64::from(self.hosts.mtu)
+    }
+
+    /// Bytes on the fibre in a signaling slot when every message is sent.
+    pub(crate) fn signaling_bytes(&self) -> u64 {
+        let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
+        let requests = u64::from(self.request_blocks()) * (WIRE_OVERHEAD_BYTES + request as u64);
+        requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64
+    }
+
+    /// The same run with phases and link changes stretched or shortened so that it takes `total_ms`.
+    ///
+    /// # Errors
+    /// [`TooShort`] when a phase would have less than a millisecond.
+    pub fn scaled_to(&self, total_ms: u64) -> Result<Scenario, TooShort> {
+        let old_total = u128::from(self.duration_ms());
+        let scale = |at_ms: u64| (u128::from(at_ms) * u128::from(total_ms) / old_total) as u64;
+        let mut scaled = self.clone();
+        let mut start_ms = 0;
+        for phase in &mut scaled.phases {
+            let end_ms = start_ms + phase.duration_ms;
+            phase.duration_ms = scale(end_ms) - scale(start_ms);
+            start_ms = end_ms;
+            if phase.duration_ms == 0 {
+                return Err(TooShort {
+                    requested_ms: total_ms,
+                    phase: phase.name.clone(),
+                });
+            }
+        }
+        for change in &mut scaled.link_changes {
+            change.at_ms = scale(change.at_ms);
+        }
+        Ok(scaled)
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Facts that follow from scenarios, and hostile input.
+
+use proptest::prelude::*;
+use slotwise_scenario::{HostId, MAX_FILE_BYTES, Scenario, ScenarioError, TrafficKind};
+
+const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
+
+fn star4() -> Scenario {
+    Scenario::parse(STAR4.as_bytes()).unwrap()
+}
+
+#[test]
+fn star4_has_the_times_and_sizes_of_its_comment() {
+    let star = star4();
+    let fibre = star.edges[3].fibres[0];
+    assert_eq!(star.frame.frame_ns(), 5_000_000);
+    assert_eq!(star.epoch_ns(), 5_000_000);
+    assert_eq!(star.wire_mtu_bytes(), 1480);
+    assert_eq!(star.slot_capacity_bytes(&fibre), 6000);
+    assert_eq!(star.slot_payload_bytes(&fibre), 4 * 1450);
+    assert_eq!(fibre.transmission_ns(1480), 59_200);
+    assert_eq!(fibre.t_d_ns(), 100_000);
+    assert_eq!(
+        (
+            star.voq_count(),
+            star.request_blocks(),
+            star.signaling_ticks()
+        ),
+        (4, 1, 2)
+    );
+    assert_eq!(star.data_slots(), 16);
+    assert_eq!(star.phase_ns(1), (6_005_000_000, 12_005_000_000));
+    assert_eq!(star.end_ns(), 22_005_000_000);
+}
+
+#[test]
+fn all_to_all_joins_every_pair_of_edges() {
+    let star = star4();
+    let flows = star.flows(0);
+    assert_eq!(flows.len(), 24);
+    for from in 0..4 {
+        for to in (0..4).filter(|to| *to != from) {
+            let pair = flows
+                .iter()
+                .filter(|flow| flow.from.edge == from && flow.to.edge == to)
+                .count();
+            assert_eq!(pair, 2, "edge {from} to edge {to}");
+        }
+    }
+}
+
+#[test]
+fn an_edge_pair_and_a_file_stand_for_what_they_say() {
+    let star = star4();
+    let hot: Vec<_> = star
+        .flows(1)
+        .into_iter()
+        .filter(|flow| flow.entry == 1)
+        .collect();
+    let host = |edge, index| HostId { edge, index };
+    assert_eq!(
+        hot.iter()
+            .map(|flow| (flow.from, flow.to))
+            .collect::<Vec<_>>(),
+        [(host(1, 0), host(2, 0)), (host(1, 1), host(2, 1))]
+    );
+    let file = star.flows(2).pop().unwrap();
+    assert_eq!((file.from, file.to), (host(1, 0), host(3, 1)));
+    assert_eq!(file.kind, TrafficKind::File { bytes: 50_000_000 });
+}
+
+#[test]
+fn scaling_keeps_proportions_and_hits_the_total() {
+    let mut star = star4();
+    let scaled = star.scaled_to(7_001).unwrap();
+    assert_eq!(scaled.duration_ms(), 7_001);
+    let durations: Vec<u64> = scaled
+        .phases
+        .iter()
+        .map(|phase| phase.duration_ms)
+        .collect();
+    assert_eq!(durations, [1909, 1909, 3183]);
+    star.phases[0].duration_ms = 1;
+    assert_eq!(star.scaled_to(100).unwrap_err().phase, "uniform");
+}
+
+#[test]
+fn what_is_no_yaml_or_too_long_is_refused() {
+    assert!(matches!(
+        Scenario::parse(b"{"),
+        Err(ScenarioError::Syntax(_))
+    ));
+    assert!(matches!(
+        Scenario::parse(b"\xff\xfe\x00"),
+        Err(ScenarioError::Syntax(_))
+    ));
+    let doubled = STAR4.replace("seed: 1\n", "seed: 1\nseed: 2\n");
+    assert!(matches!(
+        Scenario::parse(doubled.as_bytes()),
+        Err(ScenarioError::Syntax(_))
+    ));
+    let long = vec![b' '; MAX_FILE_BYTES + 1];
+    assert!(matches!(
+        Scenario::parse(&long),
+        Err(ScenarioError::TooLarge { .. })
+    ));
+    let nested = "[".repeat(10_000);
+    assert!(matches!(
+        Scenario::parse(nested.as_bytes()),
+        Err(ScenarioError::Syntax(_))
+    ));
+    let laughs = (0..30).fold("a0: &a0 [x]\n".to_owned(), |text, i| {
+        format!(
+            "{text}a{}: &a{} [*a{i}, *a{i}, *a{i}, *a{i}]\n",
+            i + 1,
+            i + 1
+        )
+    });
+    assert!(Scenario::parse(laughs.as_bytes()).is_err());
+}
+
+#[test]
+fn messages_name_place_reason_and_what_would_be_right() {
+    let text = STAR4.replace("guard_ns: 10000", "guard_ns: 250000");
+    let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "/frame/guard_ns: guard of 250000 ns leaves nothing of a slot of 250000 ns; expected less than 250000"
+    );
+}
+
+proptest! {
+    /// Whatever is typed over a part of a good file, loading it ends with an answer.
+    #[test]
+    fn damaged_files_never_panic(start in 0..STAR4.len(), length in 0usize..40, text in "[ -~\n]{0,40}") {
+        let mut damaged = STAR4.as_bytes().to_vec();
+        let end = (start + length).min(damaged.len());
+        damaged.splice(start..end, text.bytes());
+        if let Ok(scenario) = Scenario::parse(&damaged) {
+            for phase in 0..scenario.phases.len() {
+                prop_assert!(!scenario.flows(phase).is_empty() || scenario.phases[phase].traffic.is_empty());
+            }
+        }
+    }
+
+    /// Any number in any place is refused or leads to sound facts.
+    #[test]
+    fn any_number_in_any_place(place in 0usize..60, number in prop_oneof![0u64..100, any::<u64>()]) {
+        let digits = |c: char| c.is_ascii_digit();
+        let places: Vec<_> = STAR4.match_indices(digits).filter(|(at, _)| {
+            STAR4[..*at].ends_with(": ")
+        }).collect();
+        let at = places[place % places.len()].0;
+        let end = at + STAR4[at..].find(|c| !digits(c)).unwrap();
+        let text = format!("{}{number}{}", &STAR4[..at], &STAR4[end..]);
+        if let Ok(scenario) = Scenario::parse(text.as_bytes()) {
+            for edge in &scenario.edges {
+                prop_assert!(scenario.slot_payload_bytes(&edge.fibres[0]) >= u64::from(scenario.hosts.mtu));
+                prop_assert!(scenario.epoch_ns() >= edge.fibres[0].t_d_ns());
+            }
+        }
+    }
+}
