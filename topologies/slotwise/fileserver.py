@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python3 -m slotwise.fileserver IP PORT DIRECTORY`: Python's HTTP server for a host's files.
+
+`python3 -m http.server` asks the DNS for the host's name before it listens; in a host's namespace there is no DNS and
+the answer is a timeout of seconds.
+"""
+import functools
+import socketserver
+import sys
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FileServer(ThreadingHTTPServer):
+    """Binds without a name look-up."""
+
+    def server_bind(self) -> None:
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address
+
+
+def main() -> None:
+    """Serves until killed; says so in one line once it listens."""
+    ip, port, directory = sys.argv[1:]
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=directory)
+    with FileServer((ip, int(port)), handler) as server:
+        print(f"listening on {ip}:{port}", flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host agent: `python3 -m slotwise.hosts --scenario FILE`, started by `slotwise emulate` in a network namespace.
+
+It builds the scenario's hosts with Mininet and runs phases on command. JSON lines on standard input:
+
+    {"command": "phase", "index": 0, "duration_ms": 6000}
+    {"command": "quit"}                                      (so does the end of the input)
+
+and on standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`. Flows run for
+`duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow
+that fails is an `error` with its phase; the phase goes on.
+"""
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from mininet.net import Mininet
+
+from slotwise import net as network
+from slotwise import scenario as scenarios
+from slotwise.flowrun import FileRun, FlowRun, IperfRun
+from slotwise.process import ProcessError, die_with_parent
+from slotwise.traffic import Flow, flows
+
+FIRST_PORT = 5201
+LAST_PORT = 65535
+MAX_DURATION_MS = 86_400_000
+# A phase that has taken this many times its duration (and not less than the least time) is given up.
+PATIENCE = 10
+LEAST_PATIENCE_S = 30
+
+
+class CommandError(Exception):
+    """A line on standard input is not a command that can be done now."""
+
+
+class Agent:
+    """Answers commands for one built network."""
+
+    def __init__(self, scenario: dict, net: Mininet, directory: Path):
+        self.scenario = scenario
+        self.net = net
+        self.directory = directory
+        self.phase: asyncio.Task | None = None
+
+    async def serve(self) -> None:
+        """Runs until `quit`, the end of the input, SIGINT or SIGTERM."""
+        loop = asyncio.get_running_loop()
+        here = asyncio.current_task()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, here.cancel)
+        lines = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        emit({"event": "ready", "pid": os.getpid(), "ports": network.access_ports(self.net)})
+        try:
+            while line := await lines.readline():
+                try:
+                    if not self._obey(parse_command(line, len(self.scenario["phases"]))):
+                        break
+                except CommandError as error:
+                    emit({"event": "error", "message": str(error)})
+        except asyncio.CancelledError:
+            pass
+        finally:
+            if self.phase:
+                self.phase.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self.phase
+
+    def _obey(self, command: dict) -> bool:
+        """Starts what the command says; False for `quit`."""
+        if command["command"] == "quit":
+            return False
+        if self.phase and not self.phase.done():
+            raise CommandError("a phase is still running; wait for its phase_done")
+        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"]))
+        return True
+
+    async def _run_phase(self, index: int, duration_ms: int) -> None:
+        patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
+        try:
+            async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
+                runs = [self._flow_run(number, flow) for number, flow in enumerate(flows(self.scenario, index))]
+                ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack)) for run in runs))
+                emit({"event": "phase_started", "phase": index})
+                working = [run for run, prepared in zip(runs, ready) if prepared]
+                await asyncio.gather(
+                    asyncio.sleep(duration_ms / 1000),
+                    *(self._guarded(run, self._finish(run, duration_ms)) for run in working),
+                )
+        except TimeoutError:
+            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s"})
+        except ProcessError as error:
+            emit({"event": "error", "phase": index, "message": str(error)})
+        emit({"event": "phase_done", "phase": index})
+
+    @staticmethod
+    async def _finish(run: FlowRun, duration_ms: int) -> None:
+        emit(await run.run(-(-duration_ms // 1000)))
+
+    @staticmethod
+    async def _guarded(run: FlowRun, work) -> bool:
+        """Whether `work` of one flow succeeded; a failure is told and harms no other flow."""
+        try:
+            await work
+            return True
+        except (ProcessError, OSError, ValueError, KeyError) as error:
+            flow = run.flow
+            who = f"{flow.kind} {flow.source.name} -> {flow.destination.name}"
+            emit({"event": "error", "phase": flow.phase, "entry": flow.entry, "message": f"{who}: {error}"})
+            return False
+
+    def _flow_run(self, number: int, flow: Flow) -> FlowRun:
+        port = FIRST_PORT + number
+        if port > LAST_PORT:
+            raise ProcessError(f"more than {LAST_PORT - FIRST_PORT + 1} flows in one phase")
+        source, destination = self.net.get(flow.source.name), self.net.get(flow.destination.name)
+        if flow.kind == "file":
+            return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
+        return IperfRun(flow, source, destination, port)
+
+
+def parse_command(line: bytes, phases: int) -> dict:
+    """A checked command. Raises CommandError."""
+    try:
+        command = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"not JSON: {error}") from error
+    if command == {"command": "quit"}:
+        return command
+    if not isinstance(command, dict) or command.get("command") != "phase":
+        raise CommandError('expected {"command": "phase", "index": N, "duration_ms": N} or {"command": "quit"}')
+    for key, low, high in (("index", 0, phases - 1), ("duration_ms", 1, MAX_DURATION_MS)):
+        value = command.get(key)
+        if type(value) is not int or not low <= value <= high:
+            raise CommandError(f"{key}: expected an integer from {low} to {high}")
+    return command
+
+
+def emit(event: dict) -> None:
+    """Writes one JSON line to standard output."""
+    print(json.dumps(event), flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the agent; the exit status is 0 after an ordinary end."""
+    parser = argparse.ArgumentParser(prog="slotwise.hosts", description="Mininet hosts for `slotwise emulate`.")
+    parser.add_argument("--scenario", required=True, metavar="FILE")
+    options = parser.parse_args(arguments)
+    die_with_parent()
+    try:
+        scenario = scenarios.load(options.scenario)
+        net = network.start(scenario)
+    except (scenarios.ScenarioError, network.NetworkError, OSError) as error:
+        emit({"event": "error", "message": str(error)})
+        return 1
+    try:
+        with tempfile.TemporaryDirectory(prefix="slotwise-hosts-") as directory:
+            asyncio.run(Agent(scenario, net, Path(directory)).serve())
+    finally:
+        net.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

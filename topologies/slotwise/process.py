@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes in a host's namespaces that never outlive the one who started them."""
+import asyncio
+import ctypes
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import asynccontextmanager
+from typing import AsyncIterator
+
+from mininet.node import Node
+
+PR_SET_PDEATHSIG = 1
+
+
+class ProcessError(Exception):
+    """A program in a host did not do its work."""
+
+
+def die_with_parent() -> None:
+    """Has the kernel kill this process when its parent ends, however that happens."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+
+
+@asynccontextmanager
+async def running(host: Node, *command: str) -> AsyncIterator[Process]:
+    """`command` in the host's network, killed when the context ends."""
+    process = await asyncio.create_subprocess_exec(
+        "setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(host.pid), *command,
+        stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def output_of(host: Node, *command: str) -> str:
+    """Standard output of `command` in the host's network; raises ProcessError if it fails."""
+    async with running(host, *command) as process:
+        output, errors = await process.communicate()
+        if process.returncode != 0:
+            said = (errors or output).decode(errors="replace").strip()
+            raise ProcessError(f"{host.name}: {command[0]} ended with status {process.returncode}: {said}")
+        return output.decode()
+
+
+async def wait_for_line(process: Process, host: Node, text: str) -> None:
+    """Reads the process's standard output until a line has `text`."""
+    async for line in process.stdout:
+        if text in line.decode(errors="replace"):
+            return
+    errors = (await process.stderr.read()).decode(errors="replace").strip()
+    raise ProcessError(f"{host.name}: ended before it said '{text}': {errors}")
