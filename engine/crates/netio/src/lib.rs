@@ -1,1 +1,20 @@
-//! AF_PACKET ports and the wall-clock driver.
+// SPDX-License-Identifier: Apache-2.0
+//! Raw Ethernet ports on Linux interfaces (AF_PACKET), the wall clock, and a way to wake the loop that serves them.
+//!
+//! ```text
+//! Ports::open -> loop { poll(timeout, handler); send(port, frame) ...; flush() }
+//! ```
+//!
+//! One thread owns a [`Ports`]; any thread may hold a [`Waker`].
+
+mod batch;
+mod clock;
+mod namespace;
+mod packet_socket;
+mod ports;
+
+pub use clock::{WallClock, be_realtime};
+pub use ports::{PortError, Ports, Waker};
+
+/// Longest frame that a port carries, Ethernet header included.
+pub const MAX_FRAME_BYTES: usize = 16 * 1024;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A set of raw ports served by one loop.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+
+use crate::MAX_FRAME_BYTES;
+use crate::batch::{Receiver, Sender};
+use crate::namespace::within;
+use crate::packet_socket::PacketSocket;
+
+/// A port could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// The interface does not exist, or raw sockets are not allowed.
+    #[error("interface {interface}: {source}; it must exist, and raw sockets need root (CAP_NET_RAW)")]
+    Open {
+        /// Its name.
+        interface: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No event descriptor.
+    #[error("cannot set up the ports' loop: {0}")]
+    Loop(#[from] io::Error),
+}
+
+/// Wakes [`Ports::poll`] from any thread.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<EventFd>);
+
+impl Waker {
+    /// Makes the current or the next poll return.
+    pub fn wake(&self) {
+        // Fails only when the counter is full, and then the loop is awake already.
+        let _ = self.0.write(1);
+    }
+}
+
+struct Port {
+    socket: PacketSocket,
+    sender: Sender,
+    refused: u64,
+}
+
+/// Raw ports, numbered in the order in which they were given.
+pub struct Ports {
+    ports: Vec<Port>,
+    receiver: Receiver,
+    waker: Waker,
+    /// The waker's descriptor, then one a port.
+    watched: Vec<libc::pollfd>,
+}
+
+impl Ports {
+    /// Opens a raw port on each interface; they live in `namespace`, or in the caller's own.
+    pub fn open<S: AsRef<str>>(interfaces: &[S], namespace: Option<BorrowedFd<'_>>) -> Result<Ports, PortError> {
+        let mut ports = Vec::with_capacity(interfaces.len());
+        for interface in interfaces {
+            let name = interface.as_ref();
+            let opened = match namespace {
+                Some(namespace) => within(namespace, || PacketSocket::open(name)),
+                None => PacketSocket::open(name),
+            };
+            let socket = opened.map_err(|source| PortError::Open { interface: name.into(), source })?;
+            ports.push(Port { socket, sender: Sender::new(), refused: 0 });
+        }
+        let event = EventFd::from_value_and_flags(0, EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
+        let waker = Waker(Arc::new(event.map_err(io::Error::from)?));
+        let descriptors = std::iter::once(waker.0.as_fd().as_raw_fd()).chain(ports.iter().map(|port| port.socket.raw()));
+        let watched = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+        Ok(Ports { ports, receiver: Receiver::new(), waker, watched })
+    }
+
+    /// A handle that wakes [`Ports::poll`].
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Waits for frames, a wake-up or the timeout (`None`: for ever), then hands every frame that waits to `handler(port, frame)`.
+    ///
+    /// # Errors
+    /// What the kernel said; an interface that went down is no error.
+    pub fn poll(&mut self, timeout: Option<Duration>, handler: &mut dyn FnMut(usize, &[u8])) -> io::Result<()> {
+        for watched in &mut self.watched {
+            watched.revents = 0;
+        }
+        let timeout = timeout.map(TimeSpec::from_duration);
+        let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), |time| std::ptr::from_ref(time.as_ref()));
+        // SAFETY: the array is ours and its length is given; the timeout is null or points to a live local.
+        let ready = unsafe {
+            libc::ppoll(self.watched.as_mut_ptr(), self.watched.len() as libc::nfds_t, timeout_pointer, std::ptr::null())
+        };
+        if ready < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        if self.watched[0].revents != 0 {
+            // Empty when two wake-ups fell together; the loop is awake either way.
+            let _ = self.waker.0.read();
+        }
+        for port in 0..self.ports.len() {
+            if self.watched[port + 1].revents == 0 {
+                continue;
+            }
+            let fd = self.ports[port].socket.raw();
+            loop {
+                match self.receiver.receive(fd, &mut |frame| handler(port, frame)) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues a frame to leave by `port`; it goes at [`Ports::flush`] or when a batch is full.
+    ///
+    /// # Panics
+    /// When there is no such port or the frame is longer than [`MAX_FRAME_BYTES`]: the caller's mistake.
+    pub fn send(&mut self, port: usize, frame: &[u8]) {
+        assert!(frame.len() <= MAX_FRAME_BYTES, "frame of {} bytes", frame.len());
+        let port = &mut self.ports[port];
+        port.sender.push(frame);
+        if port.sender.is_full() {
+            port.refused += port.sender.send(port.socket.raw()) as u64;
+        }
+    }
+
+    /// Sends everything that waits.
+    pub fn flush(&mut self) {
+        for port in &mut self.ports {
+            if !port.sender.is_empty() {
+                port.refused += port.sender.send(port.socket.raw()) as u64;
+            }
+        }
+    }
+
+    /// Frames of `port` that the kernel did not take.
+    pub fn refused(&self, port: usize) -> u64 {
+        self.ports[port].refused
+    }
+}

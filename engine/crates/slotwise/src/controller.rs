@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller as a child process: its configuration, its start, its statistics.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
+
+use crate::child::{ChildEvent, JsonChild};
+use crate::home::{Home, HomeError};
+
+/// Which clock the controller lives by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Its own.
+    Wall,
+    /// The fabric's: it moves only when told.
+    Lockstep,
+}
+
+/// Addresses on which a run's servers listen.
+#[derive(Debug, Clone, Copy)]
+pub struct Addresses {
+    /// The engine's P4Runtime server.
+    pub p4runtime: SocketAddr,
+    /// The controller's REST server.
+    pub rest: SocketAddr,
+}
+
+/// Why the controller cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// Not built.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// Its configuration could not be written, or the process not started.
+    #[error("controller: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Heap is small and collected by one thread: the controller shares two cores with the fabric.
+const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4"];
+
+/// Starts the controller for `scenario`; its state and configuration live in `directory`.
+pub fn start<E: Send + 'static>(
+    home: &Home,
+    scenario: &Scenario,
+    addresses: Addresses,
+    clock: Clock,
+    directory: &Path,
+    events: Sender<E>,
+    wrap: impl Fn(ChildEvent) -> E + Send + 'static,
+) -> Result<JsonChild, ControllerError> {
+    let (edge_json, edge_info) = home.p4("edge")?;
+    let (core_json, core_info) = home.p4("core")?;
+    let config = json!({
+        "p4runtime": {"address": addresses.p4runtime.to_string()},
+        "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port()},
+        "store": directory.join("controller"),
+        "clock": match clock { Clock::Wall => "wall", Clock::Lockstep => "lockstep" },
+        "pipelines": {
+            "edge": {"json": edge_json, "p4info": edge_info},
+            "core": {"json": core_json, "p4info": core_info},
+        },
+        "network": network(scenario),
+    });
+    let file = directory.join("controller.json");
+    std::fs::write(&file, serde_json::to_vec_pretty(&config).expect("a JSON value can be written"))?;
+    let mut command = Command::new("java");
+    command.args(JVM_OPTIONS).arg("-jar").arg(home.controller_jar()?).arg("--config").arg(&file);
+    Ok(JsonChild::spawn("controller", command, events, wrap)?)
+}
+
+/// The network as schema/network.schema.json has it.
+pub fn network(scenario: &Scenario) -> Value {
+    let edges: Vec<Value> = scenario
+        .edges
+        .iter()
+        .map(|edge| {
+            let hosts: Vec<Value> = (0..edge.hosts)
+                .map(|index| {
+                    let host = HostId { edge: edge.id, index };
+                    json!({"name": host.to_string(), "ip": host.ip(), "mac": mac_text(host.mac()), "port": host.access_port()})
+                })
+                .collect();
+            let fibres: Vec<Value> = edge
+                .fibres
+                .iter()
+                .map(|fibre| {
+                    json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns})
+                })
+                .collect();
+            json!({
+                "id": edge.id,
+                "device_id": Device::Edge(edge.id).id(),
+                "mac": mac_text(edge_mac(edge.id)),
+                "hosts": hosts,
+                "fibres": fibres,
+            })
+        })
+        .collect();
+    let cores: Vec<Value> = scenario
+        .cores
+        .iter()
+        .map(|core| json!({"id": core.id, "master": core.master, "device_id": Device::Core(core.id).id()}))
+        .collect();
+    json!({
+        "frame": {
+            "slots": scenario.frame.slots,
+            "slot_ns": scenario.frame.slot_ns,
+            "guard_ns": scenario.frame.guard_ns,
+        },
+        "timestamp_unit": "ns",
+        "cores": cores,
+        "edges": edges,
+        "scheduler": {"name": scenario.controller.scheduler.name(), "settings": {}},
+        "beacon_hold_frames": scenario.controller.beacon_hold_frames,
+        "mtu": scenario.hosts.mtu,
+    })
+}
+
+fn mac_text(mac: MacAddress) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// The controller's statistics resource, or `null` if it does not answer.
+pub fn statistics(rest: SocketAddr) -> Value {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().into();
+    let answer = agent.get(format!("http://{rest}/slotwise/v1/statistics")).call();
+    answer.ok().and_then(|mut answer| answer.body_mut().read_json().ok()).unwrap_or(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_star_of_four_fits_the_network_schema() {
+        let text = include_bytes!("../../../../topologies/star4.yaml");
+        let network = network(&Scenario::parse(text).unwrap());
+        assert_eq!(network["edges"][1]["hosts"][1]["ip"], "10.0.1.2");
+        assert_eq!(network["edges"][3]["fibres"][0]["port"], 256);
+        assert_eq!(network["cores"][0]["device_id"], 1001);
+        assert_eq!(network["edges"][2]["mac"], "02:ff:00:02:00:00");
+    }
+}

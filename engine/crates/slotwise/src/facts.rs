@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Facts read off a run's series: how fast the schedule follows an edge pair that asks for most of the capacity.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::report::Series;
+
+/// Frames between a request and the first frame that can obey it: it is made in frame f, announced in f+1, in force in f+2.
+const SCHEDULING_LEAD_FRAMES: usize = 2;
+
+/// What happened to one hot pair.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HotPair {
+    /// Source edge.
+    pub from: u16,
+    /// Destination edge.
+    pub to: u16,
+    /// Index of the first frame of the phase whose request asks for all that the other demands leave.
+    pub first_request_frame: Option<usize>,
+    /// Frames from there until the pair had 90 % of what the other demands leave.
+    pub frames_to_share: Option<usize>,
+    /// Mean data slots a frame from then to the end of the phase.
+    pub mean_granted_slots: f64,
+    /// Mean of what the other demands left in the same frames, in slots.
+    pub mean_available_slots: f64,
+    /// Receivers' TCP goodput over the phase (0 where there were no live hosts).
+    pub goodput_bps: f64,
+    /// Payload that the slots granted in the phase could carry, as a rate.
+    pub slot_payload_bps: f64,
+}
+
+impl HotPair {
+    /// Goodput as a part of the slots' payload capacity.
+    pub fn slot_use(&self) -> f64 {
+        if self.slot_payload_bps > 0.0 { self.goodput_bps / self.slot_payload_bps } else { 0.0 }
+    }
+}
+
+impl fmt::Display for HotPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "edge {} -> edge {}: ", self.from, self.to)?;
+        match self.frames_to_share {
+            Some(frames) => write!(f, "90 % of its share {frames} frames after the first request, ")?,
+            None => write!(f, "never reached 90 % of its share, ")?,
+        }
+        write!(f, "{:.1} of {:.1} slots a frame", self.mean_granted_slots, self.mean_available_slots)?;
+        if self.goodput_bps > 0.0 {
+            write!(
+                f,
+                ", TCP goodput {:.1} Mb/s = {:.0} % of its slots' payload",
+                self.goodput_bps / 1e6,
+                100.0 * self.slot_use()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The pair to look at and the frame it lives in.
+#[derive(Debug, Clone, Copy)]
+pub struct HotPairQuery {
+    /// Source edge.
+    pub from: u16,
+    /// Destination edge.
+    pub to: u16,
+    /// First frame of the phase (index into the series).
+    pub start_frame: usize,
+    /// One past the last frame of the phase.
+    pub end_frame: usize,
+    /// Data slots a frame.
+    pub data_slots: u32,
+    /// Bytes of hosts' packets, headers of the optical layer included, that one slot carries.
+    pub slot_bytes: u64,
+    /// TCP payload that one slot carries.
+    pub slot_payload_bytes: u64,
+    /// Length of a frame.
+    pub frame_ns: u64,
+    /// Receivers' goodput over the phase.
+    pub goodput_bps: f64,
+}
+
+/// Data slots that the other demands leave for (from, to) in `frame`: the capacity less what its row's or its column's other
+/// VOQs ask for, whichever asks for more.
+fn available_slots(series: &Series, query: &HotPairQuery, frame: usize) -> u32 {
+    let asked = |filter: &dyn Fn(u16, u16) -> bool| -> u64 {
+        series
+            .pairs
+            .iter()
+            .filter(|pair| filter(pair.from, pair.to))
+            .map(|pair| pair.demand_bytes[frame].div_ceil(query.slot_bytes))
+            .sum()
+    };
+    let row = asked(&|from, to| from == query.from && to != query.to);
+    let column = asked(&|from, to| to == query.to && from != query.from);
+    query.data_slots.saturating_sub(row.max(column).min(u64::from(u32::MAX)) as u32)
+}
+
+/// Evaluates a hot pair; `None` if the series does not have it.
+pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
+    let pair = series.pairs.iter().find(|pair| (pair.from, pair.to) == (query.from, query.to))?;
+    let end = query.end_frame.min(series.frame_ms.len());
+    let frames = query.start_frame.min(end)..end;
+    let first_request = frames.clone().find(|&frame| {
+        let available = available_slots(series, query, frame);
+        available > 0 && pair.demand_bytes[frame].div_ceil(query.slot_bytes) >= u64::from(available)
+    });
+    let reached = first_request.and_then(|first| {
+        (first..end).find(|&frame| {
+            let request = frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(first);
+            let available = available_slots(series, query, request);
+            10 * pair.granted_slots[frame] >= 9 * available
+        })
+    });
+    let settled = reached.unwrap_or(end)..end;
+    let mean = |values: &mut dyn Iterator<Item = u32>| {
+        let values: Vec<f64> = values.map(f64::from).collect();
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let phase_slots: u64 = pair.granted_slots[frames.clone()].iter().map(|&slots| u64::from(slots)).sum();
+    let phase_ns = frames.len() as u64 * query.frame_ns;
+    Some(HotPair {
+        from: query.from,
+        to: query.to,
+        first_request_frame: first_request,
+        frames_to_share: first_request.zip(reached).map(|(first, reached)| reached - first),
+        mean_granted_slots: mean(&mut settled.clone().map(|frame| pair.granted_slots[frame])),
+        mean_available_slots: mean(&mut settled.map(|frame| {
+            available_slots(series, query, frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(query.start_frame))
+        })),
+        goodput_bps: query.goodput_bps,
+        slot_payload_bps: (phase_slots * query.slot_payload_bytes * 8) as f64 * 1e9 / phase_ns.max(1) as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::PairSeries;
+
+    fn series(demand: Vec<u64>, granted: Vec<u32>, other: Vec<u64>) -> Series {
+        let frames = demand.len();
+        let pair = |from, to, demand_bytes, granted_slots| PairSeries {
+            from,
+            to,
+            demand_bytes,
+            granted_slots,
+            delivered_bytes: vec![0; frames],
+        };
+        Series {
+            frame_ms: (0..frames).map(|frame| frame as f64 * 5.0).collect(),
+            pairs: vec![pair(1, 2, demand, granted), pair(1, 3, other, vec![0; frames])],
+        }
+    }
+
+    fn query() -> HotPairQuery {
+        HotPairQuery {
+            from: 1,
+            to: 2,
+            start_frame: 0,
+            end_frame: 5,
+            data_slots: 16,
+            slot_bytes: 100,
+            slot_payload_bytes: 90,
+            frame_ns: 5_000_000,
+            goodput_bps: 0.0,
+        }
+    }
+
+    #[test]
+    fn counts_frames_from_the_request_that_asks_for_what_is_left() {
+        // The other VOQ of edge 1 asks for 2 slots: 14 are left; 13 of 14 is more than 90 %.
+        let s = series(vec![0, 1400, 2000, 2000, 2000], vec![1, 1, 1, 13, 14], vec![200; 5]);
+        let fact = hot_pair(&s, &query()).unwrap();
+        assert_eq!((fact.first_request_frame, fact.frames_to_share), (Some(1), Some(2)));
+        assert_eq!(fact.mean_granted_slots, 13.5);
+        assert_eq!(fact.mean_available_slots, 14.0);
+    }
+
+    #[test]
+    fn a_schedule_that_does_not_follow_is_not_reached() {
+        let s = series(vec![2000; 5], vec![12; 5], vec![200; 5]);
+        let fact = hot_pair(&s, &query()).unwrap();
+        assert_eq!((fact.first_request_frame, fact.frames_to_share), (Some(0), None));
+    }
+
+    #[test]
+    fn goodput_is_compared_with_all_slots_of_the_phase() {
+        let s = series(vec![2000; 5], vec![16; 5], vec![0; 5]);
+        let fact = hot_pair(&s, &HotPairQuery { goodput_bps: 2_073_600.0, ..query() }).unwrap();
+        // 16 slots of 90 bytes in 5 ms are 2.304 Mb/s.
+        assert_eq!(fact.slot_payload_bps, 2_304_000.0);
+        assert!((fact.slot_use() - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn unknown_pair_is_none() {
+        assert_eq!(hot_pair(&series(vec![0], vec![0], vec![0]), &HotPairQuery { from: 9, ..query() }), None);
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Namespaces that make a run leave nothing behind.
+//!
+//! `emulate` runs as process 1 of its own PID namespace, with the hosts and all interfaces in a network namespace that
+//! only its children hold. When it ends, however it ends, the kernel kills every process and removes every interface.
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitCode};
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, pthread_sigmask};
+use nix::unistd::{Pid, Uid};
+
+/// Set in the environment of the process inside.
+const INSIDE: &str = "SLOTWISE_INSIDE_NAMESPACE";
+
+/// Why a run cannot be isolated.
+#[derive(Debug, thiserror::Error)]
+pub enum IsolateError {
+    /// Needs CAP_SYS_ADMIN and CAP_NET_RAW.
+    #[error("not root: network namespaces and raw sockets need it; run with sudo")]
+    NotRoot,
+    /// The kernel refuses namespaces.
+    #[error("this kernel or container refuses {what} namespaces ({errno}); a machine or container with CAP_SYS_ADMIN is needed")]
+    Refused {
+        /// Which kind.
+        what: &'static str,
+        /// What the kernel said.
+        errno: nix::Error,
+    },
+    /// The inner process could not be started.
+    #[error("cannot start the isolated process: {0}")]
+    Spawn(#[from] std::io::Error),
+}
+
+/// True in the process that [`run_inside`] started.
+pub fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// Starts this program again with the same arguments as process 1 of a new PID namespace and waits for it. SIGINT and SIGTERM are passed on.
+/// Must be called while the process has one thread.
+pub fn run_inside() -> Result<ExitCode, IsolateError> {
+    if !Uid::effective().is_root() {
+        return Err(IsolateError::NotRoot);
+    }
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
+        signals.add(signal);
+    }
+    let refused = |what| move |errno| IsolateError::Refused { what, errno };
+    unshare(CloneFlags::CLONE_NEWPID).map_err(refused("PID"))?;
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut command = Command::new("/proc/self/exe");
+    command.args(arguments).env(INSIDE, "1");
+    // SAFETY: only async-signal-safe system calls between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            Ok(())
+        });
+    }
+    let mut child = command.spawn()?;
+    pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&signals), None).map_err(std::io::Error::from)?;
+    let pid = Pid::from_raw(child.id() as i32);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+            return Ok(ExitCode::from(code as u8));
+        }
+        match signals.wait() {
+            Ok(Signal::SIGCHLD) | Err(_) => {}
+            Ok(signal) => {
+                let _ = kill(pid, signal);
+            }
+        }
+    }
+}
+
+/// Gives the inner process its own view of /proc. Call first thing inside, with one thread.
+pub fn enter() -> Result<(), IsolateError> {
+    let refused = |errno| IsolateError::Refused { what: "mount", errno };
+    unshare(CloneFlags::CLONE_NEWNS).map_err(refused)?;
+    let none: Option<&str> = None;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(refused)?;
+    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none).map_err(refused)
+}
+
+/// Makes `command` start in a new network namespace.
+pub fn in_new_network(command: &mut Command) {
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(unshare(CloneFlags::CLONE_NEWNET)?));
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The view of a running network: a screen that redraws on a terminal, a line now and then elsewhere.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::time::{Duration, Instant};
+
+/// A cell of the matrix on screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PairNow {
+    /// Slots granted a frame, mean since the last snapshot.
+    pub slots: f64,
+    /// Bits of hosts' packets delivered a second since the last snapshot.
+    pub goodput_bps: f64,
+}
+
+/// What the view shows.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Fabric time.
+    pub now_ns: u64,
+    /// When the run should end.
+    pub end_ns: u64,
+    /// Current phase, e.g. `2/3 hot-pair`.
+    pub phase: String,
+    /// Edges; `pairs` is row-major, edges x edges.
+    pub edges: usize,
+    /// By source, then destination.
+    pub pairs: Vec<PairNow>,
+    /// Invariant violations so far.
+    pub violations: u64,
+    /// 99th percentile of the slots' lateness so far, if there is a wall clock.
+    pub lateness_p99_ns: Option<u64>,
+}
+
+/// Widest matrix that is drawn whole; larger networks show their busiest pairs.
+const MATRIX_EDGES: usize = 8;
+const BUSIEST: usize = 12;
+const BAR_WIDTH: usize = 40;
+const LINE_PERIOD: Duration = Duration::from_secs(2);
+
+/// Where the view goes.
+pub struct LiveView {
+    terminal: bool,
+    drawn_lines: usize,
+    last_line: Option<Instant>,
+}
+
+impl LiveView {
+    /// Chooses by whether standard output is a terminal.
+    pub fn new() -> LiveView {
+        LiveView { terminal: std::io::stdout().is_terminal(), drawn_lines: 0, last_line: None }
+    }
+
+    /// Shows `snapshot`.
+    pub fn show(&mut self, snapshot: &Snapshot) {
+        let mut out = std::io::stdout().lock();
+        if self.terminal {
+            let screen = render(snapshot);
+            // Cursor up over the last screen, then clear to the end of the display.
+            let up = if self.drawn_lines > 0 { format!("\x1b[{}A", self.drawn_lines) } else { String::new() };
+            let _ = write!(out, "{up}\r\x1b[J{screen}");
+            self.drawn_lines = screen.lines().count();
+        } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD) {
+            self.last_line = Some(Instant::now());
+            let _ = writeln!(out, "{}", line(snapshot));
+        }
+        let _ = out.flush();
+    }
+}
+
+impl Default for LiveView {
+    fn default() -> Self {
+        LiveView::new()
+    }
+}
+
+fn line(s: &Snapshot) -> String {
+    let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
+    let (busiest, pair) = busiest(s, 1).into_iter().next().unwrap_or(((0, 0), PairNow::default()));
+    let mut text = format!(
+        "{:6.1} s  {:<14} {:7.1} Mb/s, busiest {}>{} with {:.1} slots a frame, violations {}",
+        s.now_ns as f64 / 1e9,
+        s.phase,
+        goodput / 1e6,
+        busiest.0,
+        busiest.1,
+        pair.slots,
+        s.violations
+    );
+    if let Some(lateness) = s.lateness_p99_ns {
+        let _ = write!(text, ", lateness p99 {} us", lateness / 1000);
+    }
+    text
+}
+
+fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
+    let mut pairs: Vec<_> = s.pairs.iter().enumerate().map(|(k, pair)| ((k / s.edges.max(1), k % s.edges.max(1)), *pair)).collect();
+    pairs.sort_by(|a, b| b.1.goodput_bps.total_cmp(&a.1.goodput_bps).then(a.0.cmp(&b.0)));
+    pairs.truncate(count);
+    pairs
+}
+
+fn render(s: &Snapshot) -> String {
+    let mut text = String::new();
+    let part = if s.end_ns > 0 { (s.now_ns as f64 / s.end_ns as f64).min(1.0) } else { 0.0 };
+    let filled = (part * BAR_WIDTH as f64) as usize;
+    let _ = writeln!(
+        text,
+        "[{}{}] {:5.1} of {:.1} s   phase {}",
+        "#".repeat(filled),
+        ".".repeat(BAR_WIDTH - filled),
+        s.now_ns as f64 / 1e9,
+        s.end_ns as f64 / 1e9,
+        s.phase
+    );
+    if s.edges <= MATRIX_EDGES {
+        let _ = writeln!(text, "slots a frame | goodput Mb/s, rows are sources");
+        let header: String = (0..s.edges).map(|to| format!("  {:>14}", format!("edge {to}"))).collect();
+        let _ = writeln!(text, "        {header}");
+        for from in 0..s.edges {
+            let _ = write!(text, "edge {from:<3}");
+            for to in 0..s.edges {
+                let pair = s.pairs[from * s.edges + to];
+                let cell = if from == to { "-".into() } else { format!("{:5.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6) };
+                let _ = write!(text, "  {cell:>14}");
+            }
+            text.push('\n');
+        }
+    } else {
+        let _ = writeln!(text, "busiest pairs: slots a frame | goodput Mb/s");
+        for ((from, to), pair) in busiest(s, BUSIEST) {
+            let _ = writeln!(text, "edge {from:>3} > {to:<3} {:6.1} | {:8.1}", pair.slots, pair.goodput_bps / 1e6);
+        }
+    }
+    let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
+    let lateness = s.lateness_p99_ns.map(|ns| format!(", lateness p99 {} us", ns / 1000)).unwrap_or_default();
+    let _ = writeln!(text, "total {:.1} Mb/s, invariant violations {}{lateness}", goodput / 1e6, s.violations);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(edges: usize) -> Snapshot {
+        let mut pairs = vec![PairNow::default(); edges * edges];
+        pairs[edges + 2] = PairNow { slots: 14.0, goodput_bps: 130e6 };
+        Snapshot { now_ns: 5_000_000_000, end_ns: 20_000_000_000, phase: "2/3 hot-pair".into(), edges, pairs, violations: 0, lateness_p99_ns: Some(42_000) }
+    }
+
+    #[test]
+    fn small_networks_show_the_whole_matrix() {
+        let screen = render(&snapshot(4));
+        assert!(screen.contains("[##########..............................]   5.0 of 20.0 s   phase 2/3 hot-pair"), "{screen}");
+        assert!(screen.contains("14.0 |  130.0"), "{screen}");
+        assert!(screen.contains("lateness p99 42 us"), "{screen}");
+        assert_eq!(screen.lines().count(), 8);
+    }
+
+    #[test]
+    fn large_networks_show_the_busiest_pairs() {
+        let screen = render(&snapshot(30));
+        assert!(screen.contains("edge   1 > 2     14.0 |    130.0"), "{screen}");
+        assert_eq!(screen.lines().count(), 2 + BUSIEST + 1);
+    }
+
+    #[test]
+    fn without_a_terminal_one_line_says_it() {
+        let text = line(&snapshot(4));
+        assert!(text.contains("busiest 1>2 with 14.0 slots a frame, violations 0, lateness p99 42 us"), "{text}");
+    }
+}

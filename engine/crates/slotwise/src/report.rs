@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run leaves behind: `report.json` (schema/report.schema.json) and a summary a person can read.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::facts::HotPair;
+
+/// Version of the report's format.
+pub const REPORT_VERSION: u32 = 1;
+
+/// A whole run.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub version: u32,
+    /// `emulate` or `simulate`.
+    pub command: &'static str,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed in force.
+    pub seed: u64,
+    /// Fabric time that the run covered.
+    pub duration_ns: u64,
+    /// Slots a frame, slot and guard length.
+    pub frame: FrameShape,
+    /// Whether everything that had to hold did.
+    pub verdict: Verdict,
+    /// Violations by kind; all zero in a good run.
+    pub invariants: Invariants,
+    /// How late the fabric's events were against the wall clock (`emulate` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
+    /// Each phase with what its flows reached.
+    pub phases: Vec<PhaseReport>,
+    /// How fast the schedule followed each edge pair that asked for most of the capacity.
+    pub hot_pairs: Vec<HotPair>,
+    /// The controller's statistics resource, as it answered at the end.
+    pub controller: Value,
+    /// Times the controller ended by itself and was started again.
+    pub controller_restarts: u32,
+    /// Packets dropped, by place and reason.
+    pub drops: Vec<DropCount>,
+    /// Per frame and edge pair.
+    pub series: Series,
+}
+
+/// The frame in force.
+#[derive(Debug, Clone, Serialize)]
+pub struct FrameShape {
+    /// Slots a frame.
+    pub slots: u32,
+    /// Of these, slots for signaling.
+    pub signaling_slots: u32,
+    /// Slot length.
+    pub slot_ns: u64,
+    /// Guard at the start of a slot.
+    pub guard_ns: u64,
+}
+
+/// Pass or fail, with reasons.
+#[derive(Debug, Default, Serialize)]
+pub struct Verdict {
+    /// True if `failures` is empty.
+    pub ok: bool,
+    /// One sentence each.
+    pub failures: Vec<String>,
+    /// What a person should know although it is no failure.
+    pub notes: Vec<String>,
+}
+
+/// Violations counted by the fabric.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub struct Invariants {
+    /// Packets that met another in a core output.
+    pub collision: u64,
+    /// Packets in a guard or across a slot's end.
+    pub guard: u64,
+    /// Packets in a slot that was not granted.
+    pub ungranted: u64,
+    /// Packets seen twice.
+    pub duplicate: u64,
+    /// The first violations: when, where, what.
+    pub first: Vec<String>,
+}
+
+impl Invariants {
+    /// Sum over the kinds.
+    pub fn total(&self) -> u64 {
+        self.collision + self.guard + self.ungranted + self.duplicate
+    }
+}
+
+/// Lateness: in each slot, the worst delay of an event against the wall clock.
+#[derive(Debug, Clone, Serialize)]
+pub struct Lateness {
+    /// Slots measured.
+    pub slots: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// A run keeps up while `p99_ns` is below one slot.
+    pub kept_up: bool,
+}
+
+/// One phase.
+#[derive(Debug, Serialize)]
+pub struct PhaseReport {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Start in fabric time.
+    pub start_ns: u64,
+    /// End in fabric time.
+    pub end_ns: u64,
+    /// Flows as their ends measured them.
+    pub flows: Vec<Value>,
+    /// Files moved, with their digests.
+    pub files: Vec<Value>,
+}
+
+/// A drop counter.
+#[derive(Debug, Serialize)]
+pub struct DropCount {
+    /// Node.
+    pub place: String,
+    /// Reason.
+    pub reason: String,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// Columns by frame; every vector has one value a frame.
+#[derive(Debug, Default, Serialize)]
+pub struct Series {
+    /// Start of each frame in milliseconds of fabric time.
+    pub frame_ms: Vec<f64>,
+    /// Ordered edge pairs.
+    pub pairs: Vec<PairSeries>,
+}
+
+/// One ordered edge pair.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct PairSeries {
+    /// Source edge.
+    pub from: u16,
+    /// Destination edge.
+    pub to: u16,
+    /// Backlog of the VOQ when it was last reported in the frame.
+    pub demand_bytes: Vec<u64>,
+    /// Slots for which the gate was opened.
+    pub granted_slots: Vec<u32>,
+    /// Bytes of hosts' packets that reached the far edge.
+    pub delivered_bytes: Vec<u64>,
+}
+
+impl Report {
+    /// The summary.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        let seconds = self.duration_ns as f64 / 1e9;
+        let _ = writeln!(text, "{} {}: {:.1} s of fabric time, seed {}", self.command, self.scenario, seconds, self.seed);
+        let i = &self.invariants;
+        let _ = writeln!(
+            text,
+            "  invariants   collisions {}, guard violations {}, ungranted {}, duplicated {}",
+            i.collision, i.guard, i.ungranted, i.duplicate
+        );
+        if let Some(l) = &self.lateness {
+            let _ = writeln!(
+                text,
+                "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} slots of {:.0} us: the fabric {}",
+                l.p50_ns as f64 / 1e3,
+                l.p99_ns as f64 / 1e3,
+                l.max_ns as f64 / 1e3,
+                l.slots,
+                self.frame.slot_ns as f64 / 1e3,
+                if l.kept_up { "kept up" } else { "DID NOT keep up" }
+            );
+        }
+        for phase in &self.phases {
+            let delivered: u64 = self.delivered_bytes(phase.start_ns, phase.end_ns);
+            let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
+            let _ = writeln!(
+                text,
+                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered between edges, {} flows",
+                phase.name,
+                length_ns as f64 / 1e9,
+                delivered as f64 * 8e3 / length_ns as f64,
+                phase.flows.len()
+            );
+            for file in &phase.files {
+                let _ = writeln!(
+                    text,
+                    "  file         {} bytes {} -> {} in {:.1} s, SHA-256 {}",
+                    file["bytes"],
+                    file["from"].as_str().unwrap_or("?"),
+                    file["to"].as_str().unwrap_or("?"),
+                    file["seconds"].as_f64().unwrap_or(f64::NAN),
+                    if file["intact"] == true { "equal at both ends" } else { "DIFFERS" }
+                );
+            }
+        }
+        for pair in &self.hot_pairs {
+            let _ = writeln!(text, "  hot pair     {pair}");
+        }
+        let scheduling = &self.controller["scheduling_ns"];
+        if let Some(p99) = scheduling["p99"].as_f64() {
+            let _ = writeln!(
+                text,
+                "  scheduling   p50 {:.0} us, p99 {:.0} us, max {:.0} us a frame",
+                scheduling["p50"].as_f64().unwrap_or(f64::NAN) / 1e3,
+                p99 / 1e3,
+                scheduling["max"].as_f64().unwrap_or(f64::NAN) / 1e3
+            );
+        }
+        for note in &self.verdict.notes {
+            let _ = writeln!(text, "  note         {note}");
+        }
+        for failure in &self.verdict.failures {
+            let _ = writeln!(text, "  FAILED       {failure}");
+        }
+        let _ = writeln!(text, "  verdict      {}", if self.verdict.ok { "ok" } else { "failed" });
+        text
+    }
+
+    fn delivered_bytes(&self, start_ns: u64, end_ns: u64) -> u64 {
+        let (start_ms, end_ms) = (start_ns as f64 / 1e6, end_ns as f64 / 1e6);
+        let frames = self.series.frame_ms.iter().enumerate().filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
+        frames
+            .map(|(k, _)| self.series.pairs.iter().map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0)).sum::<u64>())
+            .sum()
+    }
+}
