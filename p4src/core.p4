@@ -23,7 +23,7 @@ control CoreIngress(inout core_headers_t hdr,
     @name(".CoreIngress") CoreParams() params;
     CoreClock() clock;
     CoreBeacon() beacon;
-    PacketOut() packet_out;
+    PacketOut() send;
     @name(".CoreIngress") Crossbar() crossbar;
     @name(".CoreIngress") DropAccounting() drop_accounting;
 
@@ -38,7 +38,7 @@ control CoreIngress(inout core_headers_t hdr,
         } else if (standard_metadata.ingress_port == PORT_CORE_CONTROL) {
             beacon.apply(hdr, meta.drop_reason);
         } else if (standard_metadata.ingress_port == PORT_CPU) {
-            packet_out.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
+            send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
         } else if (standard_metadata.ingress_port < PORT_OPTICAL_BASE
                    || standard_metadata.ingress_port >= PORT_OPTICAL_BASE + MAX_FIBRES) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;

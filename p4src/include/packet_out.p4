@@ -4,14 +4,14 @@
 #include "headers.p4"
 
 // A packet from the controller leaves unchanged by the port that it names.
-control PacketOut(in packet_out_t packet_out,
+control PacketOut(in packet_out_t destination,
                   inout standard_metadata_t standard_metadata,
                   inout DropReason drop_reason) {
     apply {
-        if (packet_out.egress_port == PORT_SELF || packet_out.egress_port >= PORT_CPU) {
+        if (destination.egress_port == PORT_SELF || destination.egress_port >= PORT_CPU) {
             drop_reason = DropReason.UNEXPECTED_PORT;
         } else {
-            standard_metadata.egress_spec = packet_out.egress_port;
+            standard_metadata.egress_spec = destination.egress_port;
         }
     }
 }

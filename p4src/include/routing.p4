@@ -15,7 +15,7 @@ control Routing(inout edge_headers_t hdr,
     bit<16> l4_src = 0;
     bit<16> l4_dst = 0;
     bit<8>  class = 0;
-    bit<16> queue = 0;
+    bit<16> chosen = 0;
     bit<9>  fibre = PORT_DROP;
 
     Encapsulate() encapsulate;
@@ -77,8 +77,8 @@ control Routing(inout edge_headers_t hdr,
 
     direct_counter(CounterType.packets_and_bytes) voq_counter;
 
-    action enqueue(bit<16> queue_id, bit<9> port) {
-        queue = queue_id;
+    action enqueue(bit<16> queue, bit<9> port) {
+        chosen = queue;
         fibre = port;
     }
 
@@ -112,11 +112,11 @@ control Routing(inout edge_headers_t hdr,
                     }
                     traffic_class.apply();
                     if (voq.apply().hit) {
-                        if (queue >= SIGNALING_QUEUE) {
+                        if (chosen >= SIGNALING_QUEUE) {
                             meta.drop_reason = DropReason.BAD_QUEUE;
                         } else {
                             encapsulate.apply(hdr.ethernet, hdr.optical, OpticalKind.DATA, class,
-                                              meta.edge_id, dst_edge, queue);
+                                              meta.edge_id, dst_edge, chosen);
                             standard_metadata.egress_spec = fibre;
                         }
                     }

@@ -28,7 +28,7 @@ control Schedule(inout edge_headers_t hdr,
     bit<32> active = 0;
     bit<1>  bank = 0;
     bit<1>  fresh = 0;
-    bit<16> queue = 0;
+    bit<16> granted = 0;
 
     FlipVersion() flip;
     AnnounceVersion() announce;
@@ -36,8 +36,8 @@ control Schedule(inout edge_headers_t hdr,
 
     direct_counter(CounterType.packets_and_bytes) slot_schedule_counter;
 
-    action grant(bit<16> queue_id) {
-        queue = queue_id;
+    action grant(bit<16> queue) {
+        granted = queue;
     }
 
     action idle_slot() {
@@ -58,10 +58,10 @@ control Schedule(inout edge_headers_t hdr,
         size = 8192;
     }
 
-    action open_gate() {
+    @hidden action open_gate() {
         hdr.linecard.kind = LineCardKind.FLOW_CONTROL;
         hdr.flow_control.setValid();
-        hdr.flow_control.queue = queue;
+        hdr.flow_control.queue = granted;
         hdr.flow_control.op = FlowOp.OPEN;
         hdr.flow_control.reserved = 0;
         hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.guard_ns;
@@ -79,9 +79,9 @@ control Schedule(inout edge_headers_t hdr,
         }
         freshness.apply(meta, hdr.slot_tick.frame, fresh);
         if (slot_schedule.apply().hit) {
-            if ((bit<32>)queue >= MAX_QUEUES) {
+            if ((bit<32>)granted >= MAX_QUEUES) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
-            } else if (queue != SIGNALING_QUEUE && fresh == 0) {
+            } else if (granted != SIGNALING_QUEUE && fresh == 0) {
                 meta.drop_reason = DropReason.UNSYNCHRONIZED;
             } else {
                 open_gate();

@@ -56,7 +56,7 @@ control Signaling(inout edge_headers_t hdr,
                   inout edge_metadata_t meta,
                   inout standard_metadata_t standard_metadata) {
     OpticalKind kind = OpticalKind.REQUEST;
-    bit<16> block = 0;
+    bit<16> requested = 0;
     bit<16> dst_edge = 0;
     bit<9>  egress_port = PORT_DROP;
 
@@ -66,9 +66,9 @@ control Signaling(inout edge_headers_t hdr,
     direct_counter(CounterType.packets_and_bytes) signaling_counter;
 
     // `block` of this edge's queues, to the master or (the master's own) to PORT_CPU.
-    action send_request(bit<16> block_id, bit<9> port) {
+    action send_request(bit<16> block, bit<9> port) {
         kind = OpticalKind.REQUEST;
-        block = block_id;
+        requested = block;
         dst_edge = meta.master;
         egress_port = port;
     }
@@ -99,7 +99,7 @@ control Signaling(inout edge_headers_t hdr,
         size = 1024;
     }
 
-    action write_commit() {
+    @hidden action write_commit() {
         hdr.commit.setValid();
         hdr.commit.frame = hdr.slot_tick.frame;
         active_version.read(hdr.commit.active_version, 0);
@@ -111,13 +111,13 @@ control Signaling(inout edge_headers_t hdr,
         if (signaling.apply().hit) {
             if (kind == OpticalKind.COMMIT && meta.is_master == 0) {
                 meta.drop_reason = DropReason.BAD_COMMIT;
-            } else if (kind == OpticalKind.REQUEST && (bit<32>)block >= MAX_QUEUES / (bit<32>)REQUEST_ENTRIES) {
+            } else if (kind == OpticalKind.REQUEST && (bit<32>)requested >= MAX_QUEUES / (bit<32>)REQUEST_ENTRIES) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
             } else {
                 if (kind == OpticalKind.COMMIT) {
                     write_commit();
                 } else {
-                    write_request.apply(hdr, meta, block);
+                    write_request.apply(hdr, meta, requested);
                 }
                 encapsulate.apply(hdr.ethernet, hdr.optical, kind, 0, meta.edge_id, dst_edge, SIGNALING_QUEUE);
                 hdr.optical.inner_type = 0;
