@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The photonic core. Its clock is the target's own, in the target's unit, and runs while a test does: each test
+sets guard, slot and packet duration to nothing or to an age, so that neither unit nor speed matters."""
+from slotwise import wire
+from slotwise.wire import DropReason
+from support.base import UNKNOWN_VERSION, SwitchTest, ethernet, frame, linecard, optical, tick
+
+FIBRES = [wire.PORT_OPTICAL_BASE + edge for edge in range(3)]
+AN_AGE = 1 << 46  # 20 hours of ns, two years of us
+SLOT = 3
+LIGHT = bytes(range(64))  # no header that anyone knows
+
+
+class CoreTest(SwitchTest):
+    program = "core"
+    guard, slot, time_per_byte_q16 = 0, AN_AGE, 0
+
+    def setUp(self):
+        super().setUp()
+        self.switch.set_default("core_params", "set_core_params", guard=self.guard, slot=self.slot,
+                                time_per_byte_q16=self.time_per_byte_q16)
+
+    def connect(self, input_port, output_port, slot=SLOT, bank=0):
+        self.switch.insert("crossbar", {"bank": bank, "slot": slot, "input": input_port}, "connect", port=output_port)
+
+    def start(self, slot=SLOT, frame_number=0):
+        self.send(wire.PORT_LINECARD, *tick(slot, frame_number))
+        self.handled(wire.PORT_LINECARD)
+
+    def beacon(self, **fields):
+        self.send(wire.PORT_CORE_CONTROL, *beacon(**fields))
+        self.handled(wire.PORT_CORE_CONTROL)
+
+
+def beacon(**fields):
+    return ethernet(wire.ETHERTYPE_OPTICAL), optical(wire.OpticalKind.COMMIT), wire.Commit(**fields)
+
+
+class Connects(CoreTest):
+    """Light passes unread and unchanged, each input to its own output."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1])
+        self.connect(FIBRES[1], FIBRES[0])
+        self.start()
+        other = LIGHT[::-1]
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[1], LIGHT)
+        self.send(FIBRES[1], other)
+        self.expect(FIBRES[0], other)
+        self.expect_silence()
+        self.assertEqual(self.switch.counter("output_traffic", FIBRES[1]), (1, len(LIGHT)))
+
+
+class SlotChoosesConnection(CoreTest):
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], slot=1)
+        self.connect(FIBRES[0], FIBRES[2], slot=2)
+        for slot in (1, 2):
+            self.start(slot)
+            self.send(FIBRES[0], LIGHT)
+            self.expect(FIBRES[slot], LIGHT)
+
+
+class Dark(CoreTest):
+    """No connection in this slot, or only in the other bank."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], slot=SLOT + 1)
+        self.connect(FIBRES[0], FIBRES[1], bank=1)
+        self.start()
+        self.send(FIBRES[0], LIGHT)
+        self.expect_drop(DropReason.DARK)
+
+
+class Guard(CoreTest):
+    guard = AN_AGE // 2
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1])
+        self.start()
+        self.send(FIBRES[0], LIGHT)
+        self.expect_drop(DropReason.GUARD)
+
+
+class Overrun(CoreTest):
+    """A packet of 64 bytes takes twice the slot."""
+
+    slot, time_per_byte_q16 = 1 << 30, 1 << 41
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1])
+        self.start()
+        self.send(FIBRES[0], LIGHT)
+        self.expect_drop(DropReason.OVERRUN)
+
+
+class Collision(CoreTest):
+    """A packet of 64 bytes lasts a minute at least; a second one finds its output taken, another output is free."""
+
+    time_per_byte_q16 = 1 << 46
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1])
+        self.connect(FIBRES[1], FIBRES[2])
+        self.connect(FIBRES[2], FIBRES[1])
+        self.start()
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[1], LIGHT)
+        self.send(FIBRES[1], LIGHT)
+        self.expect(FIBRES[2], LIGHT)
+        self.send(FIBRES[2], LIGHT)
+        self.expect_drop(DropReason.COLLISION)
+
+
+class BeaconFlipsBank(CoreTest):
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], bank=0)
+        self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.beacon(frame=10, active_version=0, next_version=1, first_frame=11)
+        for frame_number, output in ((10, FIBRES[1]), (11, FIBRES[2])):
+            self.start(frame_number=frame_number)
+            self.send(FIBRES[0], LIGHT)
+            self.expect(output, LIGHT)
+
+
+class BeaconOfActiveBank(CoreTest):
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], bank=0)
+        self.beacon(frame=10, active_version=1, next_version=3, first_frame=11)
+        self.start(frame_number=10)
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[1], LIGHT)
+        self.expect_drop(DropReason.BAD_COMMIT)
+
+
+class FibresCannotSignal(CoreTest):
+    """A beacon or a tick on a fibre is light like any other."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1])
+        self.start()
+        for parts in (beacon(frame=1, active_version=1, next_version=1), tick(SLOT + 1)):
+            self.send(FIBRES[0], *parts)
+            self.expect(FIBRES[1], *parts)
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[1], LIGHT)
+
+
+class BadVersion(CoreTest):
+    def runTest(self):
+        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
+                  wire.Linecard(version=UNKNOWN_VERSION, kind=wire.LineCardKind.SLOT_TICK), wire.SlotTick())
+        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
+                  wire.QueueReport())
+        self.send(wire.PORT_CORE_CONTROL, ethernet(wire.ETHERTYPE_OPTICAL), optical(wire.OpticalKind.REQUEST), bytes(144))
+        self.expect_drop(DropReason.BAD_VERSION, 3)
+
+
+class Truncated(CoreTest):
+    def runTest(self):
+        self.send(wire.PORT_LINECARD, frame(*tick(SLOT))[:-1])
+        self.send(wire.PORT_CORE_CONTROL, frame(*beacon())[:-1])
+        self.expect_drop(DropReason.TRUNCATED, 2)
+
+
+class UnexpectedPort(CoreTest):
+    """Ticks by the control link, beacons by the control unit's port, anything by a port outside the plan."""
+
+    def runTest(self):
+        self.send(wire.PORT_CORE_CONTROL, *tick(SLOT))
+        self.send(wire.PORT_LINECARD, *beacon())
+        self.send(1, LIGHT)
+        self.send(wire.PORT_LINECARD + 2, LIGHT)
+        self.expect_drop(DropReason.UNEXPECTED_PORT, 4)
+
+
+class RepeatedTick(CoreTest):
+    def runTest(self):
+        self.send(wire.PORT_LINECARD, *tick(SLOT, repeat=1))
+        self.expect_drop(DropReason.NO_SIGNALING)
+
+
+class PacketOut(CoreTest):
+    def runTest(self):
+        self.switch.packet_out(FIBRES[2], LIGHT)
+        self.expect(FIBRES[2], LIGHT)
+        self.switch.packet_out(wire.PORT_SELF, LIGHT)
+        self.expect_drop(DropReason.UNEXPECTED_PORT)

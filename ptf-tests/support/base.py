@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test of a switch program starts from. Nothing here knows which target is tested."""
+import queue
+import time
+from pathlib import Path
+
+import ptf
+import ptf.testutils as testutils
+from ptf.base_tests import BaseTest
+
+from slotwise import wire
+from support.p4rt import Switch
+
+DEADLINE_S = 5
+# How long a wrong packet gets to show itself, after the switch has counted what it did.
+QUIET_S = 0.05
+UNKNOWN_VERSION = 15
+
+_switches = {}
+
+
+def _switch():
+    """One connection for all tests: a second stream with the same election id would be refused."""
+    params = testutils.test_params_get()
+    key = (params["grpc"], params["device_id"])
+    if key not in _switches:
+        _switches[key] = Switch(*key)
+    return _switches[key]
+
+
+class SwitchTest(BaseTest):
+    """Starts with the program freshly pushed: empty tables, zero registers and counters."""
+
+    program = None
+
+    def setUp(self):
+        super().setUp()
+        self.dataplane = ptf.dataplane_instance
+        self.dataplane.flush()
+        self.markers = 0
+        self.switch = _switch()
+        out = Path(testutils.test_params_get()["p4c_out"])
+        self.switch.push(out / f"{self.program}.json", out / f"{self.program}.p4info.txtpb")
+        while not self.switch.packet_ins.empty():
+            self.switch.packet_ins.get()
+
+    def send(self, port, *parts):
+        """Send one frame made of headers and bytes into a port of the switch."""
+        self.dataplane.send(0, port, frame(*parts))
+
+    def expect(self, port, *parts):
+        """The next frame that leaves by `port` is exactly this one."""
+        found = self.received(port)
+        self.assertEqual(found.hex(), frame(*parts).hex(), f"frame on port {port}")
+
+    def received(self, port):
+        result = self.dataplane.poll(device_number=0, port_number=port, timeout=DEADLINE_S)
+        if isinstance(result, self.dataplane.PollFailure):
+            self.fail(f"no frame left by port {port}")
+        return result.packet
+
+    def expect_packet_in(self, ingress_port, *parts):
+        try:
+            port, found = self.switch.packet_in(DEADLINE_S)
+        except queue.Empty:
+            self.fail("no packet-in")
+        self.assertEqual((port, found.hex()), (ingress_port, frame(*parts).hex()))
+
+    def expect_silence(self):
+        result = self.dataplane.poll(device_number=0, timeout=QUIET_S)
+        if isinstance(result, self.dataplane.PollSuccess):
+            self.fail(f"frame on port {result.port}: {result.packet.hex()}")
+        self.assertTrue(self.switch.packet_ins.empty(), "packet-in")
+
+    def expect_drop(self, reason, count=1):
+        """`count` packets have been dropped for this reason since the test began, none for another, none sent."""
+        self.await_drops(reason, count)
+        found = {r.name: self.drops(r) for r in wire.DropReason if self.drops(r)}
+        self.assertEqual(found, {reason.name: count})
+        self.expect_silence()
+
+    def await_drops(self, reason, count):
+        deadline = time.monotonic() + DEADLINE_S
+        while self.drops(reason) < count and time.monotonic() < deadline:
+            pass
+
+    def drops(self, reason):
+        markers = self.markers if reason == wire.DropReason.BAD_VERSION else 0
+        return self.switch.counter("drops", reason)[0] - markers
+
+    def handled(self, port):
+        """Return when all that was sent into `port` has been handled: a frame sent last has been dropped."""
+        ether_type = wire.ETHERTYPE_LINECARD if port == wire.PORT_LINECARD else wire.ETHERTYPE_OPTICAL
+        before = self.drops(wire.DropReason.BAD_VERSION)
+        self.send(port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15))
+        self.await_drops(wire.DropReason.BAD_VERSION, before + 1)
+        self.markers += 1
+        self.assertEqual(self.drops(wire.DropReason.BAD_VERSION), before, f"frames into port {port} not handled in time")
+
+    def packet_outs_handled(self, port):
+        """Return when all packet-outs have been handled: one sent last has come out by `port`."""
+        marker = frame(ethernet(0x88B7), b"marker")
+        self.switch.packet_out(port, marker)
+        self.expect(port, marker)
+
+
+def frame(*parts):
+    return b"".join(p if isinstance(p, bytes) else p.encode() for p in parts)
+
+
+def optical(kind, **fields):
+    return wire.Optical(version=wire.OPTICAL_VERSION, kind=kind, **fields)
+
+
+def linecard(kind):
+    return wire.Linecard(version=wire.LINECARD_VERSION, kind=kind, port=wire.PORT_OPTICAL_BASE)
+
+
+def ethernet(ether_type, dst=0xFFFFFFFFFFFF, src=0x020000000001):
+    return wire.Ethernet(dst=dst, src=src, ether_type=ether_type)
+
+
+def tick(slot, frame_number=0, repeat=0, local_ns=0):
+    """A slot tick as a line card sends it."""
+    return (ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.SLOT_TICK),
+            wire.SlotTick(frame=frame_number, slot=slot, repeat=repeat, local_ns=local_ns))
+
+
+def checksum(header):
+    """The IPv4 header's checksum, from its definition."""
+    data = frame(wire.Ipv4(**{**header.__dict__, "checksum": 0}))
+    total = sum(int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def ipv4(dst, payload=b"", **fields):
+    """An IPv4 header with a right checksum for `payload`."""
+    defaults = dict(version=4, ihl=5, total_len=20 + len(payload), ttl=64, protocol=253, src=0x0A000001, dst=dst)
+    header = wire.Ipv4(**{**defaults, **fields})
+    return wire.Ipv4(**{**header.__dict__, "checksum": checksum(header)})
