@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames from hosts: ARP, routing, classification, queue choice, and the optical header."""
-import edge_base as e
 from slotwise import wire
 from slotwise.wire import DropReason
+from support import edge as e
 from support.base import ethernet, frame, ipv4, optical
 
 REMOTE_NET, REMOTE_HOST = 0x0A020000, 0x0A020001

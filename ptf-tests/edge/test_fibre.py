@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Light that ends at an edge."""
-import edge_base as e
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
+from support import edge as e
 from support.base import UNKNOWN_VERSION, ethernet, frame, ipv4, optical
 
 HOST = 0x0A010001

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slot ticks to gates, and how a version of the schedule comes into force."""
-import edge_base as e
 from slotwise import wire
 from slotwise.wire import DropReason
+from support import edge as e
 from support.base import UNKNOWN_VERSION, ethernet, frame, linecard, tick
 
 OLD_QUEUE, NEW_QUEUE = 2, 3

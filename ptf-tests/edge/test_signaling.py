@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests, beacons, and what passes between the switch and its controller."""
-import edge_base as e
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
+from support import edge as e
 from support.base import ethernet, frame, linecard, optical
 
 FIRST_BLOCK, SECOND_BLOCK = 0, 1
