@@ -1,1 +1,38 @@
-//! The discrete-event network of stations.
+// SPDX-License-Identifier: Apache-2.0
+//! The fabric: a discrete-event network of P4 switches, line cards, fibres and hosts.
+//!
+//! ```text
+//! inject_host, packet_out, set_pipeline --> Fabric::run_until(t) --> poll_host_output, poll_control, poll_frame
+//! ```
+//!
+//! Pure: time is what the caller runs it to, randomness comes from the seed, nothing is read or written but the
+//! captures that the caller asks for. The same inputs at the same times give the same outputs, to the byte.
+//! Two drivers use it: one paces it by the wall clock, the other ([`lockstep`]) jumps from event to event.
+
+mod capture;
+mod dispatch;
+mod drops;
+mod event;
+mod fabric;
+mod invariants;
+mod linecard;
+mod link;
+pub mod lockstep;
+mod message;
+mod node;
+mod pool;
+mod random;
+mod telemetry;
+mod traffic;
+
+pub use capture::{CapturePoint, OpenCapture};
+pub use drops::{DropCause, DropCount, Drops, Place};
+pub use fabric::{
+    ControlEvent, ControlMessage, CoreLosses, Fabric, FabricError, FabricOptions, HostFrame, HostMode, LinkReport,
+    P4Drop,
+};
+pub use invariants::{Invariant, Invariants, Violation};
+pub use link::LinkUse;
+pub use pool::Frame;
+pub use telemetry::{Delivered, FrameRecord, VoqRecord};
+pub use traffic::{DelaySummary, FlowResult};

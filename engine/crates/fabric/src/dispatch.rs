@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happens at each event, and where each frame goes next.
+
+use slotwise_p4::Port;
+use slotwise_scenario::{Device, HostId, optical_port};
+use slotwise_wire::{
+    Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick,
+};
+
+use crate::capture::CapturePoint;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
+use crate::fabric::{ControlEvent, ControlMessage, Fabric, HostFrame};
+use crate::invariants::Invariant;
+use crate::linecard::{Controlled, Next};
+use crate::link::{Passage, transmission_ns};
+use crate::message;
+use crate::pool::Frame;
+
+/// What a packet was before it entered a pipeline, as far as its way out depends on it.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// Light in a core.
+    Light { duration_ns: u64 },
+    /// From a fibre to an edge.
+    Fibre { card: usize, optical: Option<Optical> },
+    /// Anything else.
+    Local,
+}
+
+impl Fabric {
+    pub(crate) fn handle(&mut self, event: Event) {
+        match event {
+            Event::LinkChange(index) => {
+                let change = self.plan.link_changes[index];
+                let edge = &self.edges[usize::from(change.edge)];
+                if let Some(fibre) = edge.cards[usize::from(change.core)] {
+                    self.fibres[fibre].change(&change);
+                }
+            }
+            Event::CoreTick { core, slot } => self.core_tick(core, slot),
+            Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
+            Event::AtEdge { edge, port, frame } => {
+                self.enter(Device::Edge(edge), port, &frame, Origin::Local);
+                self.pool.give_back(frame);
+            }
+            Event::AtCore {
+                fibre,
+                frame,
+                duration_ns,
+            } => self.light_at_core(fibre, frame, duration_ns),
+            Event::FromFibre { fibre, frame } => self.from_fibre(fibre, frame),
+            Event::CoreControl { to, frame } => {
+                self.enter(to, PORT_CORE_CONTROL, &frame, Origin::Local);
+                self.pool.give_back(frame);
+            }
+            Event::PacketOut { device, frame } => {
+                self.enter(device, PORT_CPU, &frame, Origin::Local);
+                self.pool.give_back(frame);
+            }
+            Event::AtHost { edge, port, frame } => self.at_host(edge, port, frame),
+            Event::Source(index) => self.source(index),
+            Event::CardWake { card } => {
+                if self.cards[card].wake_ns == Some(self.now_ns) {
+                    self.cards[card].wake_ns = None;
+                    self.serve(card);
+                }
+            }
+        }
+    }
+
+    fn core_tick(&mut self, core: u16, slot: u64) {
+        let next_ns = self.plan.epoch_ns + (slot + 1) * self.plan.slot_ns;
+        self.events.schedule(next_ns, Event::CoreTick { core, slot: slot + 1 });
+        if self.core_pipelines[usize::from(core)].is_some() {
+            // A core's control unit serves no single port.
+            let tick = self.tick(slot, 0, self.now_ns);
+            self.enter(
+                Device::Core(core),
+                PORT_LINECARD,
+                &message::slot_tick(0, &tick),
+                Origin::Local,
+            );
+        }
+    }
+
+    fn tick(&self, slot: u64, repeat: u16, local_ns: u64) -> SlotTick {
+        let frame = (slot / self.plan.slots) as u32;
+        SlotTick {
+            frame,
+            slot: (slot % self.plan.slots) as u16,
+            repeat,
+            local_ns,
+        }
+    }
+
+    /// When a card's slot starts, by its present phase.
+    fn card_slot_start_ns(&self, card: usize, slot: u64) -> u64 {
+        let at_core_ns = self.plan.epoch_ns + slot * self.plan.slot_ns;
+        at_core_ns.saturating_add_signed(-self.cards[card].phase_ns)
+    }
+
+    pub(crate) fn schedule_card_tick(&mut self, card: usize) {
+        let Some(next) = self.cards.get(card) else { return };
+        let (slot, generation) = (next.next_slot, next.generation);
+        let at_ns = self.card_slot_start_ns(card, slot).max(self.now_ns);
+        self.events.schedule(at_ns, Event::CardTick { card, slot, generation });
+    }
+
+    fn card_tick(&mut self, card: usize, slot: u64, generation: u32) {
+        if self.cards[card].generation != generation {
+            return;
+        }
+        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        let local_ns = self.card_slot_start_ns(card, slot);
+        self.cards[card].next_slot = slot + 1;
+        self.schedule_card_tick(card);
+
+        let slot_of_frame = slot % self.plan.slots;
+        if slot_of_frame == 0 {
+            self.telemetry.frame_starts(card, slot / self.plan.slots);
+        }
+        if self.edge_pipelines[usize::from(edge)].is_none() {
+            return;
+        }
+        if slot_of_frame == self.cards[card].report_slot {
+            self.report_queues(card);
+        }
+        let is_signaling = slot_of_frame < self.edges.len() as u64;
+        let repeats = if is_signaling { self.plan.signaling_ticks } else { 0 };
+        for repeat in 0..=repeats {
+            let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
+            self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+        }
+    }
+
+    fn report_queues(&mut self, card: usize) {
+        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        for voq in 0..self.plan.voqs {
+            let state = self.cards[card].queues.voq_state(self.now_ns, voq);
+            if let Some(record) = self.telemetry.voq(card, edge, voq) {
+                record.demand_bytes += state.backlog_bytes;
+            }
+            let report = message::queue_report(optical_port(core), voq, &state);
+            self.enter(Device::Edge(edge), PORT_LINECARD, &report, Origin::Local);
+        }
+    }
+
+    /// Runs a frame through a device and sends on what comes out; says how many frames that were.
+    fn enter(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
+        if port < PORT_OPTICAL_BASE || port >= PORT_LINECARD {
+            self.capture(CapturePoint::Port { device, port }, frame);
+        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.clear();
+        let now_ns = self.now_ns;
+        match self.pipeline_slot(device) {
+            Some(pipeline) => pipeline.process(now_ns, port, frame, &mut outbox),
+            None => self
+                .drops
+                .add(Place::Device(device), DropCause::NoPipeline, frame.len()),
+        }
+        let count = outbox.packets().len();
+        for (port, bytes) in outbox.packets() {
+            self.leave(device, port, bytes, origin);
+        }
+        for (name, fields) in outbox.digests.drain(..) {
+            let message = ControlMessage::Digest { name, fields };
+            self.control.push_back(ControlEvent {
+                at_ns: self.now_ns,
+                device_id: device.id(),
+                message,
+            });
+        }
+        self.outbox = outbox;
+        count
+    }
+
+    /// A frame leaves a device.
+    fn leave(&mut self, device: Device, port: Port, bytes: &[u8], origin: Origin) {
+        if port < PORT_OPTICAL_BASE || port >= PORT_LINECARD {
+            self.capture(CapturePoint::Port { device, port }, bytes);
+        }
+        let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
+        match (device, port) {
+            (_, PORT_CPU) => {
+                let message = ControlMessage::Packet(bytes.to_vec());
+                self.control.push_back(ControlEvent {
+                    at_ns: self.now_ns,
+                    device_id: device.id(),
+                    message,
+                });
+            }
+            (Device::Edge(edge), PORT_LINECARD) => self.obey(edge, bytes),
+            (_, PORT_CORE_CONTROL) => self.leave_by_control(device, bytes),
+            (Device::Edge(edge), _) => {
+                let hosts = self.edges[usize::from(edge)].downlinks.len();
+                let cards = &self.edges[usize::from(edge)].cards;
+                if let Some(card) = peer.and_then(|core| cards.get(core).copied().flatten()) {
+                    self.enqueue(card, bytes);
+                } else if (1..=hosts).contains(&usize::from(port)) {
+                    self.send_downlink(HostId { edge, index: port - 1 }, bytes, origin);
+                } else {
+                    self.drops
+                        .add(Place::Device(device), DropCause::NoSuchPort, bytes.len());
+                }
+            }
+            (Device::Core(core), _) => {
+                let fibres = &self.cores[usize::from(core)].fibres;
+                match peer.and_then(|edge| fibres.get(edge).copied().flatten()) {
+                    Some(fibre) => self.leave_core(fibre, bytes, origin),
+                    None => self
+                        .drops
+                        .add(Place::Device(device), DropCause::NoSuchPort, bytes.len()),
+                }
+            }
+        }
+    }
+
+    /// The link between a master and its core: co-located, so it takes no time.
+    fn leave_by_control(&mut self, device: Device, bytes: &[u8]) {
+        let to = match device {
+            Device::Edge(edge) => {
+                let core = self.cores.iter().position(|core| core.master == edge);
+                core.map(|core| Device::Core(core as u16))
+            }
+            Device::Core(core) => Some(Device::Edge(self.cores[usize::from(core)].master)),
+        };
+        match to {
+            Some(to) => {
+                let frame = self.pool.copy_of(bytes);
+                self.events.schedule(self.now_ns, Event::CoreControl { to, frame });
+            }
+            None => self
+                .drops
+                .add(Place::Device(device), DropCause::NoSuchPort, bytes.len()),
+        }
+    }
+
+    /// A message of P4 to a line card.
+    fn obey(&mut self, edge: u16, bytes: &[u8]) {
+        let card = message::flow_control(bytes).and_then(|(port, message)| {
+            let core = usize::from(port.checked_sub(PORT_OPTICAL_BASE)?);
+            let card = self.edges[usize::from(edge)].cards.get(core).copied().flatten()?;
+            Some((card, message))
+        });
+        let Some((card, message)) = card else {
+            self.drops
+                .add(Place::Device(Device::Edge(edge)), DropCause::Malformed, bytes.len());
+            return;
+        };
+        match self.cards[card].queues.control(&message) {
+            Ok(Controlled::Done) => {}
+            Ok(Controlled::Granted { voq }) => {
+                if let Some(record) = self.telemetry.voq(card, edge, voq) {
+                    record.granted_slots += 1;
+                }
+            }
+            Ok(Controlled::Phase(phase_ns)) => {
+                self.cards[card].phase_ns = phase_ns;
+                self.cards[card].generation += 1;
+                self.schedule_card_tick(card);
+            }
+            Err(cause) => self.drops.add(
+                Place::LineCard {
+                    edge,
+                    core: self.cards[card].core,
+                },
+                cause,
+                bytes.len(),
+            ),
+        }
+        self.serve(card);
+    }
+
+    fn enqueue(&mut self, card: usize, bytes: &[u8]) {
+        let frame = self.pool.copy_of(bytes);
+        let place = Place::LineCard {
+            edge: self.cards[card].edge,
+            core: self.cards[card].core,
+        };
+        match self.cards[card].queues.enqueue(self.now_ns, frame) {
+            Ok(()) => self.serve(card),
+            Err((cause, frame)) => {
+                self.drops.add(place, cause, frame.len());
+                self.pool.give_back(frame);
+            }
+        }
+    }
+
+    /// Lets a line card send what it may, and wakes it when it may be able to send more.
+    fn serve(&mut self, card: usize) {
+        loop {
+            let rate_bps = self.fibres[card].rate_bps;
+            match self.cards[card].queues.poll(self.now_ns, rate_bps) {
+                Next::Send {
+                    frame,
+                    queue,
+                    duration_ns,
+                } => self.leave_edge(card, queue, frame, duration_ns),
+                Next::At(at_ns) => {
+                    if self.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
+                        self.cards[card].wake_ns = Some(at_ns);
+                        self.events.schedule(at_ns, Event::CardWake { card });
+                    }
+                    return;
+                }
+                Next::Idle => return,
+            }
+        }
+    }
+
+    /// Light enters the fibre to a core.
+    fn leave_edge(&mut self, card: usize, queue: u16, frame: Frame, duration_ns: u64) {
+        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        let (from, to) = (Device::Edge(edge), Device::Core(core));
+        self.capture(CapturePoint::Fibre { from, to }, &frame);
+        if queue != SIGNALING_QUEUE {
+            if let Some(record) = self.telemetry.voq(card, edge, queue) {
+                record.sent_bytes += frame.len() as u64;
+            }
+        }
+        let fibre = &mut self.fibres[card];
+        let passage = fibre.enter_to_core(frame.len(), duration_ns);
+        let at_ns = self.now_ns + fibre.delay_ns;
+        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::AtCore {
+            fibre: card,
+            frame,
+            duration_ns,
+        });
+    }
+
+    /// Light enters the fibre to an edge. A core's output carries one packet at a time.
+    fn leave_core(&mut self, fibre: usize, bytes: &[u8], origin: Origin) {
+        let pair = &mut self.fibres[fibre];
+        let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
+        let duration_ns = match origin {
+            Origin::Light { duration_ns } => duration_ns,
+            _ => transmission_ns(bytes.len() as u64, pair.rate_bps),
+        };
+        let busy_until_ns = &mut self.cores[usize::from(pair.core)].busy_until_ns[usize::from(pair.edge)];
+        if *busy_until_ns > self.now_ns {
+            let place = Place::Fibre { from, to };
+            self.invariants
+                .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
+            self.drops.add(place, DropCause::Collision, bytes.len());
+            return;
+        }
+        *busy_until_ns = self.now_ns + duration_ns;
+        let passage = pair.enter_to_edge(bytes.len(), duration_ns);
+        let at_ns = self.now_ns + duration_ns + pair.delay_ns;
+        self.capture(CapturePoint::Fibre { from, to }, bytes);
+        let frame = self.pool.copy_of(bytes);
+        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
+            fibre,
+            frame,
+        });
+    }
+
+    fn pass_fibre(
+        &mut self,
+        passage: Passage,
+        (from, to): (Device, Device),
+        at_ns: u64,
+        frame: Frame,
+        arrival: impl FnOnce(Frame) -> Event,
+    ) {
+        let cause = match passage {
+            Passage::Through => return self.events.schedule(at_ns, arrival(frame)),
+            Passage::Lost => DropCause::LinkLoss,
+            Passage::Down => DropCause::LinkDown,
+        };
+        self.drops.add(Place::Fibre { from, to }, cause, frame.len());
+        self.pool.give_back(frame);
+    }
+
+    /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
+    fn light_at_core(&mut self, fibre: usize, frame: Frame, duration_ns: u64) {
+        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let optical = message::optical(&frame);
+        let place = Place::Device(Device::Core(core));
+        let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
+        let offset_ns = self
+            .now_ns
+            .checked_sub(self.plan.epoch_ns)
+            .map(|since_ns| since_ns % self.plan.slot_ns);
+        let in_slot = offset_ns
+            .is_some_and(|offset_ns| offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns);
+        if !in_slot {
+            self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
+        }
+        // Before the pass, as the pass makes outputs busy.
+        let busy = &self.cores[usize::from(core)].busy_until_ns;
+        let wanted_until_ns = optical.and_then(|optical| busy.get(usize::from(optical.dst_edge)).copied());
+        let outputs = self.enter(
+            Device::Core(core),
+            optical_port(edge),
+            &frame,
+            Origin::Light { duration_ns },
+        );
+        if outputs == 0 && has_pipeline {
+            self.cores[usize::from(core)].lost += 1;
+            if wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
+                self.invariants
+                    .violated(Invariant::Collision, self.now_ns, place, optical);
+            } else if in_slot {
+                self.invariants
+                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+            }
+        }
+        self.pool.give_back(frame);
+    }
+
+    /// The tail of a packet reaches an edge.
+    fn from_fibre(&mut self, fibre: usize, frame: Frame) {
+        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let optical = message::optical(&frame);
+        let place = Place::Device(Device::Edge(edge));
+        if let Some(packet) = optical {
+            if packet.dst_edge != edge {
+                self.invariants
+                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+            } else if !self.invariants.is_new(&packet) {
+                self.invariants
+                    .violated(Invariant::Duplicate, self.now_ns, place, optical);
+            }
+        }
+        self.enter(
+            Device::Edge(edge),
+            optical_port(core),
+            &frame,
+            Origin::Fibre { card: fibre, optical },
+        );
+        self.pool.give_back(frame);
+    }
+
+    pub(crate) fn send_uplink(&mut self, at_ns: u64, host: HostId, frame: Frame) {
+        let port = host.access_port();
+        let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
+        let cause = if frame.len() > self.plan.access_frame_bytes {
+            DropCause::TooLong
+        } else if let Some(at_ns) = link.send(at_ns, frame.len()) {
+            return self.events.schedule(
+                at_ns,
+                Event::AtEdge {
+                    edge: host.edge,
+                    port,
+                    frame,
+                },
+            );
+        } else {
+            DropCause::QueueFull
+        };
+        self.drops.add(Place::Uplink(host), cause, frame.len());
+        self.pool.give_back(frame);
+    }
+
+    fn send_downlink(&mut self, host: HostId, bytes: &[u8], origin: Origin) {
+        if let Origin::Fibre {
+            card,
+            optical: Some(optical),
+        } = origin
+        {
+            let ip_bytes = bytes.len().saturating_sub(Ethernet::SIZE) as u64;
+            self.telemetry
+                .delivered(card, optical.src_edge, host.edge, optical.queue, ip_bytes);
+        }
+        let link = &mut self.edges[usize::from(host.edge)].downlinks[usize::from(host.index)];
+        match link.send(self.now_ns, bytes.len()) {
+            Some(at_ns) => {
+                let frame = self.pool.copy_of(bytes);
+                self.events.schedule(
+                    at_ns,
+                    Event::AtHost {
+                        edge: host.edge,
+                        port: host.access_port(),
+                        frame,
+                    },
+                );
+            }
+            None => self.drops.add(Place::Downlink(host), DropCause::QueueFull, bytes.len()),
+        }
+    }
+
+    fn at_host(&mut self, edge: u16, port: u16, frame: Frame) {
+        let Some(traffic) = &mut self.traffic else {
+            return self.host_output.push_back(HostFrame {
+                at_ns: self.now_ns,
+                edge,
+                port,
+                frame,
+            });
+        };
+        let host = HostId { edge, index: port - 1 };
+        if !traffic.receive(host, self.now_ns, &frame) {
+            self.drops.add(Place::Host(host), DropCause::NotForHost, frame.len());
+        }
+        self.pool.give_back(frame);
+    }
+
+    fn source(&mut self, index: usize) {
+        let mut frame = self.pool.copy_of(&[]);
+        let sent = self
+            .traffic
+            .as_mut()
+            .and_then(|traffic| traffic.send(index, self.now_ns, &mut frame));
+        match sent {
+            Some(sent) => {
+                if let Some(next_ns) = sent.next_ns {
+                    self.events.schedule(next_ns, Event::Source(index));
+                }
+                self.send_uplink(self.now_ns, sent.from, frame);
+            }
+            None => self.pool.give_back(frame),
+        }
+    }
+
+    fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
+        if let Some(captures) = &mut self.captures {
+            captures.record(point, self.now_ns, frame);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that the fabric itself lost, by place and cause. What P4 drops is in its `drops` counters.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use slotwise_scenario::{Device, HostId};
+
+/// Where something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A switch.
+    Device(Device),
+    /// The line card of an edge that serves the fibre to a core.
+    LineCard {
+        /// Number of the edge.
+        edge: u16,
+        /// Number of the core.
+        core: u16,
+    },
+    /// One direction of a fibre.
+    Fibre {
+        /// Where light enters.
+        from: Device,
+        /// Where it leaves.
+        to: Device,
+    },
+    /// The access link of a host, from host to edge.
+    Uplink(HostId),
+    /// The access link of a host, from edge to host.
+    Downlink(HostId),
+    /// A host.
+    Host(HostId),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Device(device) => write!(f, "{device}"),
+            Place::LineCard { edge, core } => write!(f, "edge{edge}/card{core}"),
+            Place::Fibre { from, to } => write!(f, "{from}->{to}"),
+            Place::Uplink(host) => write!(f, "{host}->edge{}", host.edge),
+            Place::Downlink(host) => write!(f, "edge{}->{host}", host.edge),
+            Place::Host(host) => write!(f, "{host}"),
+        }
+    }
+}
+
+/// Why the fabric lost a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// The device has no pipeline yet.
+    NoPipeline,
+    /// P4 sent it to a port that the device does not have.
+    NoSuchPort,
+    /// The queue is at its byte limit.
+    QueueFull,
+    /// It names a queue that the line card does not have.
+    NoSuchQueue,
+    /// It is longer than the MTU allows.
+    TooLong,
+    /// A line card cannot read it.
+    Malformed,
+    /// The fibre is down.
+    LinkDown,
+    /// The fibre's random loss took it.
+    LinkLoss,
+    /// Two packets met in a core output.
+    Collision,
+    /// It waited in a queue when its switch got a new pipeline.
+    PipelineReplaced,
+    /// It reached a host that it is not for.
+    NotForHost,
+}
+
+impl DropCause {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropCause::NoPipeline => "no_pipeline",
+            DropCause::NoSuchPort => "no_such_port",
+            DropCause::QueueFull => "queue_full",
+            DropCause::NoSuchQueue => "no_such_queue",
+            DropCause::TooLong => "too_long",
+            DropCause::Malformed => "malformed",
+            DropCause::LinkDown => "link_down",
+            DropCause::LinkLoss => "link_loss",
+            DropCause::Collision => "collision",
+            DropCause::PipelineReplaced => "pipeline_replaced",
+            DropCause::NotForHost => "not_for_host",
+        }
+    }
+}
+
+/// How many frames were lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DropCount {
+    /// Frames.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Losses by place and cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drops {
+    counts: BTreeMap<(Place, DropCause), DropCount>,
+}
+
+impl Drops {
+    pub(crate) fn add(&mut self, place: Place, cause: DropCause, bytes: usize) {
+        let count = self.counts.entry((place, cause)).or_default();
+        count.packets += 1;
+        count.bytes += bytes as u64;
+    }
+
+    /// What one place lost for one cause.
+    pub fn get(&self, place: Place, cause: DropCause) -> DropCount {
+        self.counts.get(&(place, cause)).copied().unwrap_or_default()
+    }
+
+    /// All losses, by place, then cause.
+    pub fn iter(&self) -> impl Iterator<Item = (Place, DropCause, DropCount)> + '_ {
+        self.counts
+            .iter()
+            .map(|((place, cause), count)| (*place, *cause, *count))
+    }
+}

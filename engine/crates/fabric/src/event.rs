@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Events in the order in which they happen.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use slotwise_scenario::Device;
+
+use crate::pool::Frame;
+
+/// Something that happens at one time in one place.
+pub(crate) enum Event {
+    /// A scheduled change, by its index in the scenario.
+    LinkChange(usize),
+    /// A slot starts at a core. Slots count from the epoch.
+    CoreTick { core: u16, slot: u64 },
+    /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
+    CardTick { card: usize, slot: u64, generation: u32 },
+    /// A host's frame has arrived at its edge.
+    AtEdge { edge: u16, port: u16, frame: Frame },
+    /// The head of a packet has reached a core.
+    AtCore {
+        fibre: usize,
+        frame: Frame,
+        duration_ns: u64,
+    },
+    /// The tail of a packet has reached an edge.
+    FromFibre { fibre: usize, frame: Frame },
+    /// A frame has crossed the link between a master edge and its core.
+    CoreControl { to: Device, frame: Frame },
+    /// A message of the controller has reached a device.
+    PacketOut { device: Device, frame: Frame },
+    /// A frame has arrived at a host.
+    AtHost { edge: u16, port: u16, frame: Frame },
+    /// A source sends its next packet.
+    Source(usize),
+    /// A line card may be able to send.
+    CardWake { card: usize },
+}
+
+impl Event {
+    /// Rank among events of one time: changes of the network, then clocks from the core outwards, then packets,
+    /// and senders last, so that they see all that has arrived by then.
+    fn rank(&self) -> u8 {
+        match self {
+            Event::LinkChange(_) => 0,
+            Event::CoreTick { .. } => 1,
+            Event::CardTick { .. } => 2,
+            Event::AtEdge { .. }
+            | Event::AtCore { .. }
+            | Event::FromFibre { .. }
+            | Event::CoreControl { .. }
+            | Event::PacketOut { .. }
+            | Event::AtHost { .. }
+            | Event::Source(_) => 3,
+            Event::CardWake { .. } => 4,
+        }
+    }
+}
+
+struct Entry {
+    key: (u64, u8, u64),
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    // `BinaryHeap` pops the greatest, and the earliest is wanted.
+    fn cmp(&self, other: &Entry) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+/// Pending events. Among events of one time and rank the one that was scheduled first comes first.
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Entry>,
+    scheduled: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
+        self.heap.push(Entry {
+            key: (at_ns, event.rank(), self.scheduled),
+            event,
+        });
+        self.scheduled += 1;
+    }
+
+    pub(crate) fn next_at(&self) -> Option<u64> {
+        self.heap.peek().map(|entry| entry.key.0)
+    }
+
+    /// The next event if it is not after `limit_ns`, with its time.
+    pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Event)> {
+        if self.next_at()? > limit_ns {
+            return None;
+        }
+        self.heap.pop().map(|entry| (entry.key.0, entry.event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_one_time_come_by_rank_then_by_age() {
+        let mut queue = EventQueue::default();
+        queue.schedule(7, Event::CardWake { card: 0 });
+        queue.schedule(7, Event::Source(1));
+        queue.schedule(7, Event::Source(0));
+        queue.schedule(
+            7,
+            Event::CardTick {
+                card: 0,
+                slot: 0,
+                generation: 0,
+            },
+        );
+        queue.schedule(7, Event::CoreTick { core: 0, slot: 0 });
+        queue.schedule(7, Event::LinkChange(0));
+        queue.schedule(6, Event::CardWake { card: 9 });
+        let mut order = Vec::new();
+        while let Some((at_ns, event)) = queue.pop_until(7) {
+            let detail = if let Event::Source(source) = event { source } else { 0 };
+            order.push((at_ns, event.rank(), detail));
+        }
+        assert_eq!(
+            order,
+            [
+                (6, 4, 0),
+                (7, 0, 0),
+                (7, 1, 0),
+                (7, 2, 0),
+                (7, 3, 1),
+                (7, 3, 0),
+                (7, 4, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_comes_early() {
+        let mut queue = EventQueue::default();
+        queue.schedule(8, Event::Source(0));
+        assert!(queue.pop_until(7).is_none());
+        assert_eq!(queue.next_at(), Some(8));
+        assert!(queue.pop_until(8).is_some());
+    }
+}

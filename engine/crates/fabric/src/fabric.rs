@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The fabric as its drivers see it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use slotwise_p4::{Bits, Pipeline, Program};
+use slotwise_scenario::{Device, HostId, LinkChange, Scenario};
+use slotwise_wire::{DropReason, Ethernet};
+
+use crate::capture::{Captures, OpenCapture};
+use crate::drops::{DropCause, Drops, Place};
+use crate::event::{Event, EventQueue};
+use crate::invariants::Invariants;
+use crate::linecard::LineCard;
+use crate::link::{AccessLink, FibrePair, LinkUse};
+use crate::node::{self, Outbox};
+use crate::pool::{Frame, FramePool};
+use crate::telemetry::{Delivered, FrameRecord, Telemetry};
+use crate::traffic::{FlowResult, Traffic};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Who plays the hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostMode {
+    /// The caller: [`Fabric::inject_host`] and [`Fabric::poll_host_output`].
+    External,
+    /// Sources and sinks in the fabric, by the scenario's phases.
+    Simulated,
+}
+
+/// How a fabric is to run.
+pub struct FabricOptions {
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Who plays the hosts.
+    pub host_mode: HostMode,
+    /// Where captures go; `None` captures nothing.
+    pub captures: Option<OpenCapture>,
+    /// Whether frames are recorded; [`Fabric::poll_frame`] must then be called now and then.
+    pub frame_records: bool,
+}
+
+/// A call that names what the scenario does not have. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FabricError {
+    /// No such device.
+    #[error("there is no device {0}; edge e is e + 1 and core c is 1001 + c")]
+    UnknownDevice(u64),
+    /// No such access port.
+    #[error("edge {edge} has no access port {port}; they count from 1")]
+    UnknownPort {
+        /// Number of the edge.
+        edge: u16,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// A frame for a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFrame {
+    /// When its tail arrives.
+    pub at_ns: u64,
+    /// The host's edge.
+    pub edge: u16,
+    /// The edge's access port.
+    pub port: u16,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// What a device has for the controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlEvent {
+    /// When it left the device.
+    pub at_ns: u64,
+    /// P4Runtime device id.
+    pub device_id: u64,
+    /// What it is.
+    pub message: ControlMessage,
+}
+
+/// A message for the controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlMessage {
+    /// What left by the CPU port, controller header included.
+    Packet(Frame),
+    /// A digest.
+    Digest {
+        /// Its P4Runtime name.
+        name: String,
+        /// Its fields in order.
+        fields: Vec<Bits>,
+    },
+}
+
+/// What one direction of a fibre carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkReport {
+    /// Where light enters.
+    pub from: Device,
+    /// Where it leaves.
+    pub to: Device,
+    /// What entered.
+    pub used: LinkUse,
+}
+
+/// A cell of a device's `drops` counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct P4Drop {
+    /// Why P4 dropped.
+    pub reason: DropReason,
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Packets that entered a core by a fibre and did not leave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreLosses {
+    /// As the fabric saw it.
+    pub fabric: u64,
+    /// As P4 counted it: dark, guard, overrun and collision.
+    pub p4: u64,
+}
+
+pub(crate) struct Edge {
+    pub(crate) uplinks: Vec<AccessLink>,
+    pub(crate) downlinks: Vec<AccessLink>,
+    /// Line cards (and fibre pairs) by core.
+    pub(crate) cards: Vec<Option<usize>>,
+}
+
+pub(crate) struct Core {
+    pub(crate) master: u16,
+    /// Fibre pairs by edge.
+    pub(crate) fibres: Vec<Option<usize>>,
+    /// Until when each output carries a packet, by edge.
+    pub(crate) busy_until_ns: Vec<u64>,
+    pub(crate) lost: u64,
+}
+
+/// A line card in its place; it serves the fibre pair of the same index.
+pub(crate) struct Card {
+    pub(crate) edge: u16,
+    pub(crate) core: u16,
+    pub(crate) queues: LineCard,
+    pub(crate) wake_ns: Option<u64>,
+    /// The slot of a frame before which it reports its queues.
+    pub(crate) report_slot: u64,
+    /// T_d: how much earlier than at the core its slots start.
+    pub(crate) phase_ns: i64,
+    pub(crate) next_slot: u64,
+    pub(crate) generation: u32,
+}
+
+/// What the fabric needs of a scenario while it runs.
+pub(crate) struct Plan {
+    pub(crate) epoch_ns: u64,
+    pub(crate) slots: u64,
+    pub(crate) slot_ns: u64,
+    pub(crate) guard_ns: u64,
+    pub(crate) voqs: u16,
+    pub(crate) signaling_ticks: u16,
+    pub(crate) access_frame_bytes: usize,
+    pub(crate) link_changes: Vec<LinkChange>,
+}
+
+/// The network of one scenario.
+pub struct Fabric {
+    pub(crate) now_ns: u64,
+    pub(crate) seed: u64,
+    pub(crate) plan: Plan,
+    pub(crate) events: EventQueue,
+    pub(crate) pool: FramePool,
+    pub(crate) outbox: Outbox,
+    pub(crate) edge_pipelines: Vec<Option<Pipeline>>,
+    pub(crate) core_pipelines: Vec<Option<Pipeline>>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) cores: Vec<Core>,
+    pub(crate) cards: Vec<Card>,
+    pub(crate) fibres: Vec<FibrePair>,
+    pub(crate) traffic: Option<Traffic>,
+    pub(crate) host_output: VecDeque<HostFrame>,
+    pub(crate) control: VecDeque<ControlEvent>,
+    pub(crate) drops: Drops,
+    pub(crate) invariants: Invariants,
+    pub(crate) telemetry: Telemetry,
+    pub(crate) captures: Option<Captures>,
+}
+
+impl Fabric {
+    /// A fabric at time 0, with no pipeline in any device. Simulated hosts and link changes start at
+    /// [`Scenario::epoch_ns`]; with external hosts link changes wait for [`Fabric::schedule_link_changes`].
+    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
+        let frame = &scenario.frame;
+        let voqs = scenario.voq_count();
+        let mut fabric = Fabric {
+            now_ns: 0,
+            seed: options.seed,
+            plan: Plan {
+                epoch_ns: scenario.epoch_ns(),
+                slots: u64::from(frame.slots),
+                slot_ns: frame.slot_ns,
+                guard_ns: frame.guard_ns,
+                voqs,
+                signaling_ticks: scenario.signaling_ticks(),
+                access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
+                link_changes: scenario.link_changes.clone(),
+            },
+            events: EventQueue::default(),
+            pool: FramePool::default(),
+            outbox: Outbox::default(),
+            edge_pipelines: scenario.edges.iter().map(|_| None).collect(),
+            core_pipelines: scenario.cores.iter().map(|_| None).collect(),
+            edges: Vec::new(),
+            cores: Vec::new(),
+            cards: Vec::new(),
+            fibres: Vec::new(),
+            traffic: None,
+            host_output: VecDeque::new(),
+            control: VecDeque::new(),
+            drops: Drops::default(),
+            invariants: Invariants::default(),
+            telemetry: Telemetry::new(
+                scenario.edges.len(),
+                voqs,
+                scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
+                (scenario.epoch_ns(), frame.frame_ns()),
+                options.frame_records,
+            ),
+            captures: options.captures.map(Captures::new),
+        };
+        fabric.build(scenario);
+        if options.host_mode == HostMode::Simulated {
+            let traffic = Traffic::new(scenario, options.seed);
+            for (index, at_ns) in traffic.starts() {
+                fabric.events.schedule(at_ns, Event::Source(index));
+            }
+            fabric.traffic = Some(traffic);
+            fabric.schedule_link_changes(scenario.epoch_ns());
+        }
+        fabric
+    }
+
+    fn build(&mut self, scenario: &Scenario) {
+        for core in &scenario.cores {
+            self.cores.push(Core {
+                master: core.master,
+                fibres: vec![None; scenario.edges.len()],
+                busy_until_ns: vec![0; scenario.edges.len()],
+                lost: 0,
+            });
+            self.events
+                .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
+        }
+        let limit_bytes = scenario.queues.limit_bytes;
+        for edge in &scenario.edges {
+            let links = || {
+                let hosts = &scenario.hosts;
+                let link = |_| AccessLink::new(hosts.access_rate_bps, hosts.access_delay_ns, limit_bytes);
+                (0..edge.hosts).map(link).collect()
+            };
+            let mut cards = vec![None; scenario.cores.len()];
+            for fibre in &edge.fibres {
+                let index = self.cards.len();
+                cards[usize::from(fibre.core)] = Some(index);
+                self.cores[usize::from(fibre.core)].fibres[usize::from(edge.id)] = Some(index);
+                self.fibres.push(FibrePair::new(self.seed, edge.id, fibre));
+                self.cards.push(Card {
+                    edge: edge.id,
+                    core: fibre.core,
+                    queues: LineCard::new(self.plan.voqs, limit_bytes, scenario.wire_mtu_bytes()),
+                    wake_ns: None,
+                    report_slot: u64::from(scenario.signaling_slot(edge.id)),
+                    phase_ns: fibre.t_d_ns() as i64,
+                    next_slot: 0,
+                    generation: 0,
+                });
+                self.schedule_card_tick(index);
+            }
+            self.edges.push(Edge {
+                uplinks: links(),
+                downlinks: links(),
+                cards,
+            });
+        }
+    }
+
+    /// Fabric time.
+    pub fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Time of the next event, as things stand.
+    pub fn next_event_at(&self) -> Option<u64> {
+        self.events.next_at()
+    }
+
+    /// Processes all events up to and at `until_ns`; then it is `until_ns`.
+    pub fn run_until(&mut self, until_ns: u64) {
+        while let Some((at_ns, event)) = self.events.pop_until(until_ns) {
+            self.now_ns = at_ns;
+            self.handle(event);
+        }
+        self.now_ns = self.now_ns.max(until_ns);
+    }
+
+    /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.
+    pub fn run_until_control(&mut self, until_ns: u64) -> bool {
+        while self.control.is_empty() {
+            let Some((at_ns, event)) = self.events.pop_until(until_ns) else {
+                self.now_ns = self.now_ns.max(until_ns);
+                return false;
+            };
+            self.now_ns = at_ns;
+            self.handle(event);
+        }
+        true
+    }
+
+    /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
+    pub fn inject_host(&mut self, at_ns: u64, edge: u16, port: u16, frame: &[u8]) -> Result<(), FabricError> {
+        let hosts = self.edges.get(usize::from(edge)).map_or(0, |edge| edge.uplinks.len());
+        if !(1..=hosts).contains(&usize::from(port)) {
+            return Err(FabricError::UnknownPort { edge, port });
+        }
+        let frame = self.pool.copy_of(frame);
+        self.send_uplink(at_ns.max(self.now_ns), HostId { edge, index: port - 1 }, frame);
+        Ok(())
+    }
+
+    /// The next frame that has arrived at an external host, in order of time.
+    pub fn poll_host_output(&mut self) -> Option<HostFrame> {
+        self.host_output.pop_front()
+    }
+
+    /// Takes back the memory of a frame that the caller has consumed.
+    pub fn recycle(&mut self, frame: Frame) {
+        self.pool.give_back(frame);
+    }
+
+    /// Gives a device a packet-out at `at_ns`, or now if that is past: a frame with its controller header.
+    pub fn packet_out(&mut self, at_ns: u64, device_id: u64, frame: &[u8]) -> Result<(), FabricError> {
+        let device = self.device(device_id)?;
+        let frame = self.pool.copy_of(frame);
+        self.events
+            .schedule(at_ns.max(self.now_ns), Event::PacketOut { device, frame });
+        Ok(())
+    }
+
+    /// The next message for the controller, in order of time.
+    pub fn poll_control(&mut self) -> Option<ControlEvent> {
+        self.control.pop_front()
+    }
+
+    /// Starts a program in a device, with fresh tables. What waits in an edge's line cards is dropped, as it
+    /// carries the old program's sequence numbers.
+    pub fn set_pipeline(&mut self, device_id: u64, program: Arc<Program>) -> Result<(), FabricError> {
+        let device = self.device(device_id)?;
+        *self.pipeline_slot(device) = Some(node::new_pipeline(program, device, self.seed));
+        if let Device::Edge(edge) = device {
+            self.invariants.forget_sequences(edge);
+            for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
+                let place = Place::LineCard { edge, core: card.core };
+                for frame in card.queues.reset() {
+                    self.drops.add(place, DropCause::PipelineReplaced, frame.len());
+                    self.pool.give_back(frame);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A device's pipeline, for table access between events.
+    pub fn pipeline_mut(&mut self, device_id: u64) -> Option<&mut Pipeline> {
+        let device = self.device(device_id).ok()?;
+        self.pipeline_slot(device).as_mut()
+    }
+
+    /// All devices, edges first.
+    pub fn devices(&self) -> impl Iterator<Item = Device> + use<> {
+        let (edges, cores) = (self.edges.len() as u16, self.cores.len() as u16);
+        (0..edges).map(Device::Edge).chain((0..cores).map(Device::Core))
+    }
+
+    fn device(&self, device_id: u64) -> Result<Device, FabricError> {
+        let known = |device: &Device| match *device {
+            Device::Edge(edge) => usize::from(edge) < self.edges.len(),
+            Device::Core(core) => usize::from(core) < self.cores.len(),
+        };
+        Device::from_id(device_id)
+            .filter(known)
+            .ok_or(FabricError::UnknownDevice(device_id))
+    }
+
+    pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
+        match device {
+            Device::Edge(edge) => &mut self.edge_pipelines[usize::from(edge)],
+            Device::Core(core) => &mut self.core_pipelines[usize::from(core)],
+        }
+    }
+
+    /// Schedules the scenario's link changes, counted from `first_phase_ns`.
+    pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
+        for (index, change) in self.plan.link_changes.iter().enumerate() {
+            let at_ns = first_phase_ns + change.at_ms * NS_PER_MS;
+            self.events.schedule(at_ns.max(self.now_ns), Event::LinkChange(index));
+        }
+    }
+
+    /// Violated invariants.
+    pub fn invariants(&self) -> &Invariants {
+        &self.invariants
+    }
+
+    /// What the fabric itself lost.
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
+    /// The next frame that is over everywhere.
+    pub fn poll_frame(&mut self) -> Option<FrameRecord> {
+        self.telemetry.poll_frame()
+    }
+
+    /// IP traffic of `src_edge` that `dst_edge` sent on to its hosts.
+    pub fn delivered(&self, src_edge: u16, dst_edge: u16) -> Delivered {
+        self.telemetry.delivered_between(src_edge, dst_edge)
+    }
+
+    /// Every direction of every fibre. Utilization is `used.busy_ns` by the time that has passed.
+    pub fn links(&self) -> Vec<LinkReport> {
+        let both = |pair: &FibrePair| {
+            let (edge, core) = (Device::Edge(pair.edge), Device::Core(pair.core));
+            [
+                LinkReport {
+                    from: edge,
+                    to: core,
+                    used: pair.to_core.used,
+                },
+                LinkReport {
+                    from: core,
+                    to: edge,
+                    used: pair.to_edge.used,
+                },
+            ]
+        };
+        self.fibres.iter().flat_map(both).collect()
+    }
+
+    /// What became of each simulated flow; empty with external hosts.
+    pub fn flow_results(&self) -> Vec<FlowResult> {
+        self.traffic.as_ref().map_or_else(Vec::new, Traffic::results)
+    }
+
+    /// What a device's P4 program dropped, by reason, without zeros; `None` if it has no `drops` counter.
+    pub fn p4_drops(&self, device: Device) -> Option<Vec<P4Drop>> {
+        let (pipeline, counter) = match device {
+            Device::Edge(edge) => (self.edge_pipelines.get(usize::from(edge)), "EdgeIngress.drops"),
+            Device::Core(core) => (self.core_pipelines.get(usize::from(core)), "CoreIngress.drops"),
+        };
+        let pipeline = pipeline?.as_ref()?;
+        let mut drops = Vec::new();
+        for reason in DropReason::ALL {
+            let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;
+            if packets > 0 {
+                drops.push(P4Drop { reason, packets, bytes });
+            }
+        }
+        Some(drops)
+    }
+
+    /// Losses in a core, counted by the fabric and by P4, which must agree; `None` if P4 does not count.
+    pub fn core_losses(&self, core: u16) -> Option<CoreLosses> {
+        let in_core = [
+            DropReason::Dark,
+            DropReason::Guard,
+            DropReason::Overrun,
+            DropReason::Collision,
+        ];
+        let drops = self.p4_drops(Device::Core(core))?;
+        let p4 = drops
+            .iter()
+            .filter(|drop| in_core.contains(&drop.reason))
+            .map(|drop| drop.packets)
+            .sum();
+        Some(CoreLosses {
+            fabric: self.cores[usize::from(core)].lost,
+            p4,
+        })
+    }
+
+    /// Ends the captures.
+    ///
+    /// # Errors
+    /// The first error of any capture; nothing was captured after it.
+    pub fn finish_captures(&mut self) -> io::Result<()> {
+        self.captures.take().map_or(Ok(()), Captures::finish)
+    }
+}

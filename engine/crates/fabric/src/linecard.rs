@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The line card between an edge and a fibre: queues and gates. It decides nothing; P4 tells it.
+
+use std::collections::VecDeque;
+
+use slotwise_wire::{FlowControl, FlowOp, SIGNALING_QUEUE};
+
+use crate::drops::DropCause;
+use crate::link::transmission_ns;
+use crate::message;
+use crate::pool::Frame;
+
+/// Largest T_d, either sign, that a card takes.
+const MAX_PHASE_NS: i64 = 1_000_000_000;
+
+struct Waiting {
+    frame: Frame,
+    arrived_ns: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    backlog_bytes: u64,
+    arrived_bytes: u64,
+    dropped_packets: u64,
+    /// The gate is open in `[open_ns, close_ns)`.
+    open_ns: u64,
+    close_ns: u64,
+    /// Bytes that may leave whatever the gate.
+    granted_bytes: u64,
+    /// 0 is unlimited.
+    rate_bps: u64,
+    /// When the rate allows the next packet.
+    paced_until_ns: u64,
+}
+
+impl Queue {
+    /// The first time from `now_ns` on at which the head may leave, as things stand.
+    fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
+        let head = self.waiting.front()?;
+        let bytes = head.frame.len() as u64;
+        let earliest_ns = now_ns.max(self.paced_until_ns);
+        if self.granted_bytes >= bytes {
+            return Some(earliest_ns);
+        }
+        let start_ns = earliest_ns.max(self.open_ns);
+        let end_ns = start_ns.checked_add(transmission_ns(bytes, fibre_bps))?;
+        (end_ns <= self.close_ns).then_some(start_ns)
+    }
+}
+
+/// What a queue report says.
+pub(crate) struct QueueState {
+    pub(crate) backlog_bytes: u64,
+    pub(crate) arrived_bytes: u64,
+    pub(crate) hol_delay_ns: u64,
+    pub(crate) dropped_packets: u64,
+}
+
+/// What a line card does next.
+pub(crate) enum Next {
+    /// This frame leaves now, from this queue.
+    Send { frame: Frame, queue: u16, duration_ns: u64 },
+    /// It may be able to send at this time.
+    At(u64),
+    /// Only an arrival or P4 can change anything.
+    Idle,
+}
+
+/// What P4's message asks beyond the queues.
+pub(crate) enum Controlled {
+    /// Nothing.
+    Done,
+    /// A gate has been opened for a data queue: a slot is granted to it.
+    Granted { voq: u16 },
+    /// The card's frames are to start this much early.
+    Phase(i64),
+}
+
+/// Queues of one optical port: VOQs `0..voqs` and the signaling queue.
+pub(crate) struct LineCard {
+    queues: Vec<Queue>,
+    limit_bytes: u64,
+    max_frame_bytes: u64,
+    busy_until_ns: u64,
+    served: usize,
+}
+
+impl LineCard {
+    pub(crate) fn new(voqs: u16, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
+        let queues = (0..=voqs).map(|_| Queue::default()).collect();
+        LineCard {
+            queues,
+            limit_bytes,
+            max_frame_bytes,
+            busy_until_ns: 0,
+            served: 0,
+        }
+    }
+
+    fn voqs(&self) -> usize {
+        self.queues.len() - 1
+    }
+
+    /// Place of a queue by its number on the wire; the signaling queue stands last.
+    fn index(&self, queue: u16) -> Option<usize> {
+        match usize::from(queue) {
+            _ if queue == SIGNALING_QUEUE => Some(self.voqs()),
+            index if index < self.voqs() => Some(index),
+            _ => None,
+        }
+    }
+
+    fn number(&self, index: usize) -> u16 {
+        if index == self.voqs() {
+            SIGNALING_QUEUE
+        } else {
+            index as u16
+        }
+    }
+
+    /// Takes a frame into the queue that its optical header names, or gives it back with the reason.
+    pub(crate) fn enqueue(&mut self, now_ns: u64, frame: Frame) -> Result<(), (DropCause, Frame)> {
+        let Some(optical) = message::optical(&frame) else {
+            return Err((DropCause::Malformed, frame));
+        };
+        let Some(index) = self.index(optical.queue) else {
+            return Err((DropCause::NoSuchQueue, frame));
+        };
+        let queue = &mut self.queues[index];
+        let bytes = frame.len() as u64;
+        if bytes > self.max_frame_bytes {
+            queue.dropped_packets += 1;
+            return Err((DropCause::TooLong, frame));
+        }
+        if queue.backlog_bytes + bytes > self.limit_bytes {
+            queue.dropped_packets += 1;
+            return Err((DropCause::QueueFull, frame));
+        }
+        queue.backlog_bytes += bytes;
+        queue.arrived_bytes += bytes;
+        queue.waiting.push_back(Waiting {
+            frame,
+            arrived_ns: now_ns,
+        });
+        Ok(())
+    }
+
+    /// Obeys a flow-control message.
+    pub(crate) fn control(&mut self, message: &FlowControl) -> Result<Controlled, DropCause> {
+        let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
+        if operation == FlowOp::SetPhase {
+            let phase_ns = message.value as i64;
+            let sane = (-MAX_PHASE_NS..=MAX_PHASE_NS).contains(&phase_ns);
+            return if sane {
+                Ok(Controlled::Phase(phase_ns))
+            } else {
+                Err(DropCause::Malformed)
+            };
+        }
+        let index = self.index(message.queue).ok_or(DropCause::NoSuchQueue)?;
+        let is_voq = index < self.voqs();
+        let queue = &mut self.queues[index];
+        match operation {
+            FlowOp::Open => {
+                if message.open_ns >= message.close_ns {
+                    return Err(DropCause::Malformed);
+                }
+                (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                if is_voq {
+                    return Ok(Controlled::Granted { voq: message.queue });
+                }
+            }
+            FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
+            FlowOp::SetRate => queue.rate_bps = message.value,
+            FlowOp::GrantBytes => queue.granted_bytes = message.value,
+            FlowOp::SetPhase => unreachable!("returned above"),
+        }
+        Ok(Controlled::Done)
+    }
+
+    /// Sends the next frame that may leave at `now_ns`: the signaling queue's first, then the VOQs' in turn.
+    pub(crate) fn poll(&mut self, now_ns: u64, fibre_bps: u64) -> Next {
+        let count = self.queues.len();
+        let voqs = self.voqs();
+        if now_ns < self.busy_until_ns {
+            let waiting = self.queues.iter().any(|queue| !queue.waiting.is_empty());
+            return if waiting {
+                Next::At(self.busy_until_ns)
+            } else {
+                Next::Idle
+            };
+        }
+        let turns = (1..=voqs).map(|turn| (self.served + turn) % voqs);
+        let mut earliest: Option<u64> = None;
+        for index in std::iter::once(count - 1).chain(turns) {
+            match self.queues[index].departure_ns(now_ns, fibre_bps) {
+                Some(at_ns) if at_ns == now_ns => return self.send(now_ns, index, fibre_bps),
+                Some(at_ns) => earliest = Some(earliest.map_or(at_ns, |e| e.min(at_ns))),
+                None => {}
+            }
+        }
+        earliest.map_or(Next::Idle, Next::At)
+    }
+
+    fn send(&mut self, now_ns: u64, index: usize, fibre_bps: u64) -> Next {
+        if index < self.voqs() {
+            self.served = index;
+        }
+        let number = self.number(index);
+        let queue = &mut self.queues[index];
+        let Some(Waiting { frame, .. }) = queue.waiting.pop_front() else {
+            return Next::Idle;
+        };
+        let bytes = frame.len() as u64;
+        queue.backlog_bytes -= bytes;
+        queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
+        if queue.rate_bps > 0 {
+            queue.paced_until_ns = now_ns + transmission_ns(bytes, queue.rate_bps);
+        }
+        let duration_ns = transmission_ns(bytes, fibre_bps);
+        self.busy_until_ns = now_ns + duration_ns;
+        Next::Send {
+            frame,
+            queue: number,
+            duration_ns,
+        }
+    }
+
+    /// State of a VOQ, for its report.
+    pub(crate) fn voq_state(&self, now_ns: u64, voq: u16) -> QueueState {
+        let queue = &self.queues[usize::from(voq)];
+        QueueState {
+            backlog_bytes: queue.backlog_bytes,
+            arrived_bytes: queue.arrived_bytes,
+            hol_delay_ns: queue.waiting.front().map_or(0, |head| now_ns - head.arrived_ns),
+            dropped_packets: queue.dropped_packets,
+        }
+    }
+
+    /// Shuts all gates and gives back what waits.
+    pub(crate) fn reset(&mut self) -> Vec<Frame> {
+        let waiting = self.queues.iter_mut().flat_map(|queue| std::mem::take(queue).waiting);
+        waiting.map(|waiting| waiting.frame).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_wire::{ETHERTYPE_OPTICAL, Ethernet, OPTICAL_VERSION, Optical};
+
+    use super::*;
+
+    /// 200 Mb/s: 40 ns a byte.
+    const FIBRE_BPS: u64 = 200_000_000;
+    const PACKET_NS: u64 = 40_000;
+
+    fn packet(queue: u16, sequence: u32) -> Frame {
+        let ethernet = Ethernet {
+            ether_type: ETHERTYPE_OPTICAL,
+            ..Ethernet::default()
+        };
+        let optical = Optical {
+            version: OPTICAL_VERSION,
+            queue,
+            sequence,
+            ..Optical::default()
+        };
+        let mut frame = ethernet.encode().to_vec();
+        frame.extend_from_slice(&optical.encode());
+        frame.resize(1000, 0);
+        frame
+    }
+
+    fn card() -> LineCard {
+        LineCard::new(4, 10_000, 1480)
+    }
+
+    fn filled(queues: &[u16]) -> LineCard {
+        let mut card = card();
+        for (sequence, queue) in queues.iter().enumerate() {
+            card.enqueue(0, packet(*queue, sequence as u32)).unwrap();
+        }
+        card
+    }
+
+    fn tell(card: &mut LineCard, op: FlowOp, queue: u16, value: u64) {
+        let message = FlowControl {
+            queue,
+            op: op.into(),
+            open_ns: 0,
+            close_ns: 0,
+            value,
+        };
+        card.control(&message).unwrap();
+    }
+
+    fn open(card: &mut LineCard, queue: u16, open_ns: u64, close_ns: u64) {
+        let message = FlowControl {
+            queue,
+            op: FlowOp::Open.into(),
+            open_ns,
+            close_ns,
+            value: 0,
+        };
+        card.control(&message).unwrap();
+    }
+
+    /// (time, queue, sequence) of everything that leaves when the card is polled when it asks to be.
+    fn departures(card: &mut LineCard, mut now_ns: u64) -> Vec<(u64, u16, u32)> {
+        let mut left = Vec::new();
+        loop {
+            match card.poll(now_ns, FIBRE_BPS) {
+                Next::Send {
+                    frame,
+                    queue,
+                    duration_ns,
+                } => {
+                    assert_eq!(duration_ns, PACKET_NS);
+                    left.push((now_ns, queue, message::optical(&frame).unwrap().sequence));
+                }
+                Next::At(at_ns) => {
+                    assert!(at_ns > now_ns);
+                    now_ns = at_ns;
+                }
+                Next::Idle => return left,
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_leaves_by_a_shut_gate() {
+        assert!(departures(&mut filled(&[0, 1, SIGNALING_QUEUE]), 0).is_empty());
+    }
+
+    #[test]
+    fn packets_leave_back_to_back_while_their_tails_fit() {
+        let mut card = filled(&[2, 2, 2, 2]);
+        open(&mut card, 2, 10_000, 10_000 + 3 * PACKET_NS);
+        let left = departures(&mut card, 500);
+        assert_eq!(left, [(10_000, 2, 0), (50_000, 2, 1), (90_000, 2, 2)]);
+        assert_eq!(card.voq_state(0, 2).backlog_bytes, 1000);
+        open(&mut card, 2, 200_000, 200_000 + PACKET_NS);
+        assert_eq!(departures(&mut card, 130_000), [(200_000, 2, 3)]);
+    }
+
+    #[test]
+    fn a_tail_that_misses_the_end_by_one_nanosecond_stays() {
+        let mut card = filled(&[2]);
+        open(&mut card, 2, 0, PACKET_NS - 1);
+        assert!(departures(&mut card, 0).is_empty());
+        open(&mut card, 2, 0, PACKET_NS);
+        assert_eq!(departures(&mut card, 0), [(0, 2, 0)]);
+    }
+
+    #[test]
+    fn signaling_goes_first_and_open_queues_take_turns() {
+        let mut card = filled(&[0, 0, 1, 1, SIGNALING_QUEUE]);
+        for queue in [0, 1, SIGNALING_QUEUE] {
+            open(&mut card, queue, 0, 1_000_000);
+        }
+        let queues: Vec<u16> = departures(&mut card, 0)
+            .into_iter()
+            .map(|(_, queue, _)| queue)
+            .collect();
+        assert_eq!(queues, [SIGNALING_QUEUE, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn shut_closes_and_a_grant_passes_whatever_the_gate() {
+        let mut card = filled(&[3, 3, 3]);
+        open(&mut card, 3, 0, 1_000_000);
+        tell(&mut card, FlowOp::Shut, 3, 0);
+        assert!(departures(&mut card, 0).is_empty());
+        tell(&mut card, FlowOp::GrantBytes, 3, 2999);
+        assert_eq!(departures(&mut card, 5), [(5, 3, 0), (5 + PACKET_NS, 3, 1)]);
+    }
+
+    #[test]
+    fn a_rate_spaces_packets() {
+        let mut card = filled(&[3, 3]);
+        tell(&mut card, FlowOp::SetRate, 3, FIBRE_BPS / 4);
+        open(&mut card, 3, 0, 1_000_000);
+        assert_eq!(departures(&mut card, 0), [(0, 3, 0), (4 * PACKET_NS, 3, 1)]);
+    }
+
+    #[test]
+    fn queues_drop_their_tail_and_report_themselves() {
+        let mut card = filled(&[1; 10]);
+        let (cause, frame) = card.enqueue(7, packet(1, 10)).unwrap_err();
+        assert_eq!((cause, frame.len()), (DropCause::QueueFull, 1000));
+        let state = card.voq_state(70, 1);
+        assert_eq!((state.backlog_bytes, state.arrived_bytes), (10_000, 10_000));
+        assert_eq!((state.hol_delay_ns, state.dropped_packets), (70, 1));
+        assert!(card.enqueue(7, packet(2, 0)).is_ok(), "the limit is each queue's own");
+    }
+
+    #[test]
+    fn what_cannot_be_queued_comes_back_with_its_reason() {
+        let cause = |frame: Frame| card().enqueue(0, frame).unwrap_err().0;
+        assert_eq!(cause(packet(4, 0)), DropCause::NoSuchQueue);
+        assert_eq!(cause(packet(SIGNALING_QUEUE - 1, 0)), DropCause::NoSuchQueue);
+        assert_eq!(cause(packet(0, 0)[..29].to_vec()), DropCause::Malformed);
+        assert_eq!(cause(Vec::new()), DropCause::Malformed);
+        let mut long = packet(0, 0);
+        long.resize(1481, 0);
+        assert_eq!(cause(long), DropCause::TooLong);
+    }
+
+    #[test]
+    fn senseless_messages_change_nothing() {
+        let mut card = filled(&[0]);
+        let mut refused = |op: u8, queue, open_ns, close_ns, value| {
+            card.control(&FlowControl {
+                queue,
+                op,
+                open_ns,
+                close_ns,
+                value,
+            })
+            .err()
+        };
+        assert_eq!(refused(0, 0, 0, 1_000_000, 0), Some(DropCause::Malformed));
+        assert_eq!(refused(FlowOp::Open.into(), 0, 5, 5, 0), Some(DropCause::Malformed));
+        assert_eq!(
+            refused(FlowOp::Open.into(), 4, 0, 1_000_000, 0),
+            Some(DropCause::NoSuchQueue)
+        );
+        assert_eq!(
+            refused(FlowOp::SetPhase.into(), 0, 0, 0, u64::MAX / 2),
+            Some(DropCause::Malformed)
+        );
+        assert_eq!(refused(FlowOp::Open.into(), 0, u64::MAX - 1, u64::MAX, 0), None);
+        assert!(departures(&mut card, 0).is_empty());
+    }
+
+    #[test]
+    fn a_reset_empties_the_queues_and_shuts_the_gates() {
+        let mut card = filled(&[0, SIGNALING_QUEUE]);
+        open(&mut card, 0, 0, 1_000_000);
+        assert_eq!(card.reset().len(), 2);
+        card.enqueue(0, packet(0, 0)).unwrap();
+        assert!(departures(&mut card, 0).is_empty());
+    }
+}

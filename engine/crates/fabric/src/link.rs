@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Fibres and access links.
+
+use rand::RngCore;
+use rand_pcg::Pcg64Mcg;
+use slotwise_scenario::{Fibre, LinkChange};
+
+use crate::random;
+
+/// Time that `bytes` take at `rate_bps`, rounded up.
+pub(crate) fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
+    let bit_ns = u128::from(bytes) * 8_000_000_000;
+    bit_ns.div_ceil(u128::from(rate_bps)) as u64
+}
+
+/// Whether light comes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passage {
+    Through,
+    Lost,
+    Down,
+}
+
+/// What one direction of a fibre carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkUse {
+    /// Packets that entered while the fibre was up.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Time in which light entered.
+    pub busy_ns: u64,
+}
+
+/// One direction of a fibre.
+pub(crate) struct Direction {
+    random: Pcg64Mcg,
+    pub(crate) used: LinkUse,
+}
+
+/// A pair of fibres between an edge and a core. What is in a fibre when it goes down, or when its delay changes,
+/// arrives as it would have.
+pub(crate) struct FibrePair {
+    pub(crate) edge: u16,
+    pub(crate) core: u16,
+    pub(crate) rate_bps: u64,
+    pub(crate) delay_ns: u64,
+    /// A draw of 64 bits below this is a loss.
+    loss_threshold: u128,
+    up: bool,
+    pub(crate) to_core: Direction,
+    pub(crate) to_edge: Direction,
+}
+
+impl FibrePair {
+    pub(crate) fn new(seed: u64, edge: u16, fibre: &Fibre) -> FibrePair {
+        let direction = |stream| {
+            let random = random::generator(seed, stream, u64::from(fibre.core) << 16 | u64::from(edge));
+            Direction {
+                random,
+                used: LinkUse::default(),
+            }
+        };
+        FibrePair {
+            edge,
+            core: fibre.core,
+            rate_bps: fibre.rate_bps,
+            delay_ns: fibre.delay_ns,
+            loss_threshold: loss_threshold(fibre.loss),
+            up: true,
+            to_core: direction(random::Stream::FibreToCore),
+            to_edge: direction(random::Stream::FibreToEdge),
+        }
+    }
+
+    pub(crate) fn change(&mut self, change: &LinkChange) {
+        self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
+        self.delay_ns = change.delay_ns.unwrap_or(self.delay_ns);
+        self.loss_threshold = change.loss.map_or(self.loss_threshold, loss_threshold);
+        self.up = change.up.unwrap_or(self.up);
+    }
+
+    pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
+        self.to_core.enter(self.up, self.loss_threshold, bytes, duration_ns)
+    }
+
+    pub(crate) fn enter_to_edge(&mut self, bytes: usize, duration_ns: u64) -> Passage {
+        self.to_edge.enter(self.up, self.loss_threshold, bytes, duration_ns)
+    }
+}
+
+impl Direction {
+    fn enter(&mut self, up: bool, loss_threshold: u128, bytes: usize, duration_ns: u64) -> Passage {
+        if !up {
+            return Passage::Down;
+        }
+        self.used.packets += 1;
+        self.used.bytes += bytes as u64;
+        self.used.busy_ns += duration_ns;
+        if loss_threshold > 0 && u128::from(self.random.next_u64()) < loss_threshold {
+            return Passage::Lost;
+        }
+        Passage::Through
+    }
+}
+
+fn loss_threshold(probability: f64) -> u128 {
+    (probability * 2f64.powi(64)) as u128
+}
+
+/// One direction of an access link: a queue with a byte limit, a rate, a delay.
+pub(crate) struct AccessLink {
+    rate_bps: u64,
+    delay_ns: u64,
+    limit_ns: u64,
+    busy_until_ns: u64,
+}
+
+impl AccessLink {
+    pub(crate) fn new(rate_bps: u64, delay_ns: u64, limit_bytes: u64) -> AccessLink {
+        AccessLink {
+            rate_bps,
+            delay_ns,
+            limit_ns: transmission_ns(limit_bytes, rate_bps),
+            busy_until_ns: 0,
+        }
+    }
+
+    /// When the tail of a frame that is ready at `now_ns` arrives; `None` if the queue is full.
+    pub(crate) fn send(&mut self, now_ns: u64, bytes: usize) -> Option<u64> {
+        let start_ns = self.busy_until_ns.max(now_ns);
+        let end_ns = start_ns + transmission_ns(bytes as u64, self.rate_bps);
+        if end_ns - now_ns > self.limit_ns {
+            return None;
+        }
+        self.busy_until_ns = end_ns;
+        Some(end_ns + self.delay_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fibre(loss: f64) -> FibrePair {
+        FibrePair::new(
+            1,
+            2,
+            &Fibre {
+                core: 0,
+                rate_bps: 200_000_000,
+                delay_ns: 100,
+                loss,
+            },
+        )
+    }
+
+    fn passages(pair: &mut FibrePair, packets: usize) -> usize {
+        (0..packets)
+            .filter(|_| pair.enter_to_core(1000, 40_000) == Passage::Through)
+            .count()
+    }
+
+    #[test]
+    fn transmission_rounds_up() {
+        assert_eq!(transmission_ns(1480, 200_000_000), 59_200);
+        assert_eq!(transmission_ns(1, 3_000_000_000), 3);
+        assert_eq!(transmission_ns(u64::from(u32::MAX), 1_000_000), 34_359_738_360_000);
+    }
+
+    #[test]
+    fn loss_takes_its_share() {
+        assert_eq!(passages(&mut fibre(0.0), 1000), 1000);
+        assert_eq!(passages(&mut fibre(1.0), 1000), 0);
+        let through = passages(&mut fibre(0.25), 10_000);
+        assert!((7_200..7_800).contains(&through), "{through} of 10000 came through");
+    }
+
+    #[test]
+    fn directions_lose_independently_and_the_same_each_run() {
+        let mut one = fibre(0.5);
+        let up: Vec<Passage> = (0..64).map(|_| one.enter_to_core(1, 1)).collect();
+        let down: Vec<Passage> = (0..64).map(|_| one.enter_to_edge(1, 1)).collect();
+        let mut again = fibre(0.5);
+        let up_again: Vec<Passage> = (0..64).map(|_| again.enter_to_core(1, 1)).collect();
+        assert_ne!(up, down);
+        assert_eq!(up, up_again);
+    }
+
+    #[test]
+    fn changes_touch_only_what_they_name() {
+        let mut pair = fibre(0.0);
+        let nothing = LinkChange {
+            at_ms: 0,
+            core: 0,
+            edge: 2,
+            rate_bps: None,
+            delay_ns: None,
+            loss: None,
+            up: None,
+        };
+        pair.change(&LinkChange {
+            up: Some(false),
+            ..nothing
+        });
+        assert_eq!(pair.enter_to_edge(1, 1), Passage::Down);
+        assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 100));
+        pair.change(&LinkChange {
+            up: Some(true),
+            delay_ns: Some(7),
+            ..nothing
+        });
+        assert_eq!(pair.enter_to_edge(1, 1), Passage::Through);
+        assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 7));
+    }
+
+    #[test]
+    fn an_access_link_serializes_delays_and_drops_at_its_limit() {
+        let mut link = AccessLink::new(1_000_000_000, 1000, 3000);
+        assert_eq!(link.send(0, 1500), Some(12_000 + 1000));
+        assert_eq!(link.send(0, 1500), Some(24_000 + 1000));
+        assert_eq!(link.send(0, 1), None);
+        assert_eq!(link.send(12_000, 1500), Some(36_000 + 1000));
+        assert_eq!(link.send(100_000, 125), Some(101_000 + 1000));
+    }
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Simulated hosts: sources and sinks of UDP datagrams.
+//!
+//! The fabric has no TCP. In virtual time a `tcp` or `file` entry is a *stand-in*: a constant-rate UDP flow of
+//! full-size datagrams, at `rate_bps` times its streams, or without a rate at its share (by streams) of the
+//! source edge's fibre, so that the unlimited flows of an edge together fill the fibre. A stand-in reacts to no loss;
+//! a `file` stops when its sink has received as many bytes as the file has.
+
+use hdrhistogram::Histogram;
+use rand::Rng;
+use rand_pcg::Pcg64Mcg;
+use slotwise_scenario::{Flow, HostId, Process, Scenario, TrafficKind, edge_mac};
+use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
+
+use crate::pool::Frame;
+use crate::random;
+
+const UDP_HEADER_BYTES: usize = 8;
+const IP_PROTOCOL_UDP: u8 = 17;
+const PORT_DISCARD: u16 = 9;
+const FIRST_SOURCE_PORT: u16 = 49_152;
+const TTL: u8 = 64;
+/// In each datagram: flow (4 bytes), sequence (8), time of sending in ns (8).
+const STAMP_BYTES: usize = 20;
+const HEADER_BYTES: usize = Ethernet::SIZE + Ipv4::SIZE + UDP_HEADER_BYTES;
+
+/// Delays from source to sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelaySummary {
+    /// Shortest.
+    pub min_ns: u64,
+    /// Mean, rounded down.
+    pub mean_ns: u64,
+    /// 99th percentile, within 1 %.
+    pub p99_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
+}
+
+/// What became of a simulated flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowResult {
+    /// The flow.
+    pub flow: Flow,
+    /// Whether UDP stands in for the TCP that the scenario asks for.
+    pub stand_in: bool,
+    /// Rate of the source in payload bits.
+    pub offered_bps: u64,
+    /// Datagrams that the source sent.
+    pub sent_packets: u64,
+    /// Their UDP payload.
+    pub sent_bytes: u64,
+    /// Datagrams that the sink received.
+    pub received_packets: u64,
+    /// Their UDP payload.
+    pub received_bytes: u64,
+    /// Delays of what was received; `None` if nothing was.
+    pub delay: Option<DelaySummary>,
+    /// When the last byte of a `file` had arrived.
+    pub completed_ns: Option<u64>,
+}
+
+struct SimulatedFlow {
+    flow: Flow,
+    stand_in: bool,
+    rate_bps: u64,
+    payload_bytes: usize,
+    process: Process,
+    first_ns: u64,
+    end_ns: u64,
+    random: Pcg64Mcg,
+    sent_packets: u64,
+    sent_bytes: u64,
+    received_packets: u64,
+    received_bytes: u64,
+    delays: Histogram<u64>,
+    delay_sum_ns: u128,
+    delay_range_ns: (u64, u64),
+    completed_ns: Option<u64>,
+}
+
+/// All flows of a scenario.
+pub(crate) struct Traffic {
+    flows: Vec<SimulatedFlow>,
+}
+
+/// What a source has done.
+pub(crate) struct Sent {
+    pub(crate) from: HostId,
+    /// When it sends again, unless it is done.
+    pub(crate) next_ns: Option<u64>,
+}
+
+impl Traffic {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Traffic {
+        let mut flows = Vec::new();
+        for phase in 0..scenario.phases.len() {
+            let of_phase = scenario.flows(phase);
+            let (start_ns, end_ns) = scenario.phase_ns(phase);
+            for flow in &of_phase {
+                let random = random::generator(seed, random::Stream::Source, flows.len() as u64);
+                flows.push(SimulatedFlow::new(
+                    scenario,
+                    *flow,
+                    &of_phase,
+                    (start_ns, end_ns),
+                    random,
+                ));
+            }
+        }
+        Traffic { flows }
+    }
+
+    /// (flow, time) of every source's first datagram.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let starts = self
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(index, flow)| (index, flow.first_ns, flow.end_ns));
+        starts
+            .filter(|(_, first_ns, end_ns)| first_ns < end_ns)
+            .map(|(index, first_ns, _)| (index, first_ns))
+    }
+
+    /// Writes the flow's next datagram into `frame`; `None` when the flow is done.
+    pub(crate) fn send(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> Option<Sent> {
+        let flow = &mut self.flows[index];
+        if flow.completed_ns.is_some() {
+            return None;
+        }
+        flow.write_datagram(index as u32, now_ns, frame);
+        flow.sent_packets += 1;
+        flow.sent_bytes += flow.payload_bytes as u64;
+        let next_ns = flow.next_ns(now_ns);
+        Some(Sent {
+            from: flow.flow.from,
+            next_ns: (next_ns < flow.end_ns).then_some(next_ns),
+        })
+    }
+
+    /// Takes a frame that arrived at a host; false if it is not for it.
+    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8]) -> bool {
+        match read_datagram(frame, host) {
+            Some(stamp) => self
+                .flows
+                .get_mut(stamp.flow as usize)
+                .is_some_and(|flow| flow.receive(host, now_ns, &stamp)),
+            None => false,
+        }
+    }
+
+    pub(crate) fn results(&self) -> Vec<FlowResult> {
+        self.flows.iter().map(SimulatedFlow::result).collect()
+    }
+}
+
+impl SimulatedFlow {
+    fn new(
+        scenario: &Scenario,
+        flow: Flow,
+        of_phase: &[Flow],
+        (start_ns, end_ns): (u64, u64),
+        mut random: Pcg64Mcg,
+    ) -> SimulatedFlow {
+        let full = scenario.hosts.mtu as usize - Ipv4::SIZE - UDP_HEADER_BYTES;
+        let (stand_in, rate_bps, payload_bytes, process) = match flow.kind {
+            TrafficKind::Udp {
+                rate_bps,
+                payload_bytes,
+                process,
+            } => (false, rate_bps, payload_bytes as usize, process),
+            TrafficKind::Tcp {
+                rate_bps: Some(rate_bps),
+                streams,
+            } => (true, rate_bps * u64::from(streams), full, Process::Constant),
+            _ => (true, fair_share_bps(scenario, &flow, of_phase), full, Process::Constant),
+        };
+        let gap_ns = payload_ns(payload_bytes as u64, rate_bps).max(1);
+        SimulatedFlow {
+            flow,
+            stand_in,
+            rate_bps,
+            payload_bytes,
+            process,
+            // Sources of one rate would otherwise all send at the same nanosecond.
+            first_ns: start_ns + random.random_range(0..gap_ns),
+            end_ns,
+            random,
+            sent_packets: 0,
+            sent_bytes: 0,
+            received_packets: 0,
+            received_bytes: 0,
+            delays: Histogram::new(2).expect("2 significant figures are within the crate's 0 to 5"),
+            delay_sum_ns: 0,
+            delay_range_ns: (u64::MAX, 0),
+            completed_ns: None,
+        }
+    }
+
+    fn next_ns(&mut self, now_ns: u64) -> u64 {
+        match self.process {
+            // From the start, so that rounding does not add up.
+            Process::Constant => {
+                let sent_bits = u128::from(self.sent_packets) * self.payload_bytes as u128 * 8;
+                self.first_ns + (sent_bits * 1_000_000_000 / u128::from(self.rate_bps)) as u64
+            }
+            Process::Poisson => {
+                let mean_ns = payload_ns(self.payload_bytes as u64, self.rate_bps);
+                now_ns + random::exponential_ns(&mut self.random, mean_ns)
+            }
+        }
+    }
+
+    fn write_datagram(&self, index: u32, now_ns: u64, frame: &mut Frame) {
+        let Flow { from, to, .. } = self.flow;
+        let ethernet = Ethernet {
+            dst: mac_number(edge_mac(from.edge)),
+            src: mac_number(from.mac()),
+            ether_type: ETHERTYPE_IPV4,
+        };
+        let udp_len = UDP_HEADER_BYTES + self.payload_bytes;
+        let mut ipv4 = Ipv4 {
+            version: 4,
+            ihl: 5,
+            total_len: (Ipv4::SIZE + udp_len) as u16,
+            identification: self.sent_packets as u16,
+            ttl: TTL,
+            protocol: IP_PROTOCOL_UDP,
+            src: from.ip().to_bits(),
+            dst: to.ip().to_bits(),
+            ..Ipv4::default()
+        };
+        ipv4.checksum = internet_checksum(&ipv4.encode());
+        frame.clear();
+        frame.extend_from_slice(&ethernet.encode());
+        frame.extend_from_slice(&ipv4.encode());
+        frame.extend_from_slice(&(FIRST_SOURCE_PORT + (index % 16_384) as u16).to_be_bytes());
+        frame.extend_from_slice(&PORT_DISCARD.to_be_bytes());
+        frame.extend_from_slice(&(udp_len as u16).to_be_bytes());
+        // IPv4 lets a UDP sender do without a checksum.
+        frame.extend_from_slice(&[0, 0]);
+        frame.extend_from_slice(&index.to_be_bytes());
+        frame.extend_from_slice(&self.sent_packets.to_be_bytes());
+        frame.extend_from_slice(&now_ns.to_be_bytes());
+        frame.resize(HEADER_BYTES + self.payload_bytes, 0);
+    }
+
+    fn receive(&mut self, host: HostId, now_ns: u64, stamp: &Stamp) -> bool {
+        let delay_ns = now_ns.checked_sub(stamp.sent_ns);
+        let (Some(delay_ns), true) = (delay_ns, self.flow.to == host) else {
+            return false;
+        };
+        self.received_packets += 1;
+        self.received_bytes += stamp.payload_bytes;
+        self.delays.saturating_record(delay_ns);
+        self.delay_sum_ns += u128::from(delay_ns);
+        let (min_ns, max_ns) = self.delay_range_ns;
+        self.delay_range_ns = (min_ns.min(delay_ns), max_ns.max(delay_ns));
+        if let TrafficKind::File { bytes } = self.flow.kind {
+            if self.received_bytes >= bytes && self.completed_ns.is_none() {
+                self.completed_ns = Some(now_ns);
+            }
+        }
+        true
+    }
+
+    fn result(&self) -> FlowResult {
+        let delay = (self.received_packets > 0).then(|| DelaySummary {
+            min_ns: self.delay_range_ns.0,
+            mean_ns: (self.delay_sum_ns / u128::from(self.received_packets)) as u64,
+            p99_ns: self.delays.value_at_quantile(0.99).min(self.delay_range_ns.1),
+            max_ns: self.delay_range_ns.1,
+        });
+        FlowResult {
+            flow: self.flow,
+            stand_in: self.stand_in,
+            offered_bps: self.rate_bps,
+            sent_packets: self.sent_packets,
+            sent_bytes: self.sent_bytes,
+            received_packets: self.received_packets,
+            received_bytes: self.received_bytes,
+            delay,
+            completed_ns: self.completed_ns,
+        }
+    }
+}
+
+/// A flow's share of its edge's fibre among the flows of its phase that have no rate of their own.
+fn fair_share_bps(scenario: &Scenario, flow: &Flow, of_phase: &[Flow]) -> u64 {
+    let weight = |flow: &Flow| match flow.kind {
+        TrafficKind::Tcp {
+            rate_bps: None,
+            streams,
+        } => u64::from(streams),
+        TrafficKind::File { .. } => 1,
+        _ => 0,
+    };
+    let same_edge = of_phase.iter().filter(|other| other.from.edge == flow.from.edge);
+    let weights: u64 = same_edge.map(weight).sum();
+    let fibre = &scenario.edges[usize::from(flow.from.edge)].fibres[0];
+    (u128::from(fibre.rate_bps) * u128::from(weight(flow)) / u128::from(weights)).max(1) as u64
+}
+
+fn payload_ns(payload_bytes: u64, rate_bps: u64) -> u64 {
+    (u128::from(payload_bytes) * 8_000_000_000 / u128::from(rate_bps)) as u64
+}
+
+struct Stamp {
+    flow: u32,
+    sent_ns: u64,
+    payload_bytes: u64,
+}
+
+/// Reads a datagram of a source if it is a whole one for this host.
+fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
+    let ethernet = Ethernet::decode(frame)?;
+    let ip = frame.get(Ethernet::SIZE..)?;
+    let ipv4 = Ipv4::decode(ip)?;
+    let for_host = ethernet.dst == mac_number(host.mac()) && ipv4.dst == host.ip().to_bits();
+    let whole = ipv4.ihl == 5 && usize::from(ipv4.total_len) == ip.len() && internet_checksum(&ip[..Ipv4::SIZE]) == 0;
+    if !for_host || !whole || ethernet.ether_type != ETHERTYPE_IPV4 || ipv4.protocol != IP_PROTOCOL_UDP {
+        return None;
+    }
+    let stamp: &[u8; STAMP_BYTES] = frame.get(HEADER_BYTES..HEADER_BYTES + STAMP_BYTES)?.try_into().ok()?;
+    let (flow, rest) = stamp.split_first_chunk::<4>()?;
+    let sent_ns = rest.last_chunk::<8>()?;
+    Some(Stamp {
+        flow: u32::from_be_bytes(*flow),
+        sent_ns: u64::from_be_bytes(*sent_ns),
+        payload_bytes: (frame.len() - HEADER_BYTES) as u64,
+    })
+}
+
+fn mac_number(mac: [u8; 6]) -> u64 {
+    mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// RFC 1071; 0 over a header whose checksum is right.
+fn internet_checksum(bytes: &[u8]) -> u16 {
+    let words = bytes
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low)));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic(entry: &str) -> Traffic {
+        let star = include_str!("../../../../topologies/star4.yaml");
+        let head = &star[..star.find("phases:").unwrap()];
+        let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, traffic: [{entry}]}}\n");
+        Traffic::new(&Scenario::parse(text.as_bytes()).unwrap(), 1)
+    }
+
+    /// Runs one flow into its sink with this delay; the times of sending.
+    fn run(traffic: &mut Traffic, delay_ns: u64) -> Vec<u64> {
+        let (index, mut now_ns) = traffic.starts().next().unwrap();
+        let to = traffic.flows[index].flow.to;
+        let mut times = Vec::new();
+        let mut frame = Frame::new();
+        while let Some(sent) = traffic.send(index, now_ns, &mut frame) {
+            times.push(now_ns);
+            // What the far edge does.
+            frame[..6].copy_from_slice(&to.mac());
+            assert!(traffic.receive(to, now_ns + delay_ns, &frame));
+            let Some(next_ns) = sent.next_ns else { break };
+            now_ns = next_ns;
+        }
+        times
+    }
+
+    #[test]
+    fn a_constant_source_keeps_its_rate_without_drift() {
+        let mut traffic =
+            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 3000000, payload_bytes: 1000, process: constant}");
+        let times = run(&mut traffic, 250);
+        // 2666666.67 ns apart for 100 ms.
+        assert!((37..=38).contains(&times.len()), "{} datagrams", times.len());
+        assert_eq!(times[36] - times[0], 96_000_000);
+        let result = &traffic.results()[0];
+        let sent = times.len() as u64;
+        assert_eq!((result.received_packets, result.received_bytes), (sent, sent * 1000));
+        let delay = result.delay.unwrap();
+        assert_eq!(
+            (delay.min_ns, delay.mean_ns, delay.p99_ns, delay.max_ns),
+            (250, 250, 250, 250)
+        );
+        assert!(!result.stand_in);
+    }
+
+    #[test]
+    fn a_poisson_source_keeps_its_mean() {
+        let mut traffic =
+            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 80000000, payload_bytes: 100, process: poisson}");
+        let sent = run(&mut traffic, 1).len();
+        assert!(
+            (9_700..10_300).contains(&sent),
+            "{sent} datagrams where 10000 are the mean"
+        );
+    }
+
+    #[test]
+    fn unlimited_stand_ins_share_the_fibre_by_streams() {
+        let traffic = traffic(
+            "{kind: tcp, from: h0_0, to: h1_0}, {kind: tcp, from: h0_1, to: h1_0, streams: 3}, \
+             {kind: tcp, from: h0_0, to: h2_0, rate_bps: 1000000, streams: 2}",
+        );
+        let rates: Vec<u64> = traffic.results().iter().map(|result| result.offered_bps).collect();
+        assert_eq!(rates, [50_000_000, 150_000_000, 2_000_000]);
+        assert!(traffic.results().iter().all(|result| result.stand_in));
+    }
+
+    #[test]
+    fn a_file_ends_when_it_has_arrived() {
+        let mut traffic = traffic("{kind: file, from: h0_0, to: h1_0, bytes: 14220}");
+        let times = run(&mut traffic, 7);
+        let result = &traffic.results()[0];
+        assert_eq!((result.sent_packets, times.len()), (10, 10));
+        assert_eq!(result.completed_ns, Some(times[9] + 7));
+    }
+
+    #[test]
+    fn a_sink_takes_only_whole_datagrams_for_its_host() {
+        let mut traffic =
+            traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000, payload_bytes: 64, process: constant}");
+        let to = traffic.flows[0].flow.to;
+        let mut good = Frame::new();
+        traffic.send(0, 1000, &mut good).unwrap();
+        good[..6].copy_from_slice(&to.mac());
+        let mut refused = |change: &dyn Fn(&mut Frame)| {
+            let mut frame = good.clone();
+            change(&mut frame);
+            !traffic.receive(to, 2000, &frame)
+        };
+        assert!(refused(&|frame| frame.truncate(60)));
+        assert!(refused(&|frame| frame.clear()));
+        assert!(refused(&|frame| frame[5] ^= 1));
+        assert!(refused(&|frame| frame[22] = 63), "TTL changed and the checksum did not");
+        assert!(refused(&|frame| frame[42] = 1), "unknown flow");
+        assert!(refused(&|frame| frame[54] = 0xff), "sent in the future");
+        assert!(!traffic.receive(HostId { edge: 1, index: 1 }, 2000, &good));
+        assert!(traffic.receive(to, 2000, &good));
+    }
+}
