@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import java.util.Arrays;
+import java.util.Optional;
+import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.Request;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Version;
+
+/** What each edge last said about the schedule in force at it. */
+final class EdgeReports {
+    /** Frames without a request, beyond the beacon hold, after which nobody waits for an edge any more. */
+    private static final int PATIENCE_FRAMES = 6;
+
+    private final int master;
+    private final int silenceFrames;
+    private final Request[] last;
+    /** By edge and block: frame of the last request. */
+    private final long[][] lastFrame;
+    private final boolean[][] heard;
+
+    EdgeReports(Network network) {
+        int edges = network.edges().size();
+        this.master = network.indexOf(network.master().id()).orElseThrow();
+        this.silenceFrames = network.beaconHoldFrames() + PATIENCE_FRAMES;
+        this.last = new Request[edges];
+        this.lastFrame = new long[edges][network.requestBlocks()];
+        this.heard = new boolean[edges][network.requestBlocks()];
+    }
+
+    /** Takes a request, or returns false if it is not newer than the last one for its block. */
+    boolean take(Request request) {
+        int edge = request.edge();
+        int block = request.block();
+        if (heard[edge][block] && FrameNumber.difference(request.frame(), lastFrame[edge][block]) <= 0) {
+            return false;
+        }
+        heard[edge][block] = true;
+        lastFrame[edge][block] = request.frame();
+        if (last[edge] == null || FrameNumber.difference(request.frame(), last[edge].frame()) >= 0) {
+            last[edge] = request;
+        }
+        return true;
+    }
+
+    /** Forgets an edge: its frames may start anew. */
+    void forget(int edge) {
+        last[edge] = null;
+        Arrays.fill(heard[edge], false);
+    }
+
+    /** The master's last request: what it says is so. */
+    Optional<Request> master() {
+        return Optional.ofNullable(last[master]);
+    }
+
+    /**
+     * Whether nobody should wait for an edge. An edge that is silent for longer than the beacon hold either hears
+     * beacons, and then follows every commit, or it does not, and then it uses no data slot.
+     *
+     * @param since frame since when requests are expected
+     */
+    boolean isSilent(int edge, long since) {
+        if (edge == master || last[master] == null) {
+            return false;
+        }
+        long from = since;
+        if (last[edge] != null && FrameNumber.difference(last[edge].frame(), since) > 0) {
+            from = last[edge].frame();
+        }
+        return FrameNumber.difference(last[master].frame(), from) > silenceFrames;
+    }
+
+    /** Whether every edge that speaks has {@code version} in force and nothing announced. */
+    boolean agreeOn(Version version, long since) {
+        for (int edge = 0; edge < last.length; edge++) {
+            boolean agrees = last[edge] != null
+                    && last[edge].active().equals(version) && last[edge].next().equals(version);
+            if (!agrees && !isSilent(edge, since)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

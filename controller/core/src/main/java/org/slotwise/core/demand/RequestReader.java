@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.demand;
+
+import java.util.Optional;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Version;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.OpticalKind;
+import org.slotwise.core.wire.RequestEntryHeader;
+import org.slotwise.core.wire.RequestHeader;
+import org.slotwise.core.wire.WireConstants;
+
+/** Reads request messages from packet-ins; whatever bytes come, it gives a request or says why not. */
+public final class RequestReader {
+    private static final int SIZE = EthernetHeader.SIZE + OpticalHeader.SIZE + RequestHeader.SIZE
+            + WireConstants.REQUEST_ENTRIES * RequestEntryHeader.SIZE;
+
+    private final Network network;
+
+    /** Takes the network whose edges may ask. */
+    public RequestReader(Network network) {
+        this.network = network;
+    }
+
+    /** A packet that is no acceptable request. */
+    public static final class Refused extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final RequestRefusal reason;
+
+        /** Takes the reason; there is no stack trace, since refusing is ordinary. */
+        public Refused(RequestRefusal reason) {
+            super(reason.name(), null, false, false);
+            this.reason = reason;
+        }
+
+        /** Why. */
+        public RequestRefusal reason() {
+            return reason;
+        }
+    }
+
+    /**
+     * Reads a request.
+     *
+     * @param device where the packet-in came from
+     * @param port its ingress port
+     * @param frame bytes from Ethernet on
+     */
+    public Request read(DeviceId device, int port, byte[] frame) throws Refused {
+        Optional<EthernetHeader> ethernet = EthernetHeader.decode(frame, 0);
+        Optional<OpticalHeader> optical = OpticalHeader.decode(frame, EthernetHeader.SIZE);
+        if (ethernet.isEmpty() || optical.isEmpty()) {
+            throw new Refused(RequestRefusal.TRUNCATED);
+        }
+        if (ethernet.get().etherType() != WireConstants.ETHERTYPE_OPTICAL
+                || optical.get().version() != WireConstants.OPTICAL_VERSION) {
+            throw new Refused(RequestRefusal.BAD_VERSION);
+        }
+        if (optical.get().kind() != OpticalKind.REQUEST.code()) {
+            throw new Refused(RequestRefusal.NOT_A_REQUEST);
+        }
+        if (frame.length < SIZE) {
+            throw new Refused(RequestRefusal.TRUNCATED);
+        }
+        int edge = edgeIndex(optical.get().srcEdge());
+        checkOrigin(network.edges().get(edge), device, port);
+        RequestHeader header = RequestHeader.decode(frame, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
+        if (header.block() >= network.requestBlocks()) {
+            throw new Refused(RequestRefusal.BAD_BLOCK);
+        }
+        return withEntries(edge, header, frame);
+    }
+
+    private int edgeIndex(int id) throws Refused {
+        if (id > EdgeId.MAX) {
+            throw new Refused(RequestRefusal.UNKNOWN_EDGE);
+        }
+        return network.indexOf(EdgeId.of(id)).orElseThrow(() -> new Refused(RequestRefusal.UNKNOWN_EDGE));
+    }
+
+    private void checkOrigin(Edge edge, DeviceId device, int port) throws Refused {
+        Edge master = network.master();
+        int expected = edge == master ? WireConstants.PORT_LINECARD : master.fibre().port();
+        if (!device.equals(master.device()) || port != expected) {
+            throw new Refused(RequestRefusal.UNEXPECTED_PORT);
+        }
+    }
+
+    private static Request withEntries(int edge, RequestHeader header, byte[] frame) {
+        long[] backlog = new long[WireConstants.REQUEST_ENTRIES];
+        long[] arrived = new long[WireConstants.REQUEST_ENTRIES];
+        int offset = EthernetHeader.SIZE + OpticalHeader.SIZE + RequestHeader.SIZE;
+        for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
+            RequestEntryHeader queue =
+                    RequestEntryHeader.decode(frame, offset + entry * RequestEntryHeader.SIZE).orElseThrow();
+            backlog[entry] = queue.backlogBytes();
+            arrived[entry] = queue.arrivedBytes();
+        }
+        return new Request(edge, header.frame(), Version.of(header.activeVersion()),
+                Version.of(header.nextVersion()), header.block(), backlog, arrived);
+    }
+}

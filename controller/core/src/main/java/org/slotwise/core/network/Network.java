@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.network;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.WireConstants;
+
+/**
+ * The star that the controller runs: one core, its edges, and how time is cut. Immutable and valid.
+ *
+ * <p>Edges are ordered by number; matrices and arrays are indexed by that order ({@link #indexOf}).
+ */
+public final class Network {
+    /** Fastest fibre: 1 Tb/s. */
+    public static final long MAX_RATE_BPS = 1_000_000_000_000L;
+    /** Longest fibre: a tenth of a second. */
+    public static final long MAX_DELAY_NS = 100_000_000L;
+    /** Largest IP packet. */
+    public static final int MAX_MTU = 9000;
+    /** Smallest IP packet that every host must take. */
+    public static final int MIN_MTU = 68;
+    /** Most frames that an edge may go on without a beacon. */
+    public static final int MAX_BEACON_HOLD_FRAMES = 1000;
+
+    private final FramePlan frame;
+    private final TimestampUnit timestampUnit;
+    private final Core core;
+    private final List<Edge> edges;
+    private final int beaconHoldFrames;
+    private final int mtu;
+    private final Map<EdgeId, Integer> indexes = new HashMap<>();
+
+    /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+    public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
+            int beaconHoldFrames, int mtu) {
+        this.frame = Objects.requireNonNull(frame);
+        this.timestampUnit = Objects.requireNonNull(timestampUnit);
+        this.core = Objects.requireNonNull(core);
+        this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
+        this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
+        checkEdges(edges);
+        List<Edge> sorted = new ArrayList<>(edges);
+        sorted.sort(Comparator.comparing(Edge::id));
+        this.edges = List.copyOf(sorted);
+        for (int i = 0; i < sorted.size(); i++) {
+            indexes.put(sorted.get(i).id(), i);
+        }
+        if (!indexes.containsKey(core.master())) {
+            throw new InvalidNetworkException("cores[0].master", "edge " + core.master() + " is not in edges");
+        }
+    }
+
+    private void checkEdges(List<Edge> given) {
+        if (given.size() < 2 || given.size() > WireConstants.MAX_FIBRES) {
+            throw new InvalidNetworkException("edges",
+                    "a star has 2 .. " + WireConstants.MAX_FIBRES + " edges, got " + given.size());
+        }
+        if (frame.slots() <= given.size()) {
+            throw new InvalidNetworkException("frame.slots", "each edge takes one slot for signaling, so "
+                    + given.size() + " edges need at least " + (given.size() + 1) + " slots, got " + frame.slots());
+        }
+        Set<EdgeId> ids = new HashSet<>();
+        Set<DeviceId> devices = new HashSet<>(Set.of(core.device()));
+        Set<Ipv4Address> addresses = new HashSet<>();
+        for (int i = 0; i < given.size(); i++) {
+            Edge edge = given.get(i);
+            String where = "edges[" + i + "]";
+            unique(where + ".id", ids, edge.id());
+            unique(where + ".device_id", devices, edge.device());
+            checkFibre(where + ".fibres[0]", edge.fibre());
+            checkHosts(where + ".hosts", edge.hosts(), addresses);
+        }
+    }
+
+    private void checkFibre(String where, Fibre fibre) {
+        if (!fibre.core().equals(core.id())) {
+            throw new InvalidNetworkException(where + ".core", "there is no core " + fibre.core());
+        }
+        inRange(where + ".rate_bps", fibre.rateBps(), 1, MAX_RATE_BPS);
+        inRange(where + ".delay_ns", fibre.delayNs(), 0, MAX_DELAY_NS);
+        int port = WireConstants.PORT_OPTICAL_BASE + fibre.core().value();
+        if (fibre.port() != port) {
+            throw new InvalidNetworkException(where + ".port",
+                    "the fibre to core " + fibre.core() + " is on port " + port + ", got " + fibre.port());
+        }
+        if (slotPayloadBytes(fibre) == 0) {
+            throw new InvalidNetworkException(where + ".rate_bps", "a slot carries " + openBytes(fibre)
+                    + " bytes, less than one packet of " + wireMtuBytes() + " bytes");
+        }
+    }
+
+    private static void checkHosts(String where, List<Host> hosts, Set<Ipv4Address> addresses) {
+        Set<Integer> ports = new HashSet<>();
+        for (int i = 0; i < hosts.size(); i++) {
+            Host host = hosts.get(i);
+            String place = where + "[" + i + "]";
+            inRange(place + ".port", host.port(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
+            unique(place + ".port", ports, host.port());
+            unique(place + ".ip", addresses, host.ip());
+        }
+    }
+
+    private static <T> void unique(String where, Set<T> seen, T value) {
+        if (!seen.add(value)) {
+            throw new InvalidNetworkException(where, value + " is used twice");
+        }
+    }
+
+    private static int inRange(String where, int value, int low, int high) {
+        return (int) inRange(where, (long) value, low, high);
+    }
+
+    private static long inRange(String where, long value, long low, long high) {
+        if (value < low || value > high) {
+            throw new InvalidNetworkException(where, "must be " + low + " .. " + high + ", got " + value);
+        }
+        return value;
+    }
+
+    /** How time is cut. */
+    public FramePlan frame() {
+        return frame;
+    }
+
+    /** Unit of the switches' own timestamps. */
+    public TimestampUnit timestampUnit() {
+        return timestampUnit;
+    }
+
+    /** The core. */
+    public Core core() {
+        return core;
+    }
+
+    /** Edges, ordered by number. */
+    public List<Edge> edges() {
+        return edges;
+    }
+
+    /** The edge that sits with the core. */
+    public Edge master() {
+        return edges.get(indexes.get(core.master()));
+    }
+
+    /** Frames that an edge uses its slots after the last beacon. */
+    public int beaconHoldFrames() {
+        return beaconHoldFrames;
+    }
+
+    /** Largest IP packet of the hosts, bytes. */
+    public int mtu() {
+        return mtu;
+    }
+
+    /** Place of an edge in matrices; empty if there is no such edge. */
+    public OptionalInt indexOf(EdgeId id) {
+        Integer index = indexes.get(id);
+        return index == null ? OptionalInt.empty() : OptionalInt.of(index);
+    }
+
+    /** First slot that carries data; the ones before are signaling slots, one an edge. */
+    public int firstDataSlot() {
+        return edges.size();
+    }
+
+    /** Slots of a frame that carry data: the capacity of each edge's row and column. */
+    public int dataSlots() {
+        return frame.slots() - edges.size();
+    }
+
+    /** Signaling slot of an edge: 0 for the master, then the slaves by number. */
+    public int signalingSlot(Edge edge) {
+        int index = indexes.get(edge.id());
+        int master = indexes.get(core.master());
+        if (index == master) {
+            return 0;
+        }
+        return index < master ? index + 1 : index;
+    }
+
+    /** Request messages that an edge sends a frame; block b holds VOQs REQUEST_ENTRIES*b and following. */
+    public int requestBlocks() {
+        int lastQueue = edges.get(edges.size() - 1).id().value();
+        return lastQueue / WireConstants.REQUEST_ENTRIES + 1;
+    }
+
+    /** Bytes on the fibre of the largest packet: IP, Ethernet and optical header. */
+    public int wireMtuBytes() {
+        return mtu + EthernetHeader.SIZE + OpticalHeader.SIZE;
+    }
+
+    /** Bytes that one slot carries in packets of the largest size. */
+    public long slotPayloadBytes(Edge edge) {
+        return slotPayloadBytes(edge.fibre());
+    }
+
+    private long slotPayloadBytes(Fibre fibre) {
+        return openBytes(fibre) / wireMtuBytes() * wireMtuBytes();
+    }
+
+    private long openBytes(Fibre fibre) {
+        long openNs = frame.slotNs() - frame.guardNs();
+        // At most 10^9 ns x 10^12 bit/s: split so that the product stays in 64 bits.
+        long bitsPerUs = fibre.rateBps() / 1_000_000;
+        long restBitsPerS = fibre.rateBps() % 1_000_000;
+        long bits = bitsPerUs * openNs / 1000 + restBitsPerS * openNs / 1_000_000_000L;
+        return bits / 8;
+    }
+}

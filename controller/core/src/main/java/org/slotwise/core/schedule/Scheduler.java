@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.schedule;
+
+/** Decides who sends when. Pure and deterministic: the same inputs give the same schedule. */
+public interface Scheduler {
+    /**
+     * Returns the schedule of the next frames.
+     *
+     * @param demandSlots slots wanted by (sender, receiver), not negative; the diagonal is ignored
+     * @param current the schedule in force, with the number of edges and data slots
+     */
+    FrameSchedule schedule(int[][] demandSlots, FrameSchedule current);
+}

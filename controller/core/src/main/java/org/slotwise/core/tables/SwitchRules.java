@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.tables;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.slotwise.core.network.Core;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Host;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.FrameSchedule;
+import org.slotwise.core.wire.WireConstants;
+
+/**
+ * Translates intent (the network, a schedule) into table entries of {@code edge.p4} and {@code core.p4}. Pure: one
+ * network and one schedule always give the same entries in the same order. All names are P4Info's.
+ *
+ * <p>Edge and core keep the schedule in two banks. A bank's entries are those for signaling, the same in both, and
+ * those for data.
+ */
+public final class SwitchRules {
+    /** Banks of a schedule. */
+    public static final int BANKS = 2;
+
+    static final String EDGE_PARAMS = "edge_params";
+    static final String IPV4_ROUTE = "ipv4_route";
+    static final String VOQ = "voq";
+    static final String SLOT_SCHEDULE = "slot_schedule";
+    static final String SIGNALING = "signaling";
+    static final String CORE_PARAMS = "core_params";
+    static final String CROSSBAR = "crossbar";
+
+    private static final String BANK = "bank";
+    private static final String SLOT = "slot";
+    private static final String INPUT = "input";
+    private static final String PORT = "port";
+    private static final int ONLY_CLASS = 0;
+    private static final int IPV4_BITS = 32;
+    private static final int Q16 = 16;
+
+    private final Network network;
+
+    /** Takes the network to translate. */
+    public SwitchRules(Network network) {
+        this.network = network;
+    }
+
+    /** What an edge needs whatever the schedule: parameters, routes, queues, signaling messages. */
+    public List<TableEntry> fixedRules(Edge edge) {
+        List<TableEntry> rules = new ArrayList<>();
+        rules.add(edgeParams(edge));
+        for (Edge other : network.edges()) {
+            for (Host host : other.hosts()) {
+                rules.add(route(edge, other, host));
+            }
+            if (other != edge) {
+                rules.add(TableEntry.in(VOQ)
+                        .exact("dst_edge", other.id().value()).exact("class", ONLY_CLASS)
+                        .action("enqueue").param("queue_id", queueOf(other)).param(PORT, edge.fibre().port()).build());
+            }
+        }
+        addSignalingMessages(rules, edge);
+        return rules;
+    }
+
+    /** What the core needs whatever the schedule: its timing. */
+    public List<TableEntry> fixedRules(Core core) {
+        long unitNs = network.timestampUnit().ns();
+        // One core, one time a byte: the fastest fibre's, so that no lawful packet is taken for a collision.
+        long rateBps = network.edges().stream().mapToLong(edge -> edge.fibre().rateBps()).max().orElseThrow();
+        long timePerByte = (8_000_000_000L << Q16) / (rateBps * unitNs);
+        return List.of(TableEntry.in(CORE_PARAMS).action("set_core_params")
+                .param("guard", network.frame().guardNs() / unitNs)
+                .param("slot", network.frame().slotNs() / unitNs)
+                .param("time_per_byte_q16", timePerByte).build());
+    }
+
+    /** An edge's slots of {@code bank}: those for signaling and those that {@code schedule} gives it. */
+    public List<TableEntry> bankRules(Edge edge, int bank, FrameSchedule schedule) {
+        List<TableEntry> rules = signalingRules(edge, bank);
+        int input = network.indexOf(edge.id()).orElseThrow();
+        for (int slot = 0; slot < schedule.slots(); slot++) {
+            int output = schedule.output(slot, input);
+            if (output != FrameSchedule.NONE) {
+                rules.add(grant(bank, network.firstDataSlot() + slot, queueOf(network.edges().get(output))));
+            }
+        }
+        return rules;
+    }
+
+    /** The core's connections of {@code bank}: those for signaling and those of {@code schedule}. */
+    public List<TableEntry> bankRules(Core core, int bank, FrameSchedule schedule) {
+        List<TableEntry> rules = signalingRules(core, bank);
+        for (int slot = 0; slot < schedule.slots(); slot++) {
+            for (int input = 0; input < schedule.edges(); input++) {
+                int output = schedule.output(slot, input);
+                if (output != FrameSchedule.NONE) {
+                    rules.add(connect(bank, network.firstDataSlot() + slot,
+                            network.edges().get(input), network.edges().get(output)));
+                }
+            }
+        }
+        return rules;
+    }
+
+    /** An edge's signaling slots of {@code bank}: its own, or at the master those of all slaves. */
+    public List<TableEntry> signalingRules(Edge edge, int bank) {
+        List<TableEntry> rules = new ArrayList<>();
+        for (Edge slave : slaves()) {
+            if (edge == slave || edge == network.master()) {
+                rules.add(grant(bank, network.signalingSlot(slave), WireConstants.SIGNALING_QUEUE));
+            }
+        }
+        return rules;
+    }
+
+    /** The core's signaling connections of {@code bank}: in a slave's slot it and the master hear each other. */
+    public List<TableEntry> signalingRules(Core core, int bank) {
+        List<TableEntry> rules = new ArrayList<>();
+        for (Edge slave : slaves()) {
+            int slot = network.signalingSlot(slave);
+            rules.add(connect(bank, slot, slave, network.master()));
+            rules.add(connect(bank, slot, network.master(), slave));
+        }
+        return rules;
+    }
+
+    /** Whether the entry belongs to the schedule in {@code bank}, signaling included. */
+    public static boolean inBank(TableEntry entry, int bank) {
+        return isScheduled(entry) && entry.matchValue(BANK).orElse(-1) == bank;
+    }
+
+    /** Whether the entry is a signaling slot's, in either bank. */
+    public boolean isSignaling(TableEntry entry) {
+        return isScheduled(entry) && entry.matchValue(SLOT).orElse(0) < network.firstDataSlot();
+    }
+
+    /** Whether the entry belongs to a table that this controller fills and that has no banks. */
+    public static boolean isFixed(TableEntry entry) {
+        return List.of(IPV4_ROUTE, VOQ, SIGNALING).contains(entry.table());
+    }
+
+    private static boolean isScheduled(TableEntry entry) {
+        return entry.table().equals(SLOT_SCHEDULE) || entry.table().equals(CROSSBAR);
+    }
+
+    /**
+     * Reads the data part of a schedule back from the core's connections of one bank. Entries that name no slot or
+     * fibre of this network, or that no bufferless core could obey, are left out.
+     */
+    public FrameSchedule scheduleIn(List<TableEntry> coreEntries, int bank) {
+        FrameSchedule.Builder schedule = new FrameSchedule.Builder(network.edges().size(), network.dataSlots());
+        for (TableEntry entry : coreEntries) {
+            if (!entry.table().equals(CROSSBAR) || !inBank(entry, bank)) {
+                continue;
+            }
+            long slot = entry.matchValue(SLOT).orElse(-1) - network.firstDataSlot();
+            int input = indexOfCorePort(entry.matchValue(INPUT).orElse(-1));
+            int output = indexOfCorePort(entry.params().getOrDefault(PORT, -1L));
+            if (slot >= 0 && slot < network.dataSlots() && input >= 0 && output >= 0) {
+                schedule.connectIfFree((int) slot, input, output);
+            }
+        }
+        return schedule.build();
+    }
+
+    private int indexOfCorePort(long port) {
+        for (int index = 0; index < network.edges().size(); index++) {
+            if (corePort(network.edges().get(index)) == port) {
+                return index;
+            }
+        }
+        return -1;
+    }
+
+    private TableEntry edgeParams(Edge edge) {
+        return TableEntry.in(EDGE_PARAMS).action("set_edge_params")
+                .param("edge_id", edge.id().value())
+                .param("is_master", edge == network.master() ? 1 : 0)
+                .param("master", network.master().id().value())
+                .param("mac", edge.mac().value())
+                .param("guard_ns", network.frame().guardNs())
+                .param("slot_ns", network.frame().slotNs())
+                .param("beacon_hold_frames", network.beaconHoldFrames()).build();
+    }
+
+    private static TableEntry route(Edge at, Edge home, Host host) {
+        TableEntry.Builder route = TableEntry.in(IPV4_ROUTE).match(Match.lpm("dst", host.ip().value(), IPV4_BITS));
+        if (home == at) {
+            return route.action("to_host").param(PORT, host.port()).param("mac", host.mac().value()).build();
+        }
+        return route.action("to_edge").param("edge", home.id().value()).build();
+    }
+
+    /** The tick with {@code repeat} r of a signaling slot sends the r-th message: beacons first, then requests. */
+    private void addSignalingMessages(List<TableEntry> rules, Edge edge) {
+        int port = edge.fibre().port();
+        int firstRequest = 1;
+        int requestPort = port;
+        if (edge == network.master()) {
+            rules.add(beacon(0, edge, WireConstants.PORT_CORE_CONTROL));
+            for (Edge slave : slaves()) {
+                rules.add(beacon(network.signalingSlot(slave), slave, port));
+            }
+            firstRequest = 2;
+            requestPort = WireConstants.PORT_CPU;
+        }
+        for (int block = 0; block < network.requestBlocks(); block++) {
+            rules.add(TableEntry.in(SIGNALING)
+                    .exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest + block)
+                    .action("send_request").param("block_id", block).param(PORT, requestPort).build());
+        }
+    }
+
+    private static TableEntry beacon(int slot, Edge to, int port) {
+        return TableEntry.in(SIGNALING).exact(SLOT, slot).exact("repeat", 1)
+                .action("send_commit").param("edge", to.id().value()).param(PORT, port).build();
+    }
+
+    private static TableEntry grant(int bank, int slot, int queue) {
+        return TableEntry.in(SLOT_SCHEDULE).exact(BANK, bank).exact(SLOT, slot)
+                .action("grant").param("queue_id", queue).build();
+    }
+
+    private static TableEntry connect(int bank, int slot, Edge from, Edge to) {
+        return TableEntry.in(CROSSBAR).exact(BANK, bank).exact(SLOT, slot).exact(INPUT, corePort(from))
+                .action("connect").param(PORT, corePort(to)).build();
+    }
+
+    private static int corePort(Edge edge) {
+        return WireConstants.PORT_OPTICAL_BASE + edge.id().value();
+    }
+
+    private static int queueOf(Edge destination) {
+        return destination.id().value();
+    }
+
+    private List<Edge> slaves() {
+        List<Edge> slaves = new ArrayList<>(network.edges());
+        slaves.remove(network.master());
+        return slaves;
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.p4runtime;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.core.Command;
+import org.slotwise.core.Controller;
+import org.slotwise.core.Event;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.tables.TableEntry;
+import p4.v1.P4RuntimeOuterClass.WriteResponse;
+
+/**
+ * Runs a {@link Controller} against a P4Runtime server that holds all switches of its network. One thread drives the
+ * controller and all sessions; what time is, and when a packet counts as come, is the subclass's.
+ */
+public abstract class Driver implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
+    private static final int MAX_MESSAGE_BYTES = 64 << 20;
+    private static final long STOP_TIMEOUT_S = 3;
+
+    private final Controller controller;
+    private final ManagedChannel channel;
+    private final ScheduledExecutorService executor;
+    private final Map<DeviceId, DeviceSession> sessions = new TreeMap<>();
+    private final CompletableFuture<Void> configured = new CompletableFuture<>();
+    private final CompletableFuture<Void> failure = new CompletableFuture<>();
+
+    Driver(Setup setup) {
+        this.controller = setup.controller();
+        this.channel = NettyChannelBuilder.forTarget(setup.address()).usePlaintext()
+                .maxInboundMessageSize(MAX_MESSAGE_BYTES).directExecutor().build();
+        this.executor = Executors.newSingleThreadScheduledExecutor(task -> new Thread(task, "controller"));
+        addSession(setup, setup.network().core().device(), setup.corePipeline());
+        for (Edge edge : setup.network().edges()) {
+            addSession(setup, edge.device(), setup.edgePipeline());
+        }
+    }
+
+    /**
+     * What a driver needs.
+     *
+     * @param controller not yet used by anyone else
+     * @param network the controller's network
+     * @param address {@code host:port} of the P4Runtime server
+     * @param electionId higher than that of any controller before
+     * @param edgePipeline program of every edge
+     * @param corePipeline program of the core
+     */
+    public record Setup(Controller controller, Network network, String address, long electionId,
+            Pipeline edgePipeline, Pipeline corePipeline) {
+    }
+
+    private void addSession(Setup setup, DeviceId device, Pipeline pipeline) {
+        sessions.put(device, new DeviceSession(
+                device, pipeline, setup.electionId(), channel, this::onThread, new SessionEvents()));
+    }
+
+    /** Connects to all switches. */
+    public void start() {
+        sessions.values().forEach(session -> onThread(session::connect));
+    }
+
+    /** Completes when all switches have had all rules that do not depend on the schedule. */
+    public CompletableFuture<Void> configured() {
+        return configured;
+    }
+
+    /** Completes exceptionally if the driver cannot go on. */
+    public CompletableFuture<Void> failure() {
+        return failure;
+    }
+
+    /** Calls {@code question} between two events, with the controller to itself. */
+    public <T> T ask(Callable<T> question, long timeoutMs) throws InterruptedException, TimeoutException {
+        try {
+            return executor.submit(question).get(timeoutMs, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the controller could not answer", e.getCause());
+        } catch (RejectedExecutionException e) {
+            throw new IllegalStateException("the controller has ended", e);
+        }
+    }
+
+    /** Takes an event from outside the switches. */
+    public void submit(Event event) {
+        onThread(() -> deliver(event));
+    }
+
+    /** Closes all streams and ends the thread. */
+    @Override
+    public void close() {
+        onThread(() -> sessions.values().forEach(DeviceSession::close));
+        executor.shutdown();
+        try {
+            executor.awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+            channel.shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    // ---- on the driver's thread ----
+
+    /** Fabric time, ns. */
+    abstract long nowNs();
+
+    /** A packet came from a switch. */
+    abstract void onPacketIn(DeviceSession session, Event.PacketIn packet);
+
+    /** A message that P4Runtime does not define came. */
+    abstract void onOther(DeviceSession session, com.google.protobuf.Any message);
+
+    /** A switch was lost. */
+    abstract void onLost(DeviceSession session);
+
+    /** Writes to switches, and delivers what came of it. */
+    abstract void write(List<Command.Write> writes);
+
+    /** Does what must be done after an event: deadlines, announcements. */
+    abstract void afterEvent();
+
+    /** A write was refused, and the switch must be read again. */
+    abstract void readAgain(DeviceSession session);
+
+    final Controller controller() {
+        return controller;
+    }
+
+    final Map<DeviceId, DeviceSession> sessions() {
+        return sessions;
+    }
+
+    final ScheduledExecutorService executor() {
+        return executor;
+    }
+
+    final void deliver(Event event) {
+        List<Command> commands = controller.onEvent(nowNs(), event);
+        for (Command command : commands) {
+            if (command instanceof Command.PacketOut packet) {
+                sessions.get(packet.device()).sendPacket(packet.port(), packet.frame());
+                onPacketOut();
+            } else if (command instanceof Command.ReadTables read) {
+                readAgain(sessions.get(read.device()));
+            }
+        }
+        List<Command.Write> writes = commands.stream()
+                .filter(Command.Write.class::isInstance).map(Command.Write.class::cast).toList();
+        if (!writes.isEmpty()) {
+            write(writes);
+        }
+        afterEvent();
+        if (controller.isConfigured() && !configured.isDone()) {
+            configured.complete(null);
+        }
+    }
+
+    /** A packet was sent to a switch. */
+    void onPacketOut() {
+    }
+
+    final ListenableFuture<WriteResponse> startWrite(Command.Write write) {
+        return sessions.get(write.device()).write(write.updates());
+    }
+
+    final void writeFailed(Command.Write write, Throwable error) {
+        LOG.error("device {}: write failed: {}", write.device(), WriteErrors.describe(error, write.updates()));
+        deliver(new Event.WriteFailed(write.device(), write.batch()));
+    }
+
+    final void fail(Throwable error) {
+        failure.completeExceptionally(error);
+    }
+
+    /** Runs a task on the driver's thread; an exception that gets out of it is a defect and ends the driver. */
+    final void onThread(Runnable task) {
+        try {
+            executor.execute(guarded(task));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the driver has ended", e);
+        }
+    }
+
+    final Runnable guarded(Runnable task) {
+        return () -> {
+            try {
+                task.run();
+            } catch (RuntimeException | Error e) {
+                fail(e);
+            }
+        };
+    }
+
+    private final class SessionEvents implements DeviceSession.Listener {
+        @Override
+        public void onReady(DeviceSession session, List<TableEntry> entries) {
+            LOG.info("device {}: ready, {} table entries", session.device(), entries.size());
+            deliver(new Event.DeviceReady(session.device(), entries));
+        }
+
+        @Override
+        public void onLost(DeviceSession session, String reason) {
+            LOG.warn("device {}: lost: {}", session.device(), reason);
+            deliver(new Event.DeviceLost(session.device()));
+            Driver.this.onLost(session);
+        }
+
+        @Override
+        public void onPacketIn(DeviceSession session, int port, byte[] frame) {
+            Driver.this.onPacketIn(session, new Event.PacketIn(session.device(), port, frame));
+        }
+
+        @Override
+        public void onOther(DeviceSession session, com.google.protobuf.Any message) {
+            Driver.this.onOther(session, message);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.p4runtime;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.core.Command;
+import org.slotwise.core.Event;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.lockstep.Advance;
+import org.slotwise.lockstep.Done;
+import p4.v1.P4RuntimeOuterClass.WriteResponse;
+
+/**
+ * Time is the fabric's: it stands still until every stream has brought the same {@link Advance}, then all packets
+ * that came before happen at that time, in the order of devices, and the fabric gets {@link Done}. Nothing depends on
+ * how fast this machine is.
+ */
+public final class LockstepDriver extends Driver {
+    private static final Logger LOG = LoggerFactory.getLogger(LockstepDriver.class);
+
+    private final Map<DeviceId, List<Event.PacketIn>> packets = new TreeMap<>();
+    private final Map<DeviceId, Advance> advances = new TreeMap<>();
+    private boolean saidReady;
+    private long nowNs;
+    private long packetOuts;
+
+    /** Takes what it needs; does nothing before {@link #start}. */
+    public LockstepDriver(Setup setup) {
+        super(setup);
+    }
+
+    @Override
+    long nowNs() {
+        return nowNs;
+    }
+
+    @Override
+    void onPacketIn(DeviceSession session, Event.PacketIn packet) {
+        packets.computeIfAbsent(session.device(), device -> new ArrayList<>()).add(packet);
+    }
+
+    @Override
+    void onOther(DeviceSession session, Any message) {
+        Advance advance;
+        try {
+            advance = message.unpack(Advance.class);
+        } catch (InvalidProtocolBufferException e) {
+            LOG.warn("device {}: a message that is no Advance: {}", session.device(), e.getMessage());
+            return;
+        }
+        advances.put(session.device(), advance);
+        boolean all = advances.size() == sessions().size();
+        if (all && advances.values().stream().allMatch(other -> other.getSequence() == advance.getSequence())) {
+            advances.clear();
+            advance(advance);
+        }
+    }
+
+    private void advance(Advance advance) {
+        nowNs = advance.getNowNs();
+        List<Event.PacketIn> due = new ArrayList<>();
+        packets.values().forEach(due::addAll);
+        packets.clear();
+        due.forEach(this::deliver);
+        OptionalLong deadlineNs = controller().nextDeadlineNs();
+        if (deadlineNs.isPresent() && deadlineNs.getAsLong() <= nowNs) {
+            deliver(new Event.DeadlineReached());
+        }
+        done(advance.getSequence());
+    }
+
+    private void done(long sequence) {
+        Done done = Done.newBuilder().setSequence(sequence).setPacketOuts(packetOuts)
+                .setNextDeadlineNs(controller().nextDeadlineNs().orElse(0)).build();
+        sessions().values().iterator().next().sendOther(Any.pack(done));
+    }
+
+    @Override
+    void onPacketOut() {
+        packetOuts++;
+    }
+
+    @Override
+    void write(List<Command.Write> writes) {
+        List<ListenableFuture<WriteResponse>> started = writes.stream().map(this::startWrite).toList();
+        for (int i = 0; i < writes.size(); i++) {
+            try {
+                started.get(i).get();
+                deliver(new Event.WriteDone(writes.get(i).device(), writes.get(i).batch()));
+            } catch (ExecutionException e) {
+                writeFailed(writes.get(i), e.getCause());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    @Override
+    void afterEvent() {
+        if (!saidReady && controller().isConfigured()) {
+            saidReady = true;
+            done(0);
+        }
+    }
+
+    @Override
+    void onLost(DeviceSession session) {
+        LOG.info("device {}: the fabric has ended; no time passes any more", session.device());
+    }
+
+    @Override
+    void readAgain(DeviceSession session) {
+        fail(new IllegalStateException(
+                "device " + session.device() + " refused a write, so that this run cannot be repeated"));
+    }
+}
