@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use slotwise_p4::{Bits, Pipeline, Program};
+use slotwise_p4::{Bits, Pipeline, PipelineConfig, Program};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario};
 use slotwise_wire::{DropReason, Ethernet};
 
@@ -362,7 +362,18 @@ impl Fabric {
     /// carries the old program's sequence numbers.
     pub fn set_pipeline(&mut self, device_id: u64, program: Arc<Program>) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
-        *self.pipeline_slot(device) = Some(node::new_pipeline(program, device, self.seed));
+        self.install_pipeline(device_id, Pipeline::new(program, self.pipeline_config(device)))
+    }
+
+    /// What a pipeline of `device` is to be made with.
+    pub fn pipeline_config(&self, device: Device) -> PipelineConfig {
+        node::pipeline_config(device, self.seed)
+    }
+
+    /// As [`Fabric::set_pipeline`], with a pipeline that has been made already.
+    pub fn install_pipeline(&mut self, device_id: u64, pipeline: Pipeline) -> Result<(), FabricError> {
+        let device = self.device(device_id)?;
+        *self.pipeline_slot(device) = Some(pipeline);
         if let Device::Edge(edge) = device {
             self.invariants.forget_sequences(edge);
             for card in self.cards.iter_mut().filter(|card| card.edge == edge) {

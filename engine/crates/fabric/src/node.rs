@@ -2,9 +2,8 @@
 //! A P4 switch in the fabric: its pipeline and what came out of it.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use slotwise_p4::{Bits, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
+use slotwise_p4::{Bits, Output, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
@@ -44,13 +43,12 @@ impl Output for Outbox {
     }
 }
 
-/// A fresh pipeline for a device, with nanoseconds as its unit of time.
-pub(crate) fn new_pipeline(program: Arc<Program>, device: Device, seed: u64) -> Pipeline {
-    let config = PipelineConfig {
+/// What a device's pipelines are made with; their unit of time is the nanosecond.
+pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
+    PipelineConfig {
         cpu_port: PORT_CPU,
         drop_port: PORT_DROP,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: random::derived_seed(seed, random::Stream::Pipeline, device.id()),
-    };
-    Pipeline::new(program, config)
+    }
 }
