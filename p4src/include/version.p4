@@ -12,15 +12,13 @@ register<bit<32>>(1) next_frame;    // from which next_version holds
 
 // Puts an announced version in force when its frame has come.
 control FlipVersion(in bit<32> frame, out bit<32> active) {
-    bit<32> next;
     bit<32> first_frame;
 
     apply {
         active_version.read(active, 0);
-        next_version.read(next, 0);
         next_frame.read(first_frame, 0);
-        if (next != active && frame >= first_frame) {
-            active = next;
+        if (frame >= first_frame) {
+            next_version.read(active, 0);
             active_version.write(0, active);
         }
     }

@@ -124,6 +124,17 @@ class BeaconFlipsBank(CoreTest):
             self.expect(output, LIGHT)
 
 
+class CoreTakesBeaconsVersion(CoreTest):
+    """What is in force is what the beacon says, also before anything is announced or flipped here."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.beacon(frame=10, active_version=7, next_version=8, first_frame=20)
+        self.start(frame_number=10)
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[2], LIGHT)
+
+
 class BeaconOfActiveBank(CoreTest):
     def runTest(self):
         self.connect(FIBRES[0], FIBRES[1], bank=0)

@@ -81,9 +81,9 @@ class NotLight(FibreTest):
 
 
 class NothingElseConnected(FibreTest):
-    """An edge hears nothing by its control link, nor by ports outside the plan."""
+    """An edge hears nothing by its control link, by its own number, nor by ports outside the plan."""
 
     def runTest(self):
-        for port in (wire.PORT_CORE_CONTROL, wire.PORT_LINECARD + 2):
+        for port in (wire.PORT_SELF, wire.PORT_CORE_CONTROL, wire.PORT_LINECARD + 2):
             self.send(port, ethernet(wire.ETHERTYPE_OPTICAL), data(), ipv4(HOST))
-        self.expect_drop(DropReason.UNEXPECTED_PORT, 2)
+        self.expect_drop(DropReason.UNEXPECTED_PORT, 3)
