@@ -15,7 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={}", protos.display());
     println!("cargo:rerun-if-changed={}", schema.join("lockstep.proto").display());
     if !protos.join("p4/v1/p4runtime.proto").exists() {
-        return Err(format!("no P4Runtime protos in {}: run `make setup` or scripts/protos", protos.display()).into());
+        return Err(format!(
+            "no P4Runtime protos in {}: run `make setup` or scripts/protos",
+            protos.display()
+        )
+        .into());
     }
 
     let descriptors = protox::compile(["p4/v1/p4runtime.proto", "lockstep.proto"], [&protos, &schema])?;

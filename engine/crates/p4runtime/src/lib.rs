@@ -1,3 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime server for many devices.
+//! P4Runtime server for many devices. It owns no pipeline: what controllers want done becomes commands for the thread
+//! that does ([`DeviceHub`]), and that thread hands packet-ins back.
+//!
+//! ```text
+//! controllers == gRPC ==> Server (checks against P4Info) -- DeviceCommand --> DeviceHub::try_recv, owner's thread
+//!             <= streams =                               <-- packet_in -------
+//! ```
+//!
+//! Served of P4Runtime 1.4: arbitration with roles, pipeline configuration, Write and Read of table entries, counters
+//! and direct counters (read), packet I/O, Capabilities. Everything else is refused with UNIMPLEMENTED.
+
+mod arbitration;
+mod bits;
+mod device;
+mod error;
+mod hub;
+mod lockstep;
+mod p4info;
+mod packet_io;
 pub mod proto;
+mod read;
+mod reconfigure;
+mod server;
+mod service;
+mod stream;
+mod table;
+mod write;
+
+pub use error::ApiError;
+pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Waker, Work};
+pub use lockstep::{ControllerPacket, LockstepError, LockstepLink, Turn};
+pub use p4info::parse_text as parse_p4info_text;
+pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};

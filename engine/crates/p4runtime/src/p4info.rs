@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//! P4Info, checked and indexed by id and name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+
+use crate::error::ApiError;
+use crate::packet_io::ControllerHeader;
+use crate::proto::DESCRIPTORS;
+use crate::proto::p4::config::v1 as config;
+
+pub(crate) use config::action_ref::Scope;
+pub(crate) use config::match_field::MatchType;
+
+/// Widest value that we take, in bits; p4c's BMv2 backend stops at 2048.
+const MAX_WIDTH: u32 = 1 << 16;
+
+/// A named value of type `bit<width>`: match field, action parameter, packet metadata.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    pub id: u32,
+    pub name: String,
+    pub width: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct MatchField {
+    pub field: Field,
+    pub kind: MatchType,
+}
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub id: u32,
+    pub name: String,
+    pub fields: Vec<MatchField>,
+    pub actions: BTreeMap<u32, Scope>,
+    pub needs_priority: bool,
+    pub has_const_default: bool,
+    pub is_const: bool,
+    pub has_initial_entries: bool,
+    pub has_action_profile: bool,
+    pub has_direct_counter: bool,
+    pub has_direct_meter: bool,
+    pub has_idle_timeout: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Action {
+    pub id: u32,
+    pub name: String,
+    pub params: Vec<Field>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Counter {
+    pub id: u32,
+    pub name: String,
+    pub size: usize,
+}
+
+/// What a valid P4Info says.
+#[derive(Debug)]
+pub(crate) struct P4Info {
+    pub tables: BTreeMap<u32, Table>,
+    pub actions: BTreeMap<u32, Action>,
+    pub action_ids: BTreeMap<String, u32>,
+    pub counters: BTreeMap<u32, Counter>,
+    pub digests: BTreeMap<String, u32>,
+    /// Kinds of object that it names and that this server does not serve.
+    pub unserved: BTreeSet<&'static str>,
+    pub has_registers: bool,
+    pub packet_in: Option<ControllerHeader>,
+    pub packet_out: Option<ControllerHeader>,
+}
+
+impl P4Info {
+    /// Checks everything that later code relies on.
+    pub fn new(info: &config::P4Info) -> Result<P4Info, ApiError> {
+        let mut ids = Ids::default();
+        let mut actions = BTreeMap::new();
+        for action in &info.actions {
+            let (id, name) = ids.take("action", action.preamble.as_ref())?;
+            let params = fields(
+                action
+                    .params
+                    .iter()
+                    .map(|param| (param.id, &param.name, param.bitwidth)),
+            )
+            .map_err(|error| error.at(format_args!("action {name}")))?;
+            actions.insert(id, Action { id, name, params });
+        }
+        let mut direct = Direct::default();
+        for counter in &info.direct_counters {
+            direct
+                .counters
+                .insert(ids.take("direct counter", counter.preamble.as_ref())?.0);
+        }
+        for meter in &info.direct_meters {
+            direct
+                .meters
+                .insert(ids.take("direct meter", meter.preamble.as_ref())?.0);
+        }
+        let mut tables = BTreeMap::new();
+        for table in &info.tables {
+            let (id, name) = ids.take("table", table.preamble.as_ref())?;
+            let table = direct
+                .table(id, &name, table, &actions)
+                .map_err(|error| error.at(format_args!("table {name}")))?;
+            tables.insert(id, table);
+        }
+        let mut counters = BTreeMap::new();
+        for counter in &info.counters {
+            let (id, name) = ids.take("counter", counter.preamble.as_ref())?;
+            let size = usize::try_from(counter.size)
+                .map_err(|_| ApiError::invalid(format!("counter {name}: size {} is negative", counter.size)))?;
+            counters.insert(id, Counter { id, name, size });
+        }
+        let mut digests = BTreeMap::new();
+        for digest in &info.digests {
+            let (id, name) = ids.take("digest", digest.preamble.as_ref())?;
+            digests.insert(name, id);
+        }
+        let (packet_in, packet_out) = controller_headers(&info.controller_packet_metadata)?;
+        let action_ids = actions
+            .values()
+            .map(|action: &Action| (action.name.clone(), action.id))
+            .collect();
+        let unserved = [
+            ("action profile", info.action_profiles.is_empty()),
+            ("meter", info.meters.is_empty()),
+            ("direct meter", info.direct_meters.is_empty()),
+            ("value set", info.value_sets.is_empty()),
+            ("register", info.registers.is_empty()),
+            ("digest", info.digests.is_empty()),
+            ("extern", info.externs.is_empty()),
+        ];
+        Ok(P4Info {
+            tables,
+            actions,
+            action_ids,
+            counters,
+            digests,
+            unserved: unserved
+                .into_iter()
+                .filter(|(_, is_empty)| !is_empty)
+                .map(|(kind, _)| kind)
+                .collect(),
+            has_registers: !info.registers.is_empty(),
+            packet_in,
+            packet_out,
+        })
+    }
+
+    /// Looks a table up.
+    pub fn table(&self, id: u32) -> Result<&Table, ApiError> {
+        self.tables
+            .get(&id)
+            .ok_or_else(|| ApiError::not_found(format!("P4Info has no table with id {id:#010x}")))
+    }
+
+    /// Looks an indirect counter up.
+    pub fn counter(&self, id: u32) -> Result<&Counter, ApiError> {
+        self.counters
+            .get(&id)
+            .ok_or_else(|| ApiError::not_found(format!("P4Info has no counter with id {id:#010x}")))
+    }
+}
+
+/// Reads P4Info in protobuf's text format, as p4c writes it.
+pub fn parse_text(text: &str) -> Result<config::P4Info, ApiError> {
+    let pool = DescriptorPool::decode(DESCRIPTORS).expect("descriptors made by the build script");
+    let descriptor = pool
+        .get_message_by_name("p4.config.v1.P4Info")
+        .expect("P4Info is among the descriptors");
+    let message = DynamicMessage::parse_text_format(descriptor, text)
+        .map_err(|error| ApiError::invalid(format!("not P4Info in text format: {error}")))?;
+    config::P4Info::decode(message.encode_to_vec().as_slice())
+        .map_err(|error| ApiError::invalid(format!("not P4Info: {error}")))
+}
+
+/// Ids seen so far; all objects share one space. Names are unique within a kind.
+#[derive(Default)]
+struct Ids {
+    ids: BTreeSet<u32>,
+    names: BTreeSet<(&'static str, String)>,
+}
+
+impl Ids {
+    fn take(&mut self, kind: &'static str, preamble: Option<&config::Preamble>) -> Result<(u32, String), ApiError> {
+        let preamble = preamble.ok_or_else(|| ApiError::invalid(format!("P4Info: {kind} without a preamble")))?;
+        let name = preamble.name.clone();
+        if preamble.id == 0 || !self.ids.insert(preamble.id) {
+            return Err(ApiError::invalid(format!(
+                "P4Info: {kind} {name}: id {} is zero or used twice",
+                preamble.id
+            )));
+        }
+        if name.is_empty() || !self.names.insert((kind, name.clone())) {
+            return Err(ApiError::invalid(format!(
+                "P4Info: {kind} {name:?}: name is empty or used twice"
+            )));
+        }
+        Ok((preamble.id, name))
+    }
+}
+
+/// Ids of the direct resources.
+#[derive(Default)]
+struct Direct {
+    counters: BTreeSet<u32>,
+    meters: BTreeSet<u32>,
+}
+
+impl Direct {
+    fn table(
+        &self,
+        id: u32,
+        name: &str,
+        table: &config::Table,
+        actions: &BTreeMap<u32, Action>,
+    ) -> Result<Table, ApiError> {
+        let names = fields(
+            table
+                .match_fields
+                .iter()
+                .map(|field| (field.id, &field.name, field.bitwidth)),
+        )?;
+        let mut match_fields = Vec::with_capacity(names.len());
+        for (field, match_field) in names.into_iter().zip(&table.match_fields) {
+            let kind = match match_field.r#match {
+                Some(config::match_field::Match::MatchType(kind)) => MatchType::try_from(kind).unwrap_or_default(),
+                _ => MatchType::Unspecified,
+            };
+            if kind == MatchType::Unspecified {
+                return Err(ApiError::invalid(format!(
+                    "match field {}: match type not known",
+                    field.name
+                )));
+            }
+            match_fields.push(MatchField { field, kind });
+        }
+        let mut scopes = BTreeMap::new();
+        for reference in &table.action_refs {
+            if !actions.contains_key(&reference.id) {
+                return Err(ApiError::invalid(format!("no action with id {:#010x}", reference.id)));
+            }
+            scopes.insert(reference.id, reference.scope());
+        }
+        let has = |ids: &BTreeSet<u32>| table.direct_resource_ids.iter().any(|id| ids.contains(id));
+        Ok(Table {
+            id,
+            name: name.to_owned(),
+            needs_priority: match_fields
+                .iter()
+                .any(|field| matches!(field.kind, MatchType::Ternary | MatchType::Range | MatchType::Optional)),
+            fields: match_fields,
+            actions: scopes,
+            has_const_default: table.const_default_action_id != 0,
+            is_const: table.is_const_table,
+            has_initial_entries: table.has_initial_entries,
+            has_action_profile: table.implementation_id != 0,
+            has_direct_counter: has(&self.counters),
+            has_direct_meter: has(&self.meters),
+            has_idle_timeout: table.idle_timeout_behavior() == config::table::IdleTimeoutBehavior::NotifyControl,
+        })
+    }
+}
+
+/// Checks ids and widths of the fields of one object.
+fn fields<'a>(all: impl Iterator<Item = (u32, &'a String, i32)>) -> Result<Vec<Field>, ApiError> {
+    let mut ids = BTreeSet::new();
+    all.map(|(id, name, bitwidth)| {
+        if id == 0 || !ids.insert(id) {
+            return Err(ApiError::invalid(format!(
+                "field {name}: id {id} is zero or used twice"
+            )));
+        }
+        let width = u32::try_from(bitwidth)
+            .ok()
+            .filter(|width| (1..=MAX_WIDTH).contains(width));
+        let width = width.ok_or_else(|| {
+            ApiError::invalid(format!(
+                "field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}; translated strings are not supported"
+            ))
+        })?;
+        Ok(Field {
+            id,
+            name: name.clone(),
+            width,
+        })
+    })
+    .collect()
+}
+
+type Headers = (Option<ControllerHeader>, Option<ControllerHeader>);
+
+fn controller_headers(all: &[config::ControllerPacketMetadata]) -> Result<Headers, ApiError> {
+    let (mut packet_in, mut packet_out) = (None, None);
+    for metadata in all {
+        let name = metadata.preamble.as_ref().map_or("", |preamble| preamble.name.as_str());
+        let slot = match name {
+            "packet_in" => &mut packet_in,
+            "packet_out" => &mut packet_out,
+            _ => {
+                return Err(ApiError::invalid(format!(
+                    "controller header {name:?} is neither packet_in nor packet_out"
+                )));
+            }
+        };
+        let fields = fields(
+            metadata
+                .metadata
+                .iter()
+                .map(|field| (field.id, &field.name, field.bitwidth)),
+        )
+        .map_err(|error| error.at(name))?;
+        let header = ControllerHeader::new(fields).map_err(|error| error.at(name))?;
+        if slot.replace(header).is_some() {
+            return Err(ApiError::invalid(format!("controller header {name} is there twice")));
+        }
+    }
+    Ok((packet_in, packet_out))
+}

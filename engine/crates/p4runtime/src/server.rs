@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Starting and stopping the server.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use slotwise_p4::PipelineConfig;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tonic::transport::server::TcpIncoming;
+
+use crate::device::{Device, Installed};
+use crate::error::ApiError;
+use crate::hub::{Call, DeviceCommand, DeviceHub, HubEvent, Owner, Waker, Work};
+use crate::proto::p4::config::v1::P4Info;
+use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
+use crate::service::{Service, Shared};
+
+/// Largest message taken: a program, or a batch of some 100,000 entries.
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// Commands that wait for the owner; controllers wait when it is full.
+const COMMAND_QUEUE: usize = 1024;
+/// A controller whose machine vanished is noticed after about this long.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// One device to serve.
+#[derive(Debug, Clone)]
+pub struct DeviceConfig {
+    /// Id in P4Runtime messages.
+    pub device_id: u64,
+    /// For each pipeline that a controller installs.
+    pub pipeline: PipelineConfig,
+    /// Program to begin with; `None` waits for SetForwardingPipelineConfig.
+    pub program: Option<InitialProgram>,
+}
+
+/// A program installed at start instead of by a controller.
+#[derive(Debug, Clone)]
+pub struct InitialProgram {
+    /// See [`crate::parse_p4info_text`].
+    pub p4info: P4Info,
+    /// p4c's BMv2 JSON.
+    pub json: Vec<u8>,
+}
+
+/// What to serve, and where.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Address to listen on; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Devices, each id once.
+    pub devices: Vec<DeviceConfig>,
+    /// Take `Done` messages; the hub then belongs into a [`crate::LockstepLink`].
+    pub lock_step: bool,
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// As configured.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No threads, no event queue.
+    #[error("cannot start the server's threads: {0}")]
+    Runtime(#[source] io::Error),
+    /// Two devices with one id.
+    #[error("device {0} is there twice")]
+    DuplicateDevice(u64),
+    /// The initial program does not run here.
+    #[error("device {device_id}: {source}")]
+    Program {
+        /// Whose program.
+        device_id: u64,
+        /// What is wrong with it.
+        source: ApiError,
+    },
+}
+
+/// A running server. Dropping it closes all connections.
+pub struct Server {
+    address: SocketAddr,
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    /// Listens, and serves until it is dropped; the hub has to go first. `waker` is called after each command put into the hub.
+    pub fn start(config: ServerConfig, waker: Waker) -> Result<(Server, DeviceHub), StartError> {
+        let (events, receiver) = mpsc::channel(COMMAND_QUEUE + config.devices.len());
+        let mut devices = BTreeMap::new();
+        for DeviceConfig {
+            device_id,
+            pipeline,
+            program,
+        } in config.devices
+        {
+            let mut device = Device::new(device_id, pipeline);
+            if let Some(InitialProgram { p4info, json }) = program {
+                let program = ForwardingPipelineConfig {
+                    p4info: Some(p4info),
+                    p4_device_config: json,
+                    cookie: None,
+                };
+                let (installed, pipeline) = Installed::verify(program, &device.pipeline_config)
+                    .map_err(|source| StartError::Program { device_id, source })?;
+                device.link().info = Some(installed.info.clone());
+                device.control.get_mut().active = Some(installed);
+                let install = Work::Call(Call::new(move |device| device.install(pipeline)));
+                let command = HubEvent::Command(DeviceCommand {
+                    device_id,
+                    work: install,
+                });
+                assert!(
+                    events.try_send(command).is_ok(),
+                    "the queue has a place for each device"
+                );
+            }
+            if devices.insert(device_id, device).is_some() {
+                return Err(StartError::DuplicateDevice(device_id));
+            }
+        }
+
+        let listen = |source| StartError::Listen {
+            address: config.address,
+            source,
+        };
+        let listener = TcpListener::bind(config.address).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("p4runtime")
+            .enable_all()
+            .build()
+            .map_err(StartError::Runtime)?;
+
+        let devices = Arc::new(devices);
+        let hub = DeviceHub {
+            events: receiver,
+            devices: devices.clone(),
+            runtime: runtime.handle().clone(),
+        };
+        let owner = Owner::new(events, waker);
+        let shared = Arc::new(Shared {
+            devices,
+            owner,
+            lock_step: config.lock_step,
+            next_stream: AtomicU64::new(1),
+        });
+        let incoming = {
+            let _inside = runtime.enter();
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;
+            TcpIncoming::from(listener).with_nodelay(Some(true))
+        };
+        let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(MAX_MESSAGE_BYTES);
+        let serving = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE))
+            .add_service(service)
+            .serve_with_incoming(incoming);
+        runtime.spawn(serving);
+        Ok((
+            Server {
+                address,
+                runtime: Some(runtime),
+            },
+            hub,
+        ))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! StreamChannel: arbitration, packet-out, and lock step's `Done`.
+
+use prost::Message;
+use tonic::{Status, Streaming};
+
+use crate::arbitration::StreamId;
+use crate::device::{Device, StreamSender, send};
+use crate::error::ApiError;
+use crate::hub::{DeviceCommand, HubEvent, Work};
+use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request, stream_message_response};
+use crate::proto::slotwise::v1::Done;
+use crate::service::{Shared, election_id};
+
+const DONE: &str = "slotwise.v1.Done";
+
+/// One stream, from its first message to its end.
+pub(crate) struct Session<'a> {
+    shared: &'a Shared,
+    stream: StreamId,
+    sender: StreamSender,
+    /// Device and role: fixed by the first arbitration.
+    member: Option<(&'a Device, String)>,
+}
+
+impl<'a> Session<'a> {
+    /// Serves the stream until the client ends it or breaks the rules of arbitration.
+    pub async fn run(
+        shared: &'a Shared,
+        stream: StreamId,
+        mut requests: Streaming<v1::StreamMessageRequest>,
+        sender: StreamSender,
+    ) {
+        let mut session = Session {
+            shared,
+            stream,
+            sender,
+            member: None,
+        };
+        while let Ok(Some(request)) = requests.message().await {
+            if let Err(error) = session.handle(request).await {
+                // If the queue is full, the client sees the stream end without the reason.
+                let _ = session.sender.try_send(Err(Status::from(error)));
+                break;
+            }
+        }
+        if let Some((device, role)) = session.member {
+            let _in_flight = device.control.lock().await;
+            device.link().leave(&role, stream);
+            // If the owner is gone, there is nobody to tell.
+            let _ = shared.owner.send(HubEvent::StreamEnded).await;
+        }
+    }
+
+    /// An error ends the stream.
+    async fn handle(&mut self, request: v1::StreamMessageRequest) -> Result<(), ApiError> {
+        use stream_message_request::Update;
+        let (result, details) = match request.update {
+            Some(Update::Arbitration(update)) => return self.arbitrate(&update).await,
+            Some(Update::Packet(packet)) => {
+                let result = self.packet_out(&packet).await;
+                (
+                    result,
+                    Details::PacketOut(v1::PacketOutError {
+                        packet_out: Some(packet),
+                    }),
+                )
+            }
+            Some(Update::DigestAck(ack)) => {
+                let result = Err(ApiError::unimplemented("digests are not served"));
+                (
+                    result,
+                    Details::DigestListAck(v1::DigestListAckError {
+                        digest_list_ack: Some(ack),
+                    }),
+                )
+            }
+            Some(Update::Other(other)) => {
+                let result = self.done(&other).await;
+                (result, Details::Other(v1::StreamOtherError { other: Some(other) }))
+            }
+            None => {
+                let result = Err(ApiError::invalid(
+                    "stream message without content that this server knows",
+                ));
+                (result, Details::Other(v1::StreamOtherError::default()))
+            }
+        };
+        if let Err(error) = result {
+            let error = v1::StreamError {
+                canonical_code: error.code.into(),
+                message: error.message,
+                details: Some(details),
+                ..v1::StreamError::default()
+            };
+            send(&self.sender, stream_message_response::Update::Error(error));
+        }
+        Ok(())
+    }
+
+    async fn arbitrate(&mut self, update: &v1::MasterArbitrationUpdate) -> Result<(), ApiError> {
+        let role = update.role.clone().unwrap_or_default();
+        if role.config.is_some() {
+            return Err(ApiError::invalid(
+                "role configurations are not supported: leave role.config unset",
+            ));
+        }
+        #[expect(deprecated, reason = "clients of P4Runtime 1.2 and before name roles by number")]
+        if role.id != 0 {
+            return Err(ApiError::invalid("numeric role ids are not supported: use role.name"));
+        }
+        let device = self.shared.device(update.device_id)?;
+        match &self.member {
+            Some((member, _)) if member.id != device.id => {
+                return Err(ApiError::failed_precondition(format!(
+                    "this stream belongs to device {}",
+                    member.id
+                )));
+            }
+            Some((_, name)) if *name != role.name => {
+                return Err(ApiError::failed_precondition(format!(
+                    "this stream belongs to role {name:?}"
+                )));
+            }
+            _ => {}
+        }
+        // A new primary is told after the writes of the one before it.
+        let _in_flight = device.control.lock().await;
+        let election_id = election_id(update.election_id.as_ref());
+        device
+            .link()
+            .arbitrate(&role.name, self.stream, election_id, &self.sender)?;
+        self.member = Some((device, role.name));
+        Ok(())
+    }
+
+    /// The device, if this stream is a primary.
+    fn primary_of(&self) -> Result<&'a Device, ApiError> {
+        let (device, role) = self
+            .member
+            .as_ref()
+            .ok_or_else(|| ApiError::denied("arbitration has to come first on a stream"))?;
+        if !device.link().is_primary(role, self.stream) {
+            return Err(ApiError::denied(format!(
+                "not the primary controller of device {}",
+                device.id
+            )));
+        }
+        Ok(device)
+    }
+
+    async fn packet_out(&self, packet: &v1::PacketOut) -> Result<(), ApiError> {
+        let frame = self.primary_of().and_then(|device| {
+            let info = device.link().info.clone();
+            let info = info.ok_or_else(|| ApiError::failed_precondition("the device has no pipeline yet"))?;
+            let frame = match &info.packet_out {
+                Some(header) => header.encode(&packet.metadata, &packet.payload)?,
+                None if packet.metadata.is_empty() => packet.payload.clone(),
+                None => {
+                    return Err(ApiError::invalid(
+                        "P4Info has no packet_out header, so there is no metadata",
+                    ));
+                }
+            };
+            Ok((device.id, frame))
+        });
+        match frame {
+            Ok((device_id, frame)) => {
+                let command = DeviceCommand {
+                    device_id,
+                    work: Work::PacketOut(frame),
+                };
+                self.shared.owner.send(HubEvent::Command(command)).await
+            }
+            Err(error) => {
+                self.shared.owner.send(HubEvent::RefusedPacketOut).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn done(&self, other: &prost_types::Any) -> Result<(), ApiError> {
+        self.primary_of()?;
+        if other.type_url.rsplit('/').next() != Some(DONE) {
+            return Err(ApiError::unimplemented(format!("{:?} is not {DONE}", other.type_url)));
+        }
+        if !self.shared.lock_step {
+            return Err(ApiError::failed_precondition("this server does not run in lock step"));
+        }
+        let done = Done::decode(other.value.as_slice())
+            .map_err(|error| ApiError::invalid(format!("not a {DONE}: {error}")))?;
+        self.shared.owner.send(HubEvent::Done(done)).await
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Table entries: between P4Runtime's messages (ids, binary strings) and the engine's (names, values).
+
+use slotwise_p4::{ActionCall, Bits, KeyField};
+
+use crate::bits;
+use crate::error::ApiError;
+use crate::p4info::{MatchField, MatchType, P4Info, Scope, Table};
+use crate::proto::p4::v1::{self, field_match::FieldMatchType, table_action};
+
+/// What identifies an entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EntryId {
+    Default {
+        table: u32,
+    },
+    Match {
+        table: u32,
+        key: Vec<KeyField>,
+        priority: i32,
+    },
+}
+
+impl EntryId {
+    /// Which entry a write, or a read of one entry, means.
+    pub fn parse(table: &Table, entry: &v1::TableEntry) -> Result<EntryId, ApiError> {
+        if entry.is_default_action {
+            if !entry.r#match.is_empty() || entry.priority != 0 {
+                return Err(ApiError::invalid(
+                    "the default entry has neither match fields nor priority",
+                ));
+            }
+            return Ok(EntryId::Default { table: table.id });
+        }
+        if table.fields.is_empty() {
+            return Err(ApiError::invalid(
+                "the table has no key; only its default entry can be addressed",
+            ));
+        }
+        check_priority(table, entry.priority)?;
+        Ok(EntryId::Match {
+            table: table.id,
+            key: parse_key(table, &entry.r#match)?,
+            priority: entry.priority,
+        })
+    }
+
+    /// The table it is in.
+    pub fn table(&self) -> u32 {
+        match self {
+            EntryId::Default { table } | EntryId::Match { table, .. } => *table,
+        }
+    }
+
+    /// The entry's key fields, for an answer.
+    pub fn encode(&self, table: &Table) -> v1::TableEntry {
+        let mut entry = v1::TableEntry {
+            table_id: table.id,
+            ..v1::TableEntry::default()
+        };
+        match self {
+            EntryId::Default { .. } => entry.is_default_action = true,
+            EntryId::Match { key, priority, .. } => {
+                entry.r#match = encode_key(table, key);
+                entry.priority = if table.needs_priority { *priority } else { 0 };
+            }
+        }
+        entry
+    }
+}
+
+fn check_priority(table: &Table, priority: i32) -> Result<(), ApiError> {
+    match (table.needs_priority, priority) {
+        (true, ..=0) => Err(ApiError::invalid(format!(
+            "priority is {priority}; a key with ternary, range or optional fields needs one above 0"
+        ))),
+        (false, 1.. | ..=-1) => Err(ApiError::invalid(format!(
+            "priority is {priority}; a key of exact and lpm fields has none (0)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A key in the order of the table's fields. Omitted fields are "don't care".
+pub(crate) fn parse_key(table: &Table, matches: &[v1::FieldMatch]) -> Result<Vec<KeyField>, ApiError> {
+    for (index, given) in matches.iter().enumerate() {
+        if !table.fields.iter().any(|field| field.field.id == given.field_id) {
+            return Err(ApiError::invalid(format!(
+                "the key has no field with id {}",
+                given.field_id
+            )));
+        }
+        if matches[..index].iter().any(|other| other.field_id == given.field_id) {
+            return Err(ApiError::invalid(format!(
+                "match field {} is there twice",
+                given.field_id
+            )));
+        }
+    }
+    table
+        .fields
+        .iter()
+        .map(|field| {
+            let given = matches.iter().find(|given| given.field_id == field.field.id);
+            let key = given.map_or_else(|| dont_care(field), |given| parse_field(field, given));
+            key.map_err(|error| error.at(format_args!("match field {}", field.field.name)))
+        })
+        .collect()
+}
+
+fn dont_care(field: &MatchField) -> Result<KeyField, ApiError> {
+    Ok(match field.kind {
+        MatchType::Lpm => KeyField::Lpm {
+            value: vec![0],
+            prefix_len: 0,
+        },
+        MatchType::Ternary => KeyField::Ternary {
+            value: vec![0],
+            mask: vec![0],
+        },
+        MatchType::Range => KeyField::Range {
+            low: vec![0],
+            high: bits::all_ones(field.field.width),
+        },
+        MatchType::Optional => KeyField::Optional(None),
+        MatchType::Exact | MatchType::Unspecified => return Err(ApiError::invalid("an exact field cannot be omitted")),
+    })
+}
+
+fn parse_field(field: &MatchField, given: &v1::FieldMatch) -> Result<KeyField, ApiError> {
+    let width = field.field.width;
+    let value = |bytes: &[u8]| bits::parse(bytes, width);
+    match (field.kind, &given.field_match_type) {
+        (MatchType::Exact, Some(FieldMatchType::Exact(exact))) => Ok(KeyField::Exact(value(&exact.value)?)),
+        (MatchType::Lpm, Some(FieldMatchType::Lpm(lpm))) => {
+            let prefix_len = u32::try_from(lpm.prefix_len)
+                .ok()
+                .filter(|length| (1..=width).contains(length));
+            let prefix_len = prefix_len.ok_or_else(|| {
+                ApiError::invalid(format!(
+                    "prefix length {} is not in 1..={width}; omit the field for 0",
+                    lpm.prefix_len
+                ))
+            })?;
+            let value = value(&lpm.value)?;
+            if !bits::low_bits_are_zero(&value, width - prefix_len) {
+                return Err(ApiError::invalid(format!(
+                    "bits beyond the prefix of {prefix_len} are set"
+                )));
+            }
+            Ok(KeyField::Lpm { value, prefix_len })
+        }
+        (MatchType::Ternary, Some(FieldMatchType::Ternary(ternary))) => {
+            let (value, mask) = (value(&ternary.value)?, value(&ternary.mask)?);
+            if mask == [0] {
+                return Err(ApiError::invalid("the mask is zero; omit the field for \"don't care\""));
+            }
+            if !bits::is_within(&value, &mask) {
+                return Err(ApiError::invalid("bits outside the mask are set in the value"));
+            }
+            Ok(KeyField::Ternary { value, mask })
+        }
+        (MatchType::Range, Some(FieldMatchType::Range(range))) => {
+            let (low, high) = (value(&range.low)?, value(&range.high)?);
+            if !bits::is_at_most(&low, &high) {
+                return Err(ApiError::invalid("the range's low end is above its high end"));
+            }
+            if low == [0] && high == bits::all_ones(width) {
+                return Err(ApiError::invalid(
+                    "the range has every value; omit the field for \"don't care\"",
+                ));
+            }
+            Ok(KeyField::Range { low, high })
+        }
+        (MatchType::Optional, Some(FieldMatchType::Optional(optional))) => {
+            Ok(KeyField::Optional(Some(value(&optional.value)?)))
+        }
+        (_, None) => Err(ApiError::invalid("no match value is set")),
+        (kind, Some(_)) => Err(ApiError::invalid(format!("the field is {}", kind.as_str_name()))),
+    }
+}
+
+/// A key as the engine gives it, in the form that [`parse_key`] makes.
+pub(crate) fn canonical_key(key: Vec<KeyField>) -> Vec<KeyField> {
+    let short = |value: Bits| bits::canonical(&value);
+    key.into_iter()
+        .map(|field| match field {
+            KeyField::Exact(value) => KeyField::Exact(short(value)),
+            KeyField::Lpm { value, prefix_len } => KeyField::Lpm {
+                value: short(value),
+                prefix_len,
+            },
+            KeyField::Ternary { value, mask } => KeyField::Ternary {
+                value: short(value),
+                mask: short(mask),
+            },
+            KeyField::Range { low, high } => KeyField::Range {
+                low: short(low),
+                high: short(high),
+            },
+            KeyField::Optional(value) => KeyField::Optional(value.map(short)),
+        })
+        .collect()
+}
+
+/// "Don't care" fields are left out.
+fn encode_key(table: &Table, key: &[KeyField]) -> Vec<v1::FieldMatch> {
+    let present = table.fields.iter().zip(key).filter_map(|(field, key)| {
+        let kind = match key.clone() {
+            KeyField::Exact(value) => FieldMatchType::Exact(v1::field_match::Exact { value }),
+            KeyField::Lpm { prefix_len: 0, .. } | KeyField::Optional(None) => return None,
+            KeyField::Lpm { value, prefix_len } => FieldMatchType::Lpm(v1::field_match::Lpm {
+                value,
+                prefix_len: prefix_len as i32,
+            }),
+            KeyField::Ternary { mask, .. } if mask == [0] => return None,
+            KeyField::Ternary { value, mask } => FieldMatchType::Ternary(v1::field_match::Ternary { value, mask }),
+            KeyField::Range { low, high } if low == [0] && high == bits::all_ones(field.field.width) => return None,
+            KeyField::Range { low, high } => FieldMatchType::Range(v1::field_match::Range { low, high }),
+            KeyField::Optional(Some(value)) => FieldMatchType::Optional(v1::field_match::Optional { value }),
+        };
+        Some(v1::FieldMatch {
+            field_id: field.field.id,
+            field_match_type: Some(kind),
+        })
+    });
+    present.collect()
+}
+
+/// The action of an entry to be written; `None` if the message leaves it out.
+pub(crate) fn parse_action(
+    info: &P4Info,
+    table: &Table,
+    action: Option<&v1::TableAction>,
+    is_default: bool,
+) -> Result<Option<ActionCall>, ApiError> {
+    let Some(action) = action else { return Ok(None) };
+    if table.has_action_profile {
+        return Err(ApiError::unimplemented(
+            "the table's actions come from an action profile; those are not served",
+        ));
+    }
+    let Some(table_action::Type::Action(action)) = &action.r#type else {
+        return Err(ApiError::invalid("a direct table takes an action with parameters"));
+    };
+    let described = info
+        .actions
+        .get(&action.action_id)
+        .zip(table.actions.get(&action.action_id));
+    let Some((described, scope)) = described else {
+        return Err(ApiError::invalid(format!(
+            "action id {:#010x} is not one of the table's",
+            action.action_id
+        )));
+    };
+    match (scope, is_default) {
+        (Scope::TableOnly, true) => {
+            return Err(ApiError::denied(format!(
+                "{} cannot be the default action",
+                described.name
+            )));
+        }
+        (Scope::DefaultOnly, false) => {
+            return Err(ApiError::denied(format!(
+                "{} can only be the default action",
+                described.name
+            )));
+        }
+        _ => {}
+    }
+    let in_action = |error: ApiError| error.at(format_args!("action {}", described.name));
+    if action.params.len() != described.params.len() {
+        let (given, wanted) = (action.params.len(), described.params.len());
+        return Err(in_action(ApiError::invalid(format!(
+            "{given} parameters given, {wanted} wanted"
+        ))));
+    }
+    let args = described.params.iter().map(|param| {
+        let given = action.params.iter().find(|given| given.param_id == param.id);
+        let given =
+            given.ok_or_else(|| ApiError::invalid(format!("parameter {} (id {}) is missing", param.name, param.id)))?;
+        bits::parse(&given.value, param.width).map_err(|error| error.at(format_args!("parameter {}", param.name)))
+    });
+    let args = args.collect::<Result<Vec<_>, _>>().map_err(in_action)?;
+    Ok(Some(ActionCall {
+        name: described.name.clone(),
+        args,
+    }))
+}
+
+/// An action for an answer; `None` if P4Info does not name it (then the client could not read it).
+pub(crate) fn encode_action(info: &P4Info, call: &ActionCall) -> Option<v1::TableAction> {
+    let action = &info.actions[info.action_ids.get(&call.name)?];
+    let params = action
+        .params
+        .iter()
+        .zip(&call.args)
+        .map(|(param, value)| v1::action::Param {
+            param_id: param.id,
+            value: bits::canonical(value),
+        });
+    let action = v1::Action {
+        action_id: action.id,
+        params: params.collect(),
+    };
+    Some(v1::TableAction {
+        r#type: Some(table_action::Type::Action(action)),
+    })
+}
