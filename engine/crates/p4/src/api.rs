@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What callers hand to a pipeline and get from it.
+
+/// A port of the switch, 0..=511 as in BMv2.
+pub type Port = u16;
+
+/// Where and why a BMv2 JSON could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct LoadError {
+    /// JSON pointer to the place, e.g. `/parsers/0/parse_states/3/transitions`; empty for the whole file.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub reason: String,
+}
+
+/// Unit of `standard_metadata`'s and intrinsic timestamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimestampUnit {
+    /// As BMv2.
+    Microseconds,
+    /// Ours.
+    Nanoseconds,
+}
+
+/// What a pipeline needs to know beyond its program.
+#[derive(Debug, Clone)]
+pub struct PipelineConfig {
+    /// Port whose packets carry controller headers.
+    pub cpu_port: Port,
+    /// `mark_to_drop` sends here (BMv2: 511).
+    pub drop_port: Port,
+    /// Unit of the program's timestamps.
+    pub timestamp_unit: TimestampUnit,
+    /// Seed of `random()`.
+    pub seed: u64,
+}
+
+/// An arbitrary-width unsigned value, big-endian, without a fixed length (leading zeros allowed).
+pub type Bits = Vec<u8>;
+
+/// One field of a match key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyField {
+    /// The field equals the value.
+    Exact(Bits),
+    /// The field's leading `prefix_len` bits equal the value's; the value's other bits are zero.
+    Lpm {
+        /// Prefix, in the field's full width.
+        value: Bits,
+        /// 0 ..= the field's width.
+        prefix_len: u32,
+    },
+    /// `field & mask == value` (an absent field is `mask` all zero); value bits outside the mask are zero.
+    Ternary {
+        /// Wanted bits.
+        value: Bits,
+        /// Which bits are compared.
+        mask: Bits,
+    },
+    /// Both ends included.
+    Range {
+        /// Smallest.
+        low: Bits,
+        /// Largest.
+        high: Bits,
+    },
+    /// Exact, or anything.
+    Optional(Option<Bits>),
+}
+
+/// An action by its fully qualified P4 name, with its arguments in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionCall {
+    /// Name as in P4Info's preamble, e.g. `EdgeIngress.set_voq`.
+    pub name: String,
+    /// One value a parameter.
+    pub args: Vec<Bits>,
+}
+
+/// A table entry. Tables are named as in P4Info's preamble.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableEntry {
+    /// One field a key component, in order.
+    pub key: Vec<KeyField>,
+    /// Larger wins (P4Runtime): positive in tables with ternary, optional or range keys, 0 in others.
+    pub priority: i32,
+    /// What to run.
+    pub action: ActionCall,
+}
+
+/// Why a change was refused; nothing has changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// No such table, action, counter ...
+    #[error("{0}")]
+    NotFound(String),
+    /// Already there.
+    #[error("{0}")]
+    AlreadyExists(String),
+    /// Malformed key, width, argument, index.
+    #[error("{0}")]
+    Invalid(String),
+    /// Table full.
+    #[error("{0}")]
+    Exhausted(String),
+    /// Const table or entry, not allowed action.
+    #[error("{0}")]
+    Denied(String),
+}
+
+/// A copy of a packet that multicast and cloning make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replica {
+    /// Where it goes.
+    pub port: Port,
+    /// Its `egress_rid`.
+    pub instance: u16,
+}
+
+/// Receives what a packet became.
+pub trait Output {
+    /// A frame leaves by `port`.
+    fn packet(&mut self, port: Port, frame: &[u8]);
+    /// A digest (P4Runtime name, fields in order).
+    fn digest(&mut self, _name: &str, _fields: &[Bits]) {}
+    /// What the program says with `log_msg`.
+    fn log(&mut self, _message: &str) {}
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Execution of controls: tables, conditions, actions.
+
+use crate::action::Machine;
+use crate::ir::{KeyPart, MeterUnit, NextNode, Node, Pipeline, Table};
+use crate::meter::Meter;
+use crate::profile::Profile;
+use crate::state::Packet;
+use crate::table::{Effect, Entries, EntryAction};
+use crate::value::limbs_for;
+
+/// A table as it is now.
+#[derive(Debug)]
+pub(crate) struct LiveTable {
+    pub entries: Entries,
+    /// In force; `None`: a miss does nothing.
+    pub default: Option<EntryAction>,
+}
+
+/// Keys of up to so many words need no other memory than the stack's.
+const SMALL_KEY: usize = 8;
+
+/// Runs a control from its start to its end, or to an `exit`.
+pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut [Profile], machine: &mut Machine) {
+    let mut at = pipeline.start;
+    while let Some(node) = at {
+        at = match &pipeline.nodes[node] {
+            Node::Table(table) => apply(&machine.ir.tables[*table], &mut tables[*table], profiles, machine),
+            Node::If { condition, yes, no } => {
+                if machine.eval(condition, &[]) != 0 { *yes } else { *no }
+            }
+            Node::Action { action, next } => {
+                machine.run(&machine.ir.actions[*action].body, &[]);
+                *next
+            }
+        };
+        let requests = &machine.packet.requests;
+        if requests.exit || requests.abort {
+            return;
+        }
+    }
+}
+
+/// Applies a table and says which node is next.
+fn apply(
+    table: &Table,
+    live: &mut LiveTable,
+    profiles: &mut [Profile],
+    machine: &mut Machine,
+) -> Option<usize> {
+    let mut small = [0; SMALL_KEY];
+    let mut large = Vec::new();
+    let key = if table.key_words <= SMALL_KEY {
+        &mut small[..table.key_words]
+    } else {
+        large.resize(table.key_words, 0);
+        large.as_mut_slice()
+    };
+    pack(&table.key, machine.packet, key);
+    key.iter_mut().zip(&table.key_mask).for_each(|(k, m)| *k &= m);
+    let index = if table.key_words == 0 { None } else { live.entries.lookup(key) };
+    let entry = index.and_then(|index| live.entries.get_mut(index));
+    let hit = entry.is_some();
+    let action = match entry {
+        Some(entry) => {
+            entry.packets = entry.packets.wrapping_add(1);
+            entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
+            if let Some(meter) = table.direct_meter {
+                run_direct_meter(meter, &mut entry.meter, machine);
+            }
+            match &entry.effect {
+                Effect::Action(action) => Some(action),
+                Effect::Member(member) => table.profile.and_then(|p| profiles[p].member(*member)),
+                Effect::Group(group) => {
+                    table.profile.and_then(|p| profiles[p].select(*group, &machine.ir.profiles[p], machine))
+                }
+            }
+        }
+        None => live.default.as_ref(),
+    };
+    if let Some(action) = action {
+        machine.run(&machine.ir.actions[table.actions[action.action]].body, &action.args);
+    }
+    match &table.next {
+        NextNode::HitMiss { hit: on_hit, miss } => if hit { *on_hit } else { *miss },
+        NextNode::ByAction { next, miss } => action.map_or(*miss, |action| next[action.action]),
+    }
+}
+
+fn run_direct_meter(meter: usize, cell: &mut Meter, machine: &mut Machine) {
+    let array = &machine.ir.meters[meter];
+    let amount = match array.unit {
+        MeterUnit::Bytes => machine.packet.ingress_length,
+        MeterUnit::Packets => 1,
+    };
+    let color = cell.execute(amount, machine.now_ns);
+    machine.packet.set_if(array.direct_target, color);
+}
+
+/// Collects the key of a packet.
+fn pack(parts: &[KeyPart], packet: &Packet, key: &mut [u64]) {
+    for part in parts {
+        if part.source.width <= 64 {
+            key[part.word] |= packet.words[part.source.slot] << part.shift;
+        } else {
+            let words = limbs_for(part.source.width);
+            key[part.word..part.word + words]
+                .copy_from_slice(&packet.words[part.source.slot..part.source.slot + words]);
+        }
+    }
+}

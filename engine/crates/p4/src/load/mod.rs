@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From p4c's BMv2 JSON to the validated program.
+
+mod actions;
+mod expr;
+pub(crate) mod headers;
+mod json;
+mod lower;
+mod objects;
+mod parser;
+mod tables;
+
+use crate::LoadError;
+use crate::ir::{FieldRef, Ir, Layout, StandardMetadata};
+use actions::{Context, load_action};
+use expr::Scope;
+use headers::HeaderNames;
+use json::{Load, Place};
+use objects::Objects;
+use std::collections::BTreeMap;
+use tables::Controls;
+
+/// Widest field, parameter and intermediate result, in bits. p4c's own limit is 2048.
+pub(crate) const MAX_VALUE_BITS: u32 = 8192;
+/// Most words of packet state, and of an action's arguments.
+const MAX_STATE_WORDS: usize = 1 << 16;
+/// Most words of one register, counter or meter array.
+const MAX_CELLS: usize = 1 << 24;
+/// Most words of a packed table key.
+const MAX_KEY_WORDS: usize = 256;
+
+/// Oldest JSON version that this loader knows; later minor versions only add to it.
+const OLDEST_VERSION: (u64, u64) = (2, 18);
+
+/// Loads and validates a program.
+pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
+    let value: serde_json::Value = match serde_json::from_slice(json) {
+        Ok(value) => value,
+        Err(error) => return Err(LoadError { path: String::new(), reason: format!("not JSON: {error}") }),
+    };
+    let root = Place::root(&value);
+    check_version(&root)?;
+    let (layout, names) = headers::load(&root)?;
+    let scope = Scope { layout: &layout, names: &names, params: &[] };
+    let standard = standard_metadata(&root, &layout, &names)?;
+    let objects = Objects::load(&root, scope)?;
+    let context = Context { scope, objects: &objects };
+
+    let mut actions = Vec::new();
+    let mut action_ids = BTreeMap::new();
+    for place in root.need("actions")?.items()? {
+        let id = place.need("id")?;
+        if action_ids.insert(id.number(u64::MAX)?, actions.len()).is_some() {
+            return id.error("another action has this id");
+        }
+        actions.push(load_action(&place, context)?);
+    }
+    let (mut value_sets, set_names) = parser::load_value_sets(&root)?;
+    let parser = parser::load_parser(&root, context, &mut value_sets, &set_names)?;
+    let deparser = parser::load_deparser(&root, context)?;
+    let (verify_checksums, update_checksums) = objects.load_checksums(&root, scope)?;
+
+    let mut controls = Controls {
+        scope,
+        objects: &objects,
+        actions: &actions,
+        action_ids: &action_ids,
+        tables: Vec::new(),
+        table_names: BTreeMap::new(),
+        profiles: Vec::new(),
+        profile_names: BTreeMap::new(),
+    };
+    let ingress = controls.load(&root, "ingress")?;
+    let egress = controls.load(&root, "egress")?;
+    let Controls { tables, profiles, .. } = controls;
+    let field_lists = objects::load_field_lists(&root, scope)?;
+    let digests = objects::load_digests(&root, scope)?;
+    let errors = parser::load_errors(&root)?;
+    let Objects { registers, counters, meters, calculations, .. } = objects;
+    Ok(Ir {
+        layout,
+        standard,
+        errors,
+        parser,
+        value_sets,
+        deparser,
+        calculations,
+        verify_checksums,
+        update_checksums,
+        registers,
+        counters,
+        meters,
+        actions,
+        profiles,
+        tables,
+        ingress,
+        egress,
+        field_lists,
+        digests,
+    })
+}
+
+fn check_version(root: &Place) -> Load<()> {
+    let version = root.need("__meta__")?.need("version")?;
+    let [major, minor] = version.tuple()?;
+    let found = (major.number(u64::MAX)?, minor.number(u64::MAX)?);
+    if found.0 != OLDEST_VERSION.0 || found < OLDEST_VERSION {
+        return version.error(format!(
+            "expected a version from {}.{} on, below {}.0; found {}.{}",
+            OLDEST_VERSION.0,
+            OLDEST_VERSION.1,
+            OLDEST_VERSION.0 + 1,
+            found.0,
+            found.1
+        ));
+    }
+    Ok(())
+}
+
+fn standard_metadata(root: &Place, layout: &Layout, names: &HeaderNames) -> Load<StandardMetadata> {
+    let find = |name: &str| match names.standard(layout, name) {
+        Some(field) if field.variable || field.width > 64 => {
+            root.error(format!("`{name}` must have at most 64 bits"))
+        }
+        found => Ok(found),
+    };
+    let need = |name: &str| -> Load<FieldRef> {
+        match find(name)? {
+            Some(field) => Ok(field),
+            None => root.error(format!("no field `{name}`; only v1model programs can be loaded")),
+        }
+    };
+    // p4c's aliases say where v1model keeps what BMv2 knows by older names.
+    let either = |old: &str, new: &str| match find(old)? {
+        Some(field) => Ok(Some(field)),
+        None => find(new),
+    };
+    let queue = ["enq_qdepth", "deq_qdepth", "deq_timedelta"];
+    let mut queue_fields = Vec::new();
+    for name in queue {
+        queue_fields.extend(either(&format!("queueing_metadata.{name}"), &format!("standard_metadata.{name}"))?);
+    }
+    Ok(StandardMetadata {
+        ingress_port: need("standard_metadata.ingress_port")?,
+        egress_spec: need("standard_metadata.egress_spec")?,
+        egress_port: need("standard_metadata.egress_port")?,
+        packet_length: need("standard_metadata.packet_length")?,
+        instance_type: need("standard_metadata.instance_type")?,
+        parser_error: find("standard_metadata.parser_error")?,
+        checksum_error: find("standard_metadata.checksum_error")?,
+        ingress_timestamp: either(
+            "intrinsic_metadata.ingress_global_timestamp",
+            "standard_metadata.ingress_global_timestamp",
+        )?,
+        egress_timestamp: either(
+            "intrinsic_metadata.egress_global_timestamp",
+            "standard_metadata.egress_global_timestamp",
+        )?,
+        multicast_group: either("intrinsic_metadata.mcast_grp", "standard_metadata.mcast_grp")?,
+        replica: either("intrinsic_metadata.egress_rid", "standard_metadata.egress_rid")?,
+        enqueue_timestamp: either("queueing_metadata.enq_timestamp", "standard_metadata.enq_timestamp")?,
+        queue_fields,
+    })
+}
+
+/// Adds a name that must not be there yet.
+fn unique<T>(map: &mut BTreeMap<String, T>, name: &Place, value: T) -> Load<()> {
+    match map.insert(name.text()?.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => name.error(format!("`{}` is defined twice", name.text()?)),
+    }
+}
+
+/// The item with this name, of an array where it must be.
+fn only_named<'a>(array: &Place<'a>, wanted: &str) -> Load<Place<'a>> {
+    for item in array.items()? {
+        if item.need("name")?.text()? == wanted {
+            return Ok(item);
+        }
+    }
+    array.error(format!("nothing here is named `{wanted}`"))
+}

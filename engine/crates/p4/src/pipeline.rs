@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The way of a packet through the switch, as BMv2's simple_switch goes it.
+
+use crate::action::Machine;
+use crate::api::{Bits, Output, PipelineConfig, Port, Replica, TimestampUnit};
+use crate::calculation;
+use crate::control::{self, LiveTable};
+use crate::ir::{self, Ir};
+use crate::parser::{ParserRun, ValueSetMembers};
+use crate::profile::Profile;
+use crate::state::{Packet, Persistent, Requests};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Most packets that one arriving packet may become, by cloning, multicast, resubmission and recirculation.
+const MAX_OFFSPRING: usize = 4096;
+
+/// `instance_type`, as BMv2 numbers it.
+mod instance {
+    pub const NORMAL: u64 = 0;
+    pub const INGRESS_CLONE: u64 = 1;
+    pub const EGRESS_CLONE: u64 = 2;
+    pub const RECIRCULATED: u64 = 4;
+    pub const REPLICATION: u64 = 5;
+    pub const RESUBMITTED: u64 = 6;
+}
+
+/// One switch: a program with its tables, registers, counters.
+pub struct Pipeline {
+    pub(crate) ir: Arc<Ir>,
+    pub(crate) config: PipelineConfig,
+    pub(crate) tables: Vec<LiveTable>,
+    pub(crate) profiles: Vec<Profile>,
+    pub(crate) value_sets: Vec<ValueSetMembers>,
+    pub(crate) persistent: Persistent,
+    pub(crate) multicast_groups: BTreeMap<u32, Vec<Replica>>,
+    pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
+    pub(crate) aborted_packets: u64,
+    /// Latest time seen.
+    pub(crate) now_ns: u64,
+    packet: Packet,
+    queue: VecDeque<Job>,
+    /// Finished jobs, whose memory the next ones use.
+    idle: Vec<Job>,
+    deparsed: Vec<u8>,
+}
+
+/// Where copies of a session go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloneSession {
+    /// One copy each.
+    pub replicas: Vec<Replica>,
+    /// Copies are cut to so many bytes; `None` leaves them whole.
+    pub max_bytes: Option<usize>,
+}
+
+/// A packet that waits: a copy, or one that goes round again.
+#[derive(Default)]
+struct Job {
+    /// Where it goes on: at the parser, or at egress to this port.
+    egress_port: Option<Port>,
+    ingress_port: Port,
+    packet: Packet,
+    frame: Vec<u8>,
+    /// Where the payload starts in `frame`.
+    payload_at: usize,
+    /// At the parser: the type of instance, and the state of the packet that it was, with a field list to keep.
+    instance_type: u64,
+    previous: Vec<u64>,
+    field_list: u64,
+}
+
+/// What comes to the parser.
+struct Arrival<'a> {
+    port: Port,
+    frame: &'a [u8],
+    instance_type: u64,
+    /// Packet state and field list of which metadata is kept.
+    kept: Option<(&'a [u64], u64)>,
+}
+
+impl Pipeline {
+    pub(crate) fn assemble(ir: Arc<Ir>, config: PipelineConfig, tables: Vec<LiveTable>) -> Pipeline {
+        Pipeline {
+            persistent: Persistent::new(&ir, config.seed),
+            profiles: ir.profiles.iter().map(|_| Profile::default()).collect(),
+            value_sets: ir.value_sets.iter().map(|_| Vec::new()).collect(),
+            tables,
+            config,
+            ir,
+            multicast_groups: BTreeMap::new(),
+            clone_sessions: BTreeMap::new(),
+            aborted_packets: 0,
+            now_ns: 0,
+            packet: Packet::default(),
+            queue: VecDeque::new(),
+            idle: Vec::new(),
+            deparsed: Vec::new(),
+        }
+    }
+
+    /// Runs one packet to its end: parser, ingress, replication, egress, deparser, with clones, resubmits,
+    /// recirculations. `now_ns` must not decrease. Copies leave before what they were copied from goes on.
+    pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
+        self.now_ns = now_ns;
+        let mut packet = std::mem::take(&mut self.packet);
+        let arrival = Arrival { port, frame, instance_type: instance::NORMAL, kept: None };
+        self.ingress(&mut packet, arrival, out);
+        self.packet = packet;
+        for _ in 0..MAX_OFFSPRING {
+            let Some(mut job) = self.queue.pop_front() else { return };
+            self.run_job(&mut job, out);
+            self.idle.push(job);
+        }
+        self.aborted_packets += self.queue.len() as u64;
+        self.idle.extend(self.queue.drain(..));
+    }
+
+    /// Packets given up: an assertion failed, an action looped, or one packet became too many.
+    pub fn aborted_packets(&self) -> u64 {
+        self.aborted_packets
+    }
+
+    fn run_job(&mut self, job: &mut Job, out: &mut dyn Output) {
+        let Job { egress_port, ingress_port, packet, frame, payload_at, instance_type, previous, field_list } = job;
+        match *egress_port {
+            Some(port) => self.egress(packet, *ingress_port, port, frame, *payload_at, out),
+            None => {
+                let kept = Some((previous.as_slice(), *field_list));
+                let arrival = Arrival { port: *ingress_port, frame, instance_type: *instance_type, kept };
+                self.ingress(packet, arrival, out);
+            }
+        }
+    }
+
+    fn timestamp(&self) -> u64 {
+        match self.config.timestamp_unit {
+            TimestampUnit::Microseconds => self.now_ns / 1000,
+            TimestampUnit::Nanoseconds => self.now_ns,
+        }
+    }
+
+    fn field_list(ir: &Ir, id: u64) -> &[ir::FieldRef] {
+        ir.field_lists.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    fn ingress(&mut self, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
+        let ir = Arc::clone(&self.ir);
+        let standard = &ir.standard;
+        packet.reset(&ir, arrival.frame.len());
+        if let Some((previous, list)) = arrival.kept {
+            packet.copy_fields(Self::field_list(&ir, list), previous);
+        }
+        packet.set(standard.ingress_port, u64::from(arrival.port));
+        packet.set(standard.packet_length, arrival.frame.len() as u64);
+        packet.set(standard.instance_type, arrival.instance_type);
+        packet.set_if(standard.ingress_timestamp, self.timestamp());
+        let payload_at = self.parse(&ir, packet, arrival.frame, out);
+        let payload = &arrival.frame[payload_at..];
+        self.control(&ir, &ir.ingress, packet, payload, out);
+
+        let Requests { clone, digest, resubmit, .. } = packet.requests;
+        if packet.requests.abort {
+            self.aborted_packets += 1;
+            return;
+        }
+        packet.requests = Requests { truncate: packet.requests.truncate, ..Requests::default() };
+        if let Some((session, list)) = clone {
+            self.clone_ingress(&ir, packet, &arrival, session, list, out);
+        }
+        if let Some(digest) = digest.and_then(|id| ir.digests.get(&id)) {
+            let fields: Vec<Bits> = digest.fields.iter().map(|&field| packet.field_bytes(field)).collect();
+            out.digest(&digest.name, &fields);
+        }
+        if let Some(list) = resubmit {
+            self.again(packet, arrival.port, arrival.frame, instance::RESUBMITTED, list);
+            return;
+        }
+        let group = standard.multicast_group.map_or(0, |field| packet.get(field));
+        if group != 0 {
+            packet.set(standard.instance_type, instance::REPLICATION);
+            self.multicast(&ir, packet, &arrival, payload_at, group);
+            return;
+        }
+        let egress_port = packet.get(standard.egress_spec);
+        if egress_port != u64::from(self.config.drop_port) {
+            packet.set(standard.instance_type, instance::NORMAL);
+            // Jobs that this packet made go first: BMv2 queues copies before the packet itself.
+            self.egress(packet, arrival.port, egress_port as Port, arrival.frame, payload_at, out);
+        }
+    }
+
+    /// Parses and verifies checksums; says where the payload starts.
+    fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
+        let mut machine = Machine {
+            ir,
+            packet,
+            persistent: &mut self.persistent,
+            payload: &[],
+            now_ns: self.now_ns,
+            drop_port: u64::from(self.config.drop_port),
+            out,
+        };
+        let mut run = ParserRun { machine: &mut machine, frame, value_sets: &self.value_sets, at: 0 };
+        let error = run.run();
+        let at = run.at;
+        packet.set_if(ir.standard.parser_error, error);
+        if !ir.verify_checksums.is_empty() {
+            let right = calculation::verify(ir, packet, &frame[at..]);
+            packet.set_if(ir.standard.checksum_error, u64::from(!right));
+        }
+        at
+    }
+
+    fn control(
+        &mut self,
+        ir: &Ir,
+        pipeline: &ir::Pipeline,
+        packet: &mut Packet,
+        payload: &[u8],
+        out: &mut dyn Output,
+    ) {
+        let mut machine = Machine {
+            ir,
+            packet,
+            persistent: &mut self.persistent,
+            payload,
+            now_ns: self.now_ns,
+            drop_port: u64::from(self.config.drop_port),
+            out,
+        };
+        control::run(pipeline, &mut self.tables, &mut self.profiles, &mut machine);
+    }
+
+    fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
+        let mut job = self.idle.pop().unwrap_or_default();
+        job.ingress_port = ingress_port;
+        job.frame.clear();
+        job.frame.extend_from_slice(frame);
+        job
+    }
+
+    /// Queues a packet for the parser.
+    fn again(&mut self, packet: &Packet, port: Port, frame: &[u8], instance_type: u64, field_list: u64) {
+        let mut job = self.idle_job(port, frame);
+        job.egress_port = None;
+        job.instance_type = instance_type;
+        job.field_list = field_list;
+        job.previous.clear();
+        job.previous.extend_from_slice(&packet.words);
+        self.queue.push_back(job);
+    }
+
+    /// Queues a copy of a packet for egress.
+    fn copy_to(&mut self, ir: &Ir, packet: &Packet, source: (Port, &[u8], usize), replica: Replica) {
+        if self.queue.len() >= MAX_OFFSPRING {
+            self.aborted_packets += 1;
+            return;
+        }
+        let (ingress_port, frame, payload_at) = source;
+        let mut job = self.idle_job(ingress_port, frame);
+        job.egress_port = Some(replica.port);
+        job.payload_at = payload_at;
+        job.packet.words.clear();
+        job.packet.words.extend_from_slice(&packet.words);
+        job.packet.length = packet.length;
+        job.packet.ingress_length = packet.ingress_length;
+        job.packet.requests = Requests { truncate: packet.requests.truncate, ..Requests::default() };
+        job.packet.set_if(ir.standard.replica, u64::from(replica.instance));
+        self.queue.push_back(job);
+    }
+
+    fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
+        let replicas = u32::try_from(group).ok().and_then(|group| self.multicast_groups.remove_entry(&group));
+        let Some((group, replicas)) = replicas else { return };
+        for &replica in &replicas {
+            self.copy_to(ir, packet, (arrival.port, arrival.frame, payload_at), replica);
+        }
+        self.multicast_groups.insert(group, replicas);
+    }
+
+    /// Copies a packet as it came in, parsed again.
+    fn clone_ingress(
+        &mut self,
+        ir: &Ir,
+        packet: &Packet,
+        arrival: &Arrival,
+        session: u64,
+        list: u64,
+        out: &mut dyn Output,
+    ) {
+        let Some((id, session)) = self.take_session(session) else { return };
+        let mut copy = self.idle.pop().unwrap_or_default();
+        copy.packet.reset(ir, arrival.frame.len());
+        copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
+        let payload_at = self.parse(ir, &mut copy.packet, arrival.frame, out);
+        reset_metadata(ir, &mut copy.packet);
+        copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
+        copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
+        copy.packet.set(ir.standard.instance_type, instance::INGRESS_CLONE);
+        copy.packet.requests = Requests { truncate: session.max_bytes, ..Requests::default() };
+        for &replica in &session.replicas {
+            self.copy_to(ir, &copy.packet, (arrival.port, arrival.frame, payload_at), replica);
+        }
+        self.idle.push(copy);
+        self.clone_sessions.insert(id, session);
+    }
+
+    /// Takes a session out while its copies are made; the caller puts it back.
+    fn take_session(&mut self, session: u64) -> Option<(u32, CloneSession)> {
+        self.clone_sessions.remove_entry(&u32::try_from(session).ok()?)
+    }
+
+    fn egress(
+        &mut self,
+        packet: &mut Packet,
+        ingress_port: Port,
+        port: Port,
+        frame: &[u8],
+        payload_at: usize,
+        out: &mut dyn Output,
+    ) {
+        let ir = Arc::clone(&self.ir);
+        let standard = &ir.standard;
+        let drop_port = u64::from(self.config.drop_port);
+        let now = self.timestamp();
+        packet.set_if(standard.enqueue_timestamp, now);
+        packet.set_if(standard.egress_timestamp, now);
+        for &field in &standard.queue_fields {
+            // The pipeline has no queue: what leaves ingress is at egress at once.
+            packet.set(field, 0);
+        }
+        packet.set(standard.egress_port, u64::from(port));
+        packet.set(standard.egress_spec, drop_port + 1);
+        packet.set(standard.packet_length, packet.length);
+        let payload = &frame[payload_at..];
+        self.control(&ir, &ir.egress, packet, payload, out);
+
+        let Requests { clone, recirculate, truncate, abort, .. } = packet.requests;
+        if abort {
+            self.aborted_packets += 1;
+            return;
+        }
+        if let Some((session, list)) = clone {
+            if let Some((id, session)) = self.take_session(session) {
+                let mut copy = self.idle.pop().unwrap_or_default();
+                copy.packet.words.clear();
+                copy.packet.words.extend_from_slice(&packet.words);
+                copy.packet.length = packet.length;
+                copy.packet.ingress_length = packet.ingress_length;
+                reset_metadata(&ir, &mut copy.packet);
+                copy.packet.copy_fields(Self::field_list(&ir, list), &packet.words);
+                copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
+                copy.packet.requests = Requests { truncate: session.max_bytes.or(truncate), ..Requests::default() };
+                for &replica in &session.replicas {
+                    self.copy_to(&ir, &copy.packet, (ingress_port, frame, payload_at), replica);
+                }
+                self.idle.push(copy);
+                self.clone_sessions.insert(id, session);
+            }
+        }
+        if packet.get(standard.egress_spec) == drop_port {
+            return;
+        }
+        let mut deparsed = std::mem::take(&mut self.deparsed);
+        deparse(&ir, packet, payload, &mut deparsed);
+        deparsed.truncate(truncate.unwrap_or(usize::MAX));
+        match recirculate {
+            Some(list) => self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list),
+            None => out.packet(port, &deparsed),
+        }
+        self.deparsed = deparsed;
+    }
+}
+
+fn reset_metadata(ir: &Ir, packet: &mut Packet) {
+    for header in &ir.layout.headers {
+        if ir.layout.initial[header.base] != 0 {
+            let words = header.base..header.base + ir.layout.types[header.header_type].words;
+            packet.words[words.clone()].copy_from_slice(&ir.layout.initial[words]);
+        }
+    }
+}
+
+/// The frame that leaves: checksums, valid headers in order, payload.
+fn deparse(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
+    calculation::update(ir, packet, payload);
+    out.clear();
+    for &header in &ir.deparser {
+        let instance = &ir.layout.headers[header];
+        let words = &packet.words[instance.base..];
+        if words[0] != 0 {
+            ir.layout.types[instance.header_type].codec.emit(words, out);
+        }
+    }
+    out.extend_from_slice(payload);
+}
