@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CUBIC (RFC 9438).
+
+use super::{Ack, CongestionControl};
+
+/// RFC 9438 section 4.1: C in segments / s³.
+const C: f64 = 0.4;
+/// Multiplicative decrease (section 4.6).
+const BETA: f64 = 0.7;
+/// Reno-friendly additive increase, 3 (1 - β) / (1 + β) (section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// The window as a cubic function of the time since the last congestion event.
+///
+/// Inside, windows are segments as in the RFC; only +, -, *, / and `libm`'s cube root, so that the bits are the
+/// same everywhere.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    mss: u64,
+    window: f64,
+    ssthresh: f64,
+    window_max: f64,
+    /// Window just before the last reduction.
+    window_prior: f64,
+    epoch: Option<Epoch>,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start_ns: u64,
+    /// Time to reach `window_max` again, s.
+    k: f64,
+    /// What Reno would have by now.
+    reno_window: f64,
+}
+
+impl Cubic {
+    /// Begins in slow start. Both arguments are bytes.
+    pub fn new(mss_bytes: u64, initial_window_bytes: u64) -> Self {
+        Self {
+            mss: mss_bytes,
+            window: initial_window_bytes as f64 / mss_bytes as f64,
+            ssthresh: f64::INFINITY,
+            window_max: 0.0,
+            window_prior: 0.0,
+            epoch: None,
+        }
+    }
+
+    /// Figure 1 of the RFC: W_cubic(t), in segments.
+    fn curve(&self, epoch: &Epoch, t: f64) -> f64 {
+        let from_plateau = t - epoch.k;
+        C * from_plateau * from_plateau * from_plateau + self.window_max
+    }
+
+    fn avoid_congestion(&mut self, ack: &Ack, segments: f64) {
+        let mut epoch = self.epoch.unwrap_or_else(|| {
+            let k = if self.window < self.window_max {
+                libm::cbrt((self.window_max - self.window) / C)
+            } else {
+                self.window_max = self.window;
+                0.0
+            };
+            Epoch {
+                start_ns: ack.now_ns,
+                k,
+                reno_window: self.window,
+            }
+        });
+        let t = seconds(ack.now_ns.saturating_sub(epoch.start_ns));
+        let alpha = if epoch.reno_window < self.window_prior {
+            ALPHA
+        } else {
+            1.0
+        };
+        epoch.reno_window += alpha * segments / self.window;
+        if self.curve(&epoch, t) < epoch.reno_window {
+            self.window = self.window.max(epoch.reno_window);
+        } else {
+            let rtt = seconds(ack.srtt_ns.unwrap_or(0));
+            let target = self.curve(&epoch, t + rtt).clamp(self.window, 1.5 * self.window);
+            self.window += (target - self.window) / self.window * segments;
+        }
+        self.epoch = Some(epoch);
+    }
+
+    fn reduced_threshold(&self, flight_bytes: u64) -> f64 {
+        (flight_bytes as f64 / self.mss as f64 * BETA).max(2.0)
+    }
+
+    fn bytes(&self, segments: f64) -> u64 {
+        (segments * self.mss as f64) as u64
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+impl CongestionControl for Cubic {
+    fn window_bytes(&self) -> u64 {
+        self.bytes(self.window).max(self.mss)
+    }
+
+    fn ssthresh_bytes(&self) -> u64 {
+        // An infinite threshold saturates to u64::MAX.
+        self.bytes(self.ssthresh)
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if !ack.window_limited {
+            return;
+        }
+        let segments = ack.acked_bytes as f64 / self.mss as f64;
+        if self.window < self.ssthresh {
+            self.window += segments.min(1.0);
+        } else {
+            self.avoid_congestion(ack, segments);
+        }
+    }
+
+    fn on_loss(&mut self, _now_ns: u64, flight_bytes: u64) {
+        // Fast convergence (section 4.7): a flow that did not get back to its last maximum gives way.
+        self.window_max = if self.window < self.window_max {
+            self.window * (1.0 + BETA) / 2.0
+        } else {
+            self.window
+        };
+        self.window_prior = self.window;
+        self.ssthresh = self.reduced_threshold(flight_bytes);
+        self.window = self.ssthresh;
+        self.epoch = None;
+    }
+
+    fn cap_window(&mut self, limit_bytes: u64) {
+        self.window = self.window.min(limit_bytes as f64 / self.mss as f64);
+    }
+
+    fn on_timeout(&mut self, _now_ns: u64, flight_bytes: u64, first: bool) {
+        if first {
+            self.window_prior = self.window;
+            self.ssthresh = self.reduced_threshold(flight_bytes);
+        }
+        self.window = 1.0;
+        // Section 4.8: the next congestion avoidance begins on its own plateau.
+        self.window_max = 0.0;
+        self.epoch = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const RTT_NS: u64 = 100_000_000;
+
+    /// Acknowledges one window in each round trip, a segment at a time, until `until_ns`.
+    fn run(cubic: &mut Cubic, mut now_ns: u64, until_ns: u64) {
+        while now_ns < until_ns {
+            let segments = cubic.window_bytes() / MSS;
+            for i in 0..segments {
+                cubic.on_ack(&Ack {
+                    now_ns: now_ns + RTT_NS * i / segments,
+                    acked_bytes: MSS,
+                    srtt_ns: Some(RTT_NS),
+                    window_limited: true,
+                    feedback: None,
+                });
+            }
+            now_ns += RTT_NS;
+        }
+    }
+
+    #[test]
+    fn grows_along_the_curve_of_rfc_9438() {
+        // From W_max = 1000 segments: cwnd = 700, K = cbrt(300 / 0.4) = 9.086 s.
+        for (t, expected) in [
+            (3.0, 909.9),
+            (6.0, 988.2),
+            (9.0, 1000.0),
+            (12.0, 1009.9),
+            (15.0, 1082.7),
+        ] {
+            let mut cubic = Cubic::new(MSS, 1000 * MSS);
+            cubic.on_loss(0, 1000 * MSS);
+            assert_eq!(cubic.window_bytes(), 700 * MSS);
+            run(&mut cubic, 0, (t * 1e9) as u64);
+            let k = libm::cbrt(300.0 / C);
+            let curve = C * (t - k) * (t - k) * (t - k) + 1000.0;
+            assert!((curve - expected).abs() < 0.5, "the table above: {curve}");
+            let window = cubic.window_bytes() as f64 / MSS as f64;
+            // The target of an acknowledgment lies one RTT ahead and is reached one RTT later.
+            let step = C * ((t + 0.1 - k).powi(3) - (t - 0.1 - k).powi(3)).abs() + 2.0;
+            assert!(
+                (window - curve).abs() < step,
+                "t {t}: {window} but the curve has {curve}"
+            );
+        }
+    }
+
+    #[test]
+    fn is_no_slower_than_reno_on_a_small_window() {
+        let mut cubic = Cubic::new(MSS, 10 * MSS);
+        cubic.on_loss(0, 10 * MSS);
+        run(&mut cubic, 0, 5_000_000_000);
+        // 50 round trips of at least ALPHA segments each.
+        assert!(cubic.window_bytes() as f64 / MSS as f64 >= 7.0 + 50.0 * ALPHA * 0.95);
+    }
+
+    #[test]
+    fn fast_convergence_gives_way_and_a_timeout_starts_on_a_plateau() {
+        let mut cubic = Cubic::new(MSS, 100 * MSS);
+        cubic.on_loss(0, 100 * MSS);
+        cubic.on_loss(0, 70 * MSS);
+        assert_eq!(cubic.window_max, 70.0 * 0.85);
+        cubic.on_timeout(0, 49 * MSS, true);
+        assert_eq!(cubic.window_bytes(), MSS);
+        assert_eq!(cubic.ssthresh_bytes(), (49.0f64 * 0.7 * 1000.0) as u64);
+        run(&mut cubic, 0, 1_000_000_000);
+        assert_eq!(cubic.epoch.map(|e| e.k), Some(0.0));
+    }
+}

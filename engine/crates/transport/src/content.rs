@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a transfer carries: bytes by offset, so that a retransmission needs no buffer and a receiver can
+//! check what it gets in any order.
+
+/// Where a sender takes its bytes from. `read` of one offset always gives the same byte.
+pub trait Source {
+    /// Fills `out` with the stream's bytes from `offset` on.
+    fn read(&mut self, offset: u64, out: &mut [u8]);
+}
+
+/// Where a receiver puts its bytes. Each byte of the stream comes exactly once, in any order.
+pub trait Sink {
+    /// Takes the stream's bytes from `offset` on.
+    fn write(&mut self, offset: u64, bytes: &[u8]);
+}
+
+/// A file or message held in memory. As a source it must be as long as the transfer (further bytes read as
+/// zero); as a sink it grows to the furthest byte.
+impl Source for Vec<u8> {
+    fn read(&mut self, offset: u64, out: &mut [u8]) {
+        out.fill(0);
+        let start = usize::try_from(offset).map_or(self.len(), |o| o.min(self.len()));
+        let length = out.len().min(self.len() - start);
+        out[..length].copy_from_slice(&self[start..start + length]);
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let start = offset as usize;
+        if self.len() < start + bytes.len() {
+            self.resize(start + bytes.len(), 0);
+        }
+        self[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+/// Endless bytes that are a function of a seed and the offset: every eight have their own mix of both, so
+/// a byte that is lost, doubled or moved shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    seed: u64,
+}
+
+impl Pattern {
+    /// The stream of `seed`; a sender and a receiver of one flow take the same.
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    fn word(&self, index: u64) -> [u8; 8] {
+        let mixed = (index ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).to_le_bytes()
+    }
+
+    /// Calls `piece` with each run of the stream within `length` bytes from `offset`.
+    fn pieces(&self, offset: u64, length: usize, mut piece: impl FnMut(usize, &[u8])) {
+        let mut done = 0;
+        while done < length {
+            let at = offset + done as u64;
+            let skip = (at % 8) as usize;
+            let word = self.word(at / 8);
+            let take = (8 - skip).min(length - done);
+            piece(done, &word[skip..skip + take]);
+            done += take;
+        }
+    }
+}
+
+impl Source for Pattern {
+    fn read(&mut self, offset: u64, out: &mut [u8]) {
+        self.pieces(offset, out.len(), |at, bytes| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+        });
+    }
+}
+
+/// A sink that compares with a [`Pattern`] and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternCheck {
+    pattern: Pattern,
+    bytes: u64,
+    wrong_bytes: u64,
+}
+
+impl PatternCheck {
+    /// Expects the stream of `pattern`.
+    pub fn new(pattern: Pattern) -> Self {
+        Self {
+            pattern,
+            bytes: 0,
+            wrong_bytes: 0,
+        }
+    }
+
+    /// Bytes compared so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that were not what the pattern says; more than 0 is a broken network or transport.
+    pub fn wrong_bytes(&self) -> u64 {
+        self.wrong_bytes
+    }
+}
+
+impl Sink for PatternCheck {
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        let mut wrong = 0;
+        self.pattern.pieces(offset, bytes.len(), |at, expected| {
+            let got = &bytes[at..at + expected.len()];
+            if got != expected {
+                wrong += got.iter().zip(expected).filter(|(a, b)| a != b).count() as u64;
+            }
+        });
+        self.wrong_bytes += wrong;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_reads_alike_in_pieces_and_whole_and_the_check_sees_one_wrong_byte() {
+        let mut pattern = Pattern::new(7);
+        let mut whole = vec![0; 100];
+        pattern.read(1000, &mut whole);
+        for cut in 0..100 {
+            let mut tail = vec![0; 100 - cut];
+            pattern.read(1000 + cut as u64, &mut tail);
+            assert_eq!(tail, whole[cut..]);
+        }
+        let mut check = PatternCheck::new(pattern);
+        check.write(1000, &whole);
+        assert_eq!((check.bytes(), check.wrong_bytes()), (100, 0));
+        whole[57] ^= 1;
+        check.write(1000, &whole);
+        assert_eq!(check.wrong_bytes(), 1);
+        check.write(1008, &whole[0..50]);
+        assert!(check.wrong_bytes() > 40, "a moved stream is wrong almost everywhere");
+    }
+
+    #[test]
+    fn a_vector_is_a_source_and_a_sink() {
+        let mut file = vec![1, 2, 3, 4];
+        let mut out = [9; 4];
+        file.read(2, &mut out);
+        assert_eq!(out, [3, 4, 0, 0]);
+        let mut copy = Vec::new();
+        copy.write(2, &[3, 4]);
+        copy.write(0, &[1, 2]);
+        assert_eq!(copy, file);
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Transports as pure state machines: TCP and XCP senders and receivers, UDP sources and sinks, web-like
+//! traffic. No clock, socket, thread or entropy: fabric time in ns, addresses, seeds and initial sequence numbers
+//! are passed in, and what is sent are the bytes of real IPv4 packets.
+//!
+//! [`Endpoint`] says in which order to call. [`Sender`] with [`Algorithm`] `Reno`, `NewReno` or `Cubic` speaks
+//! plain TCP; with `Xcp` the same segments travel behind the shim of [`xcp`].
+
+mod checksum;
+mod congestion;
+pub mod content;
+mod endpoint;
+mod ranges;
+mod receiver;
+mod rtt;
+mod scoreboard;
+pub mod segment;
+mod sender;
+mod sequence;
+pub mod xcp;
+
+pub use congestion::{Ack, Algorithm, CongestionControl, Cubic, Reno, Xcp, initial_window_bytes};
+pub use endpoint::{AbortReason, ConfigError, Endpoint, Event, FlowKey, PROTOCOL_UDP};
+pub use receiver::{Receiver, ReceiverConfig, ReceiverStats};
+pub use rtt::{RtoConfig, RttEstimator};
+pub use sender::{Sender, SenderConfig, SenderStats};

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Acknowledgments and loss recovery: RFC 5681 section 3.2, RFC 6582, RFC 6675 section 5, RFC 6298 section 5.
+
+use super::{Recovery, Sender};
+use crate::congestion::{Ack, Algorithm};
+use crate::content::Source;
+use crate::endpoint::Event;
+use crate::segment::{Segment, flags};
+use crate::sequence;
+
+/// Duplicate acknowledgments that mean a loss.
+const DUP_THRESH: u32 = 3;
+
+impl<S: Source> Sender<S> {
+    /// Takes the acknowledgment of a segment; `bare` when the segment has no payload.
+    pub(super) fn handle_ack(&mut self, now_ns: u64, segment: &Segment, bare: bool) {
+        let initial = self.config.initial_sequence;
+        let Some(acknowledged) = sequence::from_wire(initial, self.una, segment.acknowledgment) else {
+            self.stats.unexpected += 1;
+            return;
+        };
+        if acknowledged > self.high {
+            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+            self.ack_due = true;
+            self.stats.unexpected += 1;
+            return;
+        }
+        if acknowledged < self.una {
+            return;
+        }
+        self.silent_timeouts = 0;
+        let newly_acked = acknowledged - self.una;
+        self.una = acknowledged;
+        self.nxt = self.nxt.max(acknowledged);
+        self.scoreboard.acknowledged(acknowledged);
+        let news = self.take_sacks(segment);
+
+        // The peer sends no data, so no acknowledgment is older than this one but has a newer window.
+        let shift = self.peer.map_or(0, |peer| peer.window_shift);
+        let window = u64::from(segment.window) << shift;
+        let same_window = window == self.send_window;
+        self.send_window = window;
+        self.largest_send_window = self.largest_send_window.max(window);
+
+        if newly_acked > 0 {
+            self.handle_new_ack(now_ns, newly_acked, segment);
+        } else if self.high > self.una && bare && !segment.has(flags::FIN) {
+            // RFC 5681 section 2, or with SACK RFC 6675 section 2.
+            if if self.uses_sack() { news } else { same_window } {
+                self.handle_duplicate_ack(now_ns);
+            }
+        }
+    }
+
+    /// True when a block says something new.
+    fn take_sacks(&mut self, segment: &Segment) -> bool {
+        if !self.uses_sack() {
+            return false;
+        }
+        let mut news = false;
+        for (left, right) in segment.options.sack() {
+            let number = |wire| sequence::from_wire(self.config.initial_sequence, self.una, wire);
+            if let (Some(left), Some(right)) = (number(*left), number(*right)) {
+                news |= self.scoreboard.sacked(left..right, self.una..self.high);
+            }
+        }
+        news
+    }
+
+    fn handle_new_ack(&mut self, now_ns: u64, newly_acked: u64, segment: &Segment) {
+        if let Some(rtt_ns) = self.times.acknowledged(self.una, now_ns) {
+            self.rtt.sample(rtt_ns);
+        }
+        let mut restart_timer = true;
+        match self.recovery {
+            Recovery::None => {
+                self.grow_window(now_ns, newly_acked, segment);
+                self.duplicate_acks = 0;
+                self.inflation = 0;
+            }
+            Recovery::Timeout { until } => {
+                self.grow_window(now_ns, newly_acked, segment);
+                if self.una >= until {
+                    self.recovery = Recovery::None;
+                }
+            }
+            Recovery::Fast { until, .. } if self.una >= until || self.ends_at_partial_ack() => {
+                self.end_fast_recovery();
+            }
+            Recovery::Fast { until, partial_acks } => {
+                self.recovery = Recovery::Fast {
+                    until,
+                    partial_acks: true,
+                };
+                if !self.uses_sack() {
+                    // RFC 6582 section 3.2 step 3: the next hole goes out, the window shrinks by what left
+                    // the network, and only the first partial acknowledgment restarts the timer.
+                    self.resend = self.first_missing();
+                    self.inflation -= newly_acked as i64;
+                    if newly_acked >= self.mss {
+                        self.inflation += self.mss as i64;
+                    }
+                    restart_timer = !partial_acks;
+                }
+            }
+        }
+        if self.una == self.high {
+            self.timer_ns = None;
+        } else if restart_timer {
+            self.timer_ns = Some(now_ns + self.rtt.rto_ns());
+        }
+        let all_acked = self.fin.is_some_and(|fin| self.una > fin);
+        if all_acked {
+            self.events.push_back(Event::Finished);
+        }
+    }
+
+    fn grow_window(&mut self, now_ns: u64, acked_bytes: u64, segment: &Segment) {
+        self.control.on_ack(&Ack {
+            now_ns,
+            acked_bytes,
+            srtt_ns: self.rtt.srtt_ns(),
+            window_limited: self.window_limited,
+            feedback: segment.congestion.map(|header| header.reverse_feedback),
+        });
+    }
+
+    /// Classic Reno without SACK.
+    fn ends_at_partial_ack(&self) -> bool {
+        self.config.algorithm == Algorithm::Reno && !self.uses_sack()
+    }
+
+    fn end_fast_recovery(&mut self) {
+        self.recovery = Recovery::None;
+        self.duplicate_acks = 0;
+        self.inflation = 0;
+        if !self.uses_sack() && !self.ends_at_partial_ack() {
+            // RFC 6582 section 3.2 step 3, option 1: no burst into an emptied network.
+            self.control.cap_window(self.flight().max(self.mss) + self.mss);
+        }
+    }
+
+    fn handle_duplicate_ack(&mut self, now_ns: u64) {
+        if self.duplicate_acks == 0 {
+            self.flight_at_duplicate = self.nxt - self.una;
+        }
+        self.duplicate_acks += 1;
+        match self.recovery {
+            Recovery::None if self.is_loss() => self.begin_fast_recovery(now_ns),
+            Recovery::None if !self.uses_sack() => {
+                // Limited transmit (RFC 3042); with SACK the flight shrinks by itself.
+                self.inflation = i64::from(self.duplicate_acks.min(2)) * self.mss as i64;
+            }
+            Recovery::Fast { .. } if !self.uses_sack() => self.inflation += self.mss as i64,
+            _ => {}
+        }
+    }
+
+    fn is_loss(&self) -> bool {
+        if self.uses_sack() {
+            let seen = self.duplicate_acks >= DUP_THRESH || self.scoreboard.lost_below(self.mss) > self.una;
+            return seen && self.una >= self.recover;
+        }
+        // RFC 6582 section 3.2 step 2: duplicates of what was sent before the last loss prove nothing.
+        self.duplicate_acks == DUP_THRESH && (self.una > self.recover || self.config.algorithm == Algorithm::Reno)
+    }
+
+    fn begin_fast_recovery(&mut self, now_ns: u64) {
+        self.stats.fast_recoveries += 1;
+        self.control.on_loss(now_ns, self.flight_at_duplicate);
+        self.recover = self.high;
+        self.recovery = Recovery::Fast {
+            until: self.high,
+            partial_acks: false,
+        };
+        self.resend = self.first_missing();
+        if let Some(resend) = &self.resend {
+            self.scoreboard.enter_recovery(resend.end);
+        }
+        if !self.uses_sack() {
+            self.inflation = i64::from(DUP_THRESH) * self.mss as i64;
+        }
+    }
+
+    /// The segment at `una`.
+    fn first_missing(&self) -> Option<std::ops::Range<u64>> {
+        self.scoreboard.first_gap(self.una..self.high.min(self.una + self.mss))
+    }
+
+    /// RFC 6298 rules 5.4 to 5.6 and RFC 5681 section 3.1: begin again at the first unacknowledged byte.
+    pub(super) fn handle_retransmission_timeout(&mut self, now_ns: u64) {
+        self.stats.timeouts += 1;
+        let first = self.timed_out_at != Some(self.una);
+        self.timed_out_at = Some(self.una);
+        self.control.on_timeout(now_ns, self.flight(), first);
+        self.times.resent(self.una, self.high);
+        self.scoreboard.clear();
+        self.recover = self.high;
+        self.recovery = Recovery::Timeout { until: self.high };
+        self.nxt = self.una;
+        self.resend = None;
+        self.duplicate_acks = 0;
+        self.inflation = 0;
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Settings of a sender.
+
+use std::net::SocketAddrV4;
+
+use slotwise_wire::Ipv4;
+
+use crate::congestion::{self, Algorithm, CongestionControl};
+use crate::endpoint::ConfigError;
+use crate::rtt::RtoConfig;
+use crate::segment::TCP_HEADER;
+use crate::xcp;
+
+/// Settings of a [`crate::Sender`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// Own address and port.
+    pub local: SocketAddrV4,
+    /// The receiver's.
+    pub remote: SocketAddrV4,
+    /// Congestion control. `Xcp` also puts the shim into every packet.
+    pub algorithm: Algorithm,
+    /// Offer SACK (RFC 2018) and recover with it (RFC 6675).
+    pub sack: bool,
+    /// Bytes of the IP packet of a full segment.
+    pub packet_bytes: u16,
+    /// Initial sequence number. The caller draws it.
+    pub initial_sequence: u32,
+    /// Congestion window to begin with, in segments; `None`: RFC 5681 section 3.1.
+    pub initial_window_segments: Option<u32>,
+    /// Bounds of the retransmission timeout.
+    pub rto: RtoConfig,
+    /// Timeouts in a row without an answer after which the connection ends (RFC 9293 section 3.8.3).
+    pub max_timeouts: u32,
+}
+
+impl SenderConfig {
+    /// 1000-byte packets (the thesis's), SACK, and the RFCs' values for the rest.
+    pub fn new(local: SocketAddrV4, remote: SocketAddrV4, algorithm: Algorithm) -> Self {
+        Self {
+            local,
+            remote,
+            algorithm,
+            sack: true,
+            packet_bytes: 1000,
+            initial_sequence: 0,
+            initial_window_segments: None,
+            rto: RtoConfig::default(),
+            max_timeouts: 15,
+        }
+    }
+
+    pub(super) fn is_xcp(&self) -> bool {
+        self.algorithm == Algorithm::Xcp
+    }
+
+    fn header_bytes(&self) -> u64 {
+        let shim = if self.is_xcp() { xcp::SIZE } else { 0 };
+        (Ipv4::SIZE + shim + TCP_HEADER) as u64
+    }
+
+    /// Payload of a full segment.
+    pub(super) fn mss_bytes(&self) -> u64 {
+        u64::from(self.packet_bytes) - self.header_bytes()
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::check(
+            "packet_bytes",
+            self.packet_bytes.into(),
+            self.header_bytes() + 1..=u16::MAX.into(),
+        )?;
+        ConfigError::check(
+            "initial_window_segments",
+            self.initial_window_segments.unwrap_or(1).into(),
+            1..=1 << 20,
+        )?;
+        const DAY_NS: u64 = 86_400_000_000_000;
+        ConfigError::check("rto.max_ns", self.rto.max_ns, 1..=DAY_NS)?;
+        ConfigError::check("rto.min_ns", self.rto.min_ns, 0..=self.rto.max_ns)?;
+        ConfigError::check("rto.initial_ns", self.rto.initial_ns, 1..=self.rto.max_ns)
+    }
+
+    /// A fresh controller. After a lost SYN the window begins with one segment (RFC 5681 section 3.1).
+    pub(super) fn controller(&self, mss: u64, syn_lost: bool) -> Box<dyn CongestionControl + Send> {
+        let window = match self.initial_window_segments {
+            _ if syn_lost => mss,
+            Some(segments) => u64::from(segments) * mss,
+            None => congestion::initial_window_bytes(mss),
+        };
+        self.algorithm.controller(mss, mss + self.header_bytes(), window)
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! TCP over the small network: throughput, recovery, and no byte lost or changed whatever the network does.
+
+mod common;
+
+use common::{Faults, MS, Network, SECOND, config, flow};
+use proptest::prelude::*;
+use slotwise_transport::Algorithm::{Cubic, NewReno, Reno};
+use slotwise_transport::{AbortReason, Algorithm, Event};
+
+/// Payload of the default 1000-byte packet.
+const MSS: u64 = 960;
+
+#[test]
+fn a_transfer_takes_its_bytes_over_the_rate() {
+    // Reno and CUBIC without SACK lose more than a second to the burst that ends slow start, as they must.
+    for (algorithm, sack) in [(NewReno, false), (Reno, true), (NewReno, true), (Cubic, true)] {
+        let mut settings = config(0, algorithm);
+        settings.sack = sack;
+        let bytes = 5_000_000;
+        let flow = flow(settings, |_| {}, Some(bytes), (5 * MS, 5 * MS));
+        let mut network = Network::new(vec![flow], 10_000_000, 30);
+        network.run(60 * SECOND);
+        network.assert_complete(bytes);
+        // 5208.3 packets of 1000 bytes at 10 Mb/s are 4.17 s. A bandwidth-delay product of 12 packets and 30 of
+        // queue keep the link busy through every halving.
+        let took = network.finished_ns(0) as f64 / 1e9;
+        assert!(
+            (4.17..4.17 * 1.05).contains(&took),
+            "{algorithm:?} sack {sack}: {took} s"
+        );
+        assert!(network.flows[0].sender.stats().fast_recoveries > 0);
+    }
+}
+
+#[test]
+fn two_equal_flows_share_alike() {
+    let flows = (0..2)
+        .map(|i| flow(config(i, NewReno), |_| {}, None, (10 * MS, 10 * MS)))
+        .collect();
+    let mut network = Network::new(flows, 10_000_000, 30);
+    network.run(40 * SECOND);
+    let bytes: Vec<f64> = network
+        .flows
+        .iter()
+        .map(|f| f.sender.stats().acked_bytes as f64)
+        .collect();
+    let jain = (bytes[0] + bytes[1]).powi(2) / (2.0 * (bytes[0].powi(2) + bytes[1].powi(2)));
+    assert!(jain > 0.95, "{bytes:?}");
+}
+
+/// A long transfer on a link without a limit on its queue, where data packets `drops` are lost.
+fn lossy(algorithm: Algorithm, sack: bool, drops: &[u64]) -> Network {
+    let mut settings = config(0, algorithm);
+    settings.sack = sack;
+    let mut flow = flow(settings, |_| {}, Some(400 * MSS), (20 * MS, 20 * MS));
+    flow.drops = drops.iter().copied().collect();
+    Network::new(vec![flow], 100_000_000, 10_000)
+}
+
+fn with_losses(algorithm: Algorithm, sack: bool, drops: &[u64]) -> Network {
+    let mut network = lossy(algorithm, sack, drops);
+    network.run(200 * SECOND);
+    network.assert_complete(400 * MSS);
+    network
+}
+
+#[test]
+fn one_loss_is_mended_by_fast_retransmit() {
+    for algorithm in [Reno, NewReno, Cubic] {
+        for sack in [false, true] {
+            let network = with_losses(algorithm, sack, &[50]);
+            let stats = network.flows[0].sender.stats();
+            assert_eq!(
+                (stats.fast_recoveries, stats.timeouts, stats.retransmissions),
+                (1, 0, 1),
+                "{algorithm:?} sack {sack}"
+            );
+        }
+    }
+}
+
+#[test]
+fn three_losses_in_a_window_need_a_timeout_with_reno_and_none_with_newreno_or_sack() {
+    let drops = [60, 62, 64];
+    let stats = |algorithm, sack| with_losses(algorithm, sack, &drops).flows[0].sender.stats();
+    assert!(stats(Reno, false).timeouts > 0);
+    let newreno = stats(NewReno, false);
+    assert_eq!(
+        (newreno.fast_recoveries, newreno.timeouts, newreno.retransmissions),
+        (1, 0, 3)
+    );
+    let sack = stats(NewReno, true);
+    assert_eq!((sack.fast_recoveries, sack.timeouts, sack.retransmissions), (1, 0, 3));
+}
+
+#[test]
+fn newreno_mends_one_hole_a_round_trip_and_sack_all_at_once() {
+    // Ten segments lost in a row, in a round trip of 40 ms.
+    let run = |sack| {
+        let mut network = lossy(NewReno, sack, &(70..80).collect::<Vec<_>>());
+        let before = network.acked_ns(70 * MSS);
+        let took = network.acked_ns(80 * MSS) - before;
+        network.run(200 * SECOND);
+        network.assert_complete(400 * MSS);
+        let stats = network.flows[0].sender.stats();
+        assert_eq!(
+            (stats.fast_recoveries, stats.timeouts, stats.retransmissions),
+            (1, 0, 10)
+        );
+        took / (40 * MS)
+    };
+    assert_eq!(run(false), 10);
+    assert!(run(true) <= 2);
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timer_and_the_timer_doubles() {
+    // The last segment is lost four times: after min RTO 1 s, then 2, 4, 8.
+    let mut settings = config(0, NewReno);
+    settings.sack = true;
+    let bytes = 10 * MSS;
+    let mut flow = flow(settings, |_| {}, Some(bytes), (MS, MS));
+    flow.drops = (9..13).collect();
+    let mut network = Network::new(vec![flow], 1_000_000_000, 100);
+    network.run(100 * SECOND);
+    network.assert_complete(bytes);
+    let stats = network.flows[0].sender.stats();
+    assert_eq!(stats.timeouts, 4);
+    let took = network.finished_ns(0);
+    assert!(
+        (15 * SECOND..15 * SECOND + 50 * MS).contains(&took),
+        "1 + 2 + 4 + 8 s: {took}"
+    );
+    assert_eq!(stats.ssthresh_bytes, 2 * MSS);
+}
+
+#[test]
+fn delayed_acknowledgments_halve_their_number() {
+    let run = |delay: Option<u64>| {
+        let settings = config(0, NewReno);
+        let adapt = |r: &mut slotwise_transport::ReceiverConfig| r.delayed_ack_ns = delay;
+        let flow = flow(settings, adapt, Some(1001 * MSS), (MS, MS));
+        let mut network = Network::new(vec![flow], 10_000_000, 1000);
+        network.run(60 * SECOND);
+        network.assert_complete(1001 * MSS);
+        network
+    };
+    let each = run(None);
+    let delayed = run(Some(200 * MS));
+    let difference = delayed.finished_ns(0).abs_diff(each.finished_ns(0));
+    assert!(difference < 450 * MS, "{difference} ns: at most two waits more");
+    assert_eq!(delayed.flows[0].sender.stats().timeouts, 0);
+}
+
+#[test]
+fn a_peer_that_never_answers_ends_the_connection_after_the_tries_allowed() {
+    let mut settings = config(0, NewReno);
+    settings.max_timeouts = 3;
+    let flow = flow(settings, |_| {}, Some(1000), (MS, MS));
+    let faults = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    let mut network = Network::new(vec![flow], 10_000_000, 10).with_faults(faults, 1);
+    network.run(1000 * SECOND);
+    // SYN at 0, 1, 3, 7 s; given up at 15 s.
+    let events = &network.flows[0].sender_events;
+    assert_eq!(events[..], [(15 * SECOND, Event::Aborted(AbortReason::NoAnswer))]);
+}
+
+#[test]
+fn cubic_beats_reno_on_a_long_fat_path() {
+    let run = |algorithm| {
+        let flow = flow(
+            config(0, algorithm),
+            |r| r.window_bytes = 1 << 26,
+            None,
+            (50 * MS, 50 * MS),
+        );
+        let mut network = Network::new(vec![flow], 20_000_000, 40);
+        network.run(40 * SECOND);
+        assert_eq!(network.flows[0].receiver.sink().wrong_bytes(), 0);
+        network.flows[0].sender.stats().acked_bytes as f64 * 8.0 / 40.0 / 20e6
+    };
+    let (reno, cubic) = (run(NewReno), run(Cubic));
+    assert!(
+        cubic > 0.75 && cubic > 1.1 * reno,
+        "utilization: reno {reno}, cubic {cubic}"
+    );
+}
+
+#[test]
+fn same_seed_same_run() {
+    let run = || {
+        let faults = Faults {
+            loss: 0.02,
+            duplicate: 0.02,
+            reorder: 0.05,
+        };
+        let flow = flow(config(0, Cubic), |_| {}, Some(500_000), (5 * MS, 5 * MS));
+        let mut network = Network::new(vec![flow], 10_000_000, 20).with_faults(faults, 3);
+        network.run(300 * SECOND);
+        (network.finished_ns(0), network.flows[0].sender.stats())
+    };
+    assert_eq!(run(), run());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn no_byte_is_lost_or_changed_whatever_the_network_does(
+        seed: u64,
+        algorithm in prop::sample::select(vec![Reno, NewReno, Cubic, Algorithm::Xcp]),
+        sack: bool,
+        delayed: bool,
+        loss in 0.0..0.2,
+        duplicate in 0.0..0.2,
+        reorder in 0.0..0.5,
+        bytes in 0u64..60_000,
+        packet_bytes in 100u16..1500,
+    ) {
+        let mut settings = config(0, algorithm);
+        settings.sack = sack;
+        settings.packet_bytes = packet_bytes;
+        settings.rto.min_ns = 50 * MS;
+        settings.max_timeouts = 1000;
+        let flow = flow(
+            settings,
+            |r| {
+                r.delayed_ack_ns = delayed.then_some(40 * MS);
+                r.max_timeouts = 1000;
+            },
+            Some(bytes),
+            (3 * MS, 3 * MS),
+        );
+        let faults = Faults { loss, duplicate, reorder };
+        let mut network = Network::new(vec![flow], 20_000_000, 20).with_faults(faults, seed);
+        network.run(10_000 * SECOND);
+        network.assert_complete(bytes);
+    }
+}
