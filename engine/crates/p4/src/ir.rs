@@ -68,8 +68,6 @@ pub(crate) struct HeaderType {
     /// Words of an instance: validity, then the fields.
     pub words: usize,
     pub codec: Codec,
-    /// Most bytes on the wire, variable field included.
-    pub max_bytes: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -95,7 +93,6 @@ pub(crate) struct Header {
 
 #[derive(Debug)]
 pub(crate) struct Stack {
-    pub name: String,
     pub header_type: usize,
     pub elements: Vec<HeaderId>,
     /// Slot of the index of the first free element.
@@ -104,7 +101,6 @@ pub(crate) struct Stack {
 
 #[derive(Debug)]
 pub(crate) struct UnionStack {
-    pub name: String,
     pub elements: Vec<UnionId>,
     /// Slot of the index of the first free element.
     pub next: Slot,
@@ -235,8 +231,6 @@ pub(crate) enum Target {
 pub(crate) struct Action {
     pub name: String,
     pub params: Vec<Param>,
-    /// Words of all arguments.
-    pub arg_words: usize,
     pub body: Vec<Primitive>,
 }
 
@@ -312,7 +306,6 @@ pub(crate) struct CounterArray {
 pub(crate) struct MeterArray {
     pub name: String,
     pub size: usize,
-    pub rates: usize,
     pub unit: MeterUnit,
     /// Direct meters: where the color goes.
     pub direct_target: Option<FieldRef>,

@@ -30,6 +30,7 @@ pub use api::{
     ActionCall, Bits, ConfigError, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
+pub use config::{Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::Arc;

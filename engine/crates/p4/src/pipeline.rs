@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Most packets that one arriving packet may become, by cloning, multicast, resubmission and recirculation.
-const MAX_OFFSPRING: usize = 4096;
+pub(crate) const MAX_OFFSPRING: usize = 4096;
 
 /// `instance_type`, as BMv2 numbers it.
 mod instance {

@@ -249,9 +249,14 @@ impl Entries {
         self.groups.sort_by_key(|g| std::cmp::Reverse(g.best_priority));
     }
 
+    /// All entries.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().flatten()
+    }
+
     /// All entries, in order of insertion.
     pub fn iter_in_order(&self) -> impl Iterator<Item = &Entry> {
-        let mut entries: Vec<&Entry> = self.slots.iter().flatten().collect();
+        let mut entries: Vec<&Entry> = self.iter().collect();
         entries.sort_by_key(|e| e.sequence);
         entries.into_iter()
     }

@@ -38,7 +38,7 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
     for primitive in &primitives {
         load_primitive(primitive, context, primitives.len(), &mut body)?;
     }
-    Ok(Action { name: place.need("name")?.text()?.to_owned(), params, arg_words, body })
+    Ok(Action { name: place.need("name")?.text()?.to_owned(), params, body })
 }
 
 /// Reads one primitive into `body`: exactly one entry, so that jumps count as in the JSON.

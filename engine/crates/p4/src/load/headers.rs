@@ -103,8 +103,7 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
         return place.error(format!("two fields `{}`", twice.name));
     }
     let codec = Codec::new(&fields);
-    let total: usize = fields.iter().map(|f| f.width as usize).sum();
-    Ok(HeaderType { name: name.to_owned(), fields, words, codec, max_bytes: total.div_ceil(8) })
+    Ok(HeaderType { name: name.to_owned(), fields, words, codec })
 }
 
 /// Gives fields of (bits, variable) their places in an instance, and says how many words the instance has.
@@ -169,7 +168,7 @@ fn load_stacks(
         }
         let next = layout.initial.len();
         layout.initial.push(0);
-        layout.stacks.push(Stack { name: name.text()?.to_owned(), header_type, elements, next });
+        layout.stacks.push(Stack { header_type, elements, next });
     }
     Ok(())
 }
@@ -245,7 +244,7 @@ fn load_union_stacks(
         }
         let next = layout.initial.len();
         layout.initial.push(0);
-        layout.union_stacks.push(UnionStack { name: name.text()?.to_owned(), elements, next });
+        layout.union_stacks.push(UnionStack { elements, next });
     }
     Ok(())
 }

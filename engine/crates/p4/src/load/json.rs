@@ -87,10 +87,6 @@ impl<'a> Place<'a> {
         }
     }
 
-    pub fn is_null(&self) -> bool {
-        self.value.is_null()
-    }
-
     pub fn is_string(&self) -> bool {
         self.value.is_string()
     }

@@ -75,12 +75,13 @@ impl Objects {
             (true, None) => return place.error("a direct meter has a `result_target`"),
             (false, _) => None,
         };
-        let rates = match place.get("rate_count")? {
-            Some(count) => count.size(16)?,
-            None => 2,
-        };
+        if let Some(rates) = place.get("rate_count")? {
+            if rates.size(usize::MAX)? != 2 {
+                return rates.error("v1model's meters have 2 rates");
+            }
+        }
         let size = place.need("size")?.size(MAX_CELLS)?;
-        self.meters.push(MeterArray { name: name.text()?.to_owned(), size, rates, unit, direct_target });
+        self.meters.push(MeterArray { name: name.text()?.to_owned(), size, unit, direct_target });
         Ok(())
     }
 

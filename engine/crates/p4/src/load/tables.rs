@@ -156,6 +156,9 @@ impl Controls<'_> {
         let actions: Vec<ActionId> =
             place.need("action_ids")?.items()?.iter().map(|id| self.action(id)).collect::<Load<_>>()?;
         let profile = self.table_profile(place)?;
+        if profile.is_some_and(|p| self.tables.iter().any(|t| t.profile == Some(p) && t.actions != actions)) {
+            return place.error("tables that share an action profile have the same actions");
+        }
         let mut table = Table {
             name: place.need("name")?.text()?.to_owned(),
             kind,

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a controller reads and writes.
+//! Tables: entries and default actions.
 
+use super::{Result, invalid, not_found};
+use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, KeyField, PipelineConfig, TableEntry};
 use crate::control::LiveTable;
 use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, RangePart};
 use crate::value::{bit_length, from_be_bytes, limbs_for, mask, to_be_bytes};
-use crate::Program;
 use std::sync::Arc;
-
-type Result<T> = std::result::Result<T, ConfigError>;
-
-fn invalid<T>(what: impl Into<String>) -> Result<T> {
-    Err(ConfigError::Invalid(what.into()))
-}
 
 impl Pipeline {
     /// A fresh pipeline: const entries and defaults in place, registers zero.
@@ -25,10 +20,7 @@ impl Pipeline {
     }
 
     pub(crate) fn table_index(&self, name: &str) -> Result<usize> {
-        match self.ir.tables.iter().position(|t| t.name == name) {
-            Some(index) => Ok(index),
-            None => Err(ConfigError::NotFound(format!("no table `{name}`"))),
-        }
+        super::named(&self.ir.tables, |t| &t.name, "table", name)
     }
 
     fn writable(&self, name: &str) -> Result<usize> {
@@ -105,8 +97,8 @@ impl Pipeline {
         entries.find(&key).and_then(|found| entries.get(found)).ok_or_else(|| no_entry(shape))
     }
 
-    /// All entries, in order of insertion, const entries included. Entries of an action profile have an empty action
-    /// name; see [`Pipeline::table_members`].
+    /// All entries, in order of insertion, const entries included. Where the table has an action profile, the action
+    /// names are empty: see [`Pipeline::indirect_entries`].
     pub fn table_entries(&self, table: &str) -> Result<Vec<TableEntry>> {
         let index = self.table_index(table)?;
         let shape = &self.ir.tables[index];
@@ -142,53 +134,6 @@ impl Pipeline {
         let index = self.table_index(table)?;
         let default = self.tables[index].default.as_ref();
         Ok(default.map(|action| unpack_action(&self.ir, &self.ir.tables[index], action)))
-    }
-
-    fn counter_index(&self, counter: &str, index: usize) -> Result<usize> {
-        let Some(position) = self.ir.counters.iter().position(|c| c.name == counter) else {
-            return Err(ConfigError::NotFound(format!("no counter `{counter}`")));
-        };
-        let size = self.ir.counters[position].size;
-        if index >= size {
-            return invalid(format!("counter `{counter}` has {size} cells; {index} is out of range"));
-        }
-        Ok(position)
-    }
-
-    /// (packets, bytes) of an indirect counter's cell.
-    pub fn counter_read(&self, counter: &str, index: usize) -> Result<(u64, u64)> {
-        Ok(self.persistent.counters[self.counter_index(counter, index)?][index])
-    }
-
-    /// Sets an indirect counter's cell.
-    pub fn counter_write(&mut self, counter: &str, index: usize, packets: u64, bytes: u64) -> Result<()> {
-        let position = self.counter_index(counter, index)?;
-        self.persistent.counters[position][index] = (packets, bytes);
-        Ok(())
-    }
-
-    /// (packets, bytes) of an entry's direct counter.
-    pub fn direct_counter_read(&self, table: &str, entry: &TableEntry) -> Result<(u64, u64)> {
-        self.needs_counter(table)?;
-        let entry = self.entry(table, entry)?;
-        Ok((entry.packets, entry.bytes))
-    }
-
-    /// Sets an entry's direct counter.
-    pub fn direct_counter_write(&mut self, table: &str, entry: &TableEntry, packets: u64, bytes: u64) -> Result<()> {
-        self.needs_counter(table)?;
-        let index = self.table_index(table)?;
-        let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;
-        let entry = self.entry_mut(index, &key)?;
-        (entry.packets, entry.bytes) = (packets, bytes);
-        Ok(())
-    }
-
-    fn needs_counter(&self, table: &str) -> Result<()> {
-        if self.ir.tables[self.table_index(table)?].counters {
-            return Ok(());
-        }
-        Err(ConfigError::NotFound(format!("table `{table}` has no direct counter")))
     }
 }
 
@@ -314,7 +259,7 @@ fn place_masked(packed: &mut EntryKey, part: &KeyPart, value: &[u64], mask: &[u6
 /// Checks an action of a table and packs its arguments.
 pub(crate) fn pack_action(ir: &Ir, table: &Table, call: &ActionCall) -> Result<EntryAction> {
     let Some(position) = table.actions.iter().position(|&a| ir.actions[a].name == call.name) else {
-        return Err(ConfigError::NotFound(format!("table `{}` has no action `{}`", table.name, call.name)));
+        return not_found(format!("table `{}` has no action `{}`", table.name, call.name));
     };
     let args = pack_args(&ir.actions[table.actions[position]], &call.args)?;
     Ok(EntryAction { action: position, args })

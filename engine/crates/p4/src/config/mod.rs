@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a controller reads and writes.
+
+mod profiles;
+mod replication;
+mod stateful;
+pub(crate) mod tables;
+
+use crate::api::ConfigError;
+
+pub use profiles::{Indirect, WeightedMember};
+
+type Result<T> = std::result::Result<T, ConfigError>;
+
+fn invalid<T>(what: impl Into<String>) -> Result<T> {
+    Err(ConfigError::Invalid(what.into()))
+}
+
+fn not_found<T>(what: impl Into<String>) -> Result<T> {
+    Err(ConfigError::NotFound(what.into()))
+}
+
+/// The position of the object with this name.
+fn named<T>(objects: &[T], name: impl Fn(&T) -> &str, kind: &str, wanted: &str) -> Result<usize> {
+    match objects.iter().position(|object| name(object) == wanted) {
+        Some(position) => Ok(position),
+        None => not_found(format!("no {kind} `{wanted}`")),
+    }
+}
+
+/// Checks an index into an array.
+fn in_range(index: usize, size: usize, name: &str) -> Result<()> {
+    if index < size { Ok(()) } else { invalid(format!("`{name}` has {size} cells; {index} is out of range")) }
+}

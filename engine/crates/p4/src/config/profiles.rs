@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Action profiles, and entries of the tables that use them.
+
+use super::tables::{pack_action, pack_key, unpack_action};
+use super::{Result, invalid, named, not_found};
+use crate::api::{ActionCall, ConfigError, KeyField};
+use crate::pipeline::Pipeline;
+use crate::table::Effect;
+
+/// Most members of one group, weights counted.
+const MAX_GROUP_SIZE: usize = 1 << 16;
+
+/// What an entry of a table with an action profile names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Indirect {
+    /// A member of the profile.
+    Member(u32),
+    /// A group of it; the packet's hash selects a member.
+    Group(u32),
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeightedMember {
+    /// Its id in the profile.
+    pub member: u32,
+    /// How often it counts, at least 1.
+    pub weight: u32,
+}
+
+impl Pipeline {
+    fn profile_index(&self, profile: &str) -> Result<usize> {
+        named(&self.ir.profiles, |p| &p.name, "action profile", profile)
+    }
+
+    /// Adds a member, or changes its action.
+    pub fn member_set(&mut self, profile: &str, member: u32, action: &ActionCall) -> Result<()> {
+        let index = self.profile_index(profile)?;
+        // All tables of a profile have the same actions; the loader has checked it.
+        let Some(table) = self.ir.tables.iter().find(|t| t.profile == Some(index)) else {
+            return not_found(format!("no table uses action profile `{profile}`"));
+        };
+        let action = pack_action(&self.ir, table, action)?;
+        let members = &mut self.profiles[index].members;
+        if !members.contains_key(&member) && members.len() >= self.ir.profiles[index].max_size {
+            return Err(ConfigError::Exhausted(format!("action profile `{profile}` is full")));
+        }
+        members.insert(member, action);
+        Ok(())
+    }
+
+    /// Removes a member that no group and no entry names.
+    pub fn member_remove(&mut self, profile: &str, member: u32) -> Result<()> {
+        let index = self.profile_index(profile)?;
+        let in_group = self.profiles[index].groups.values().any(|group| group.contains(&member));
+        if in_group || self.names(index, &Effect::Member(member)) {
+            return invalid(format!("member {member} of `{profile}` is in use"));
+        }
+        match self.profiles[index].members.remove(&member) {
+            Some(_) => Ok(()),
+            None => not_found(format!("`{profile}` has no member {member}")),
+        }
+    }
+
+    /// All members, by id.
+    pub fn members(&self, profile: &str) -> Result<Vec<(u32, ActionCall)>> {
+        let index = self.profile_index(profile)?;
+        let table = self.ir.tables.iter().find(|t| t.profile == Some(index));
+        let members = self.profiles[index].members.iter();
+        let call = |(&id, action)| table.map(|table| (id, unpack_action(&self.ir, table, action)));
+        Ok(members.filter_map(call).collect())
+    }
+
+    /// Adds a group, or replaces its members.
+    pub fn group_set(&mut self, profile: &str, group: u32, members: &[WeightedMember]) -> Result<()> {
+        let index = self.profile_index(profile)?;
+        if self.ir.profiles[index].selector.is_none() {
+            return invalid(format!("`{profile}` has no selector, so it has no groups"));
+        }
+        let total: u64 = members.iter().map(|m| u64::from(m.weight)).sum();
+        if total > MAX_GROUP_SIZE as u64 {
+            return Err(ConfigError::Exhausted(format!("weights of a group sum up to at most {MAX_GROUP_SIZE}")));
+        }
+        let mut expanded = Vec::new();
+        for member in members {
+            if member.weight == 0 {
+                return invalid("the weight of a member is at least 1");
+            }
+            if !self.profiles[index].members.contains_key(&member.member) {
+                return not_found(format!("`{profile}` has no member {}", member.member));
+            }
+            expanded.extend(std::iter::repeat_n(member.member, member.weight as usize));
+        }
+        expanded.sort_unstable();
+        self.profiles[index].groups.insert(group, expanded);
+        Ok(())
+    }
+
+    /// Removes a group that no entry names.
+    pub fn group_remove(&mut self, profile: &str, group: u32) -> Result<()> {
+        let index = self.profile_index(profile)?;
+        if self.names(index, &Effect::Group(group)) {
+            return invalid(format!("group {group} of `{profile}` is in use"));
+        }
+        match self.profiles[index].groups.remove(&group) {
+            Some(_) => Ok(()),
+            None => not_found(format!("`{profile}` has no group {group}")),
+        }
+    }
+
+    /// All groups, by id.
+    pub fn groups(&self, profile: &str) -> Result<Vec<(u32, Vec<WeightedMember>)>> {
+        let index = self.profile_index(profile)?;
+        let weigh = |expanded: &Vec<u32>| {
+            expanded
+                .chunk_by(|a, b| a == b)
+                .map(|same| WeightedMember { member: same[0], weight: same.len() as u32 })
+                .collect()
+        };
+        Ok(self.profiles[index].groups.iter().map(|(&id, expanded)| (id, weigh(expanded))).collect())
+    }
+
+    /// An entry of a table with this profile has this effect.
+    fn names(&self, profile: usize, effect: &Effect) -> bool {
+        let tables = self.ir.tables.iter().zip(&self.tables).filter(|(table, _)| table.profile == Some(profile));
+        tables.flat_map(|(_, live)| live.entries.iter()).any(|entry| entry.effect == *effect)
+    }
+
+    fn indirect_effect(&self, table: &str, target: Indirect) -> Result<(usize, Effect)> {
+        let index = self.table_index(table)?;
+        let Some(profile) = self.ir.tables[index].profile else {
+            return invalid(format!("table `{table}` has no action profile"));
+        };
+        let profile = &self.profiles[profile];
+        match target {
+            Indirect::Member(id) if profile.members.contains_key(&id) => Ok((index, Effect::Member(id))),
+            Indirect::Group(id) if profile.groups.contains_key(&id) => Ok((index, Effect::Group(id))),
+            Indirect::Member(id) => not_found(format!("no member {id}")),
+            Indirect::Group(id) => not_found(format!("no group {id}")),
+        }
+    }
+
+    /// Adds an entry to a table with an action profile.
+    pub fn indirect_insert(&mut self, table: &str, key: &[KeyField], priority: i32, target: Indirect) -> Result<()> {
+        let (index, effect) = self.indirect_effect(table, target)?;
+        let key = pack_key(&self.ir.tables[index], key, priority)?;
+        self.insert_effect(index, key, effect)
+    }
+
+    /// Changes what an entry names.
+    pub fn indirect_modify(&mut self, table: &str, key: &[KeyField], priority: i32, target: Indirect) -> Result<()> {
+        let (index, effect) = self.indirect_effect(table, target)?;
+        let key = pack_key(&self.ir.tables[index], key, priority)?;
+        self.modify_effect(index, &key, effect)
+    }
+
+    /// What each entry of a table with an action profile names, in the order of [`Pipeline::table_entries`].
+    pub fn indirect_entries(&self, table: &str) -> Result<Vec<Indirect>> {
+        let index = self.table_index(table)?;
+        let target = |effect: &Effect| match effect {
+            Effect::Action(_) => None,
+            Effect::Member(id) => Some(Indirect::Member(*id)),
+            Effect::Group(id) => Some(Indirect::Group(*id)),
+        };
+        Ok(self.tables[index].entries.iter_in_order().filter_map(|entry| target(&entry.effect)).collect())
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counters, meters, registers and value sets.
+
+use super::tables::{limbs, pack_key};
+use super::{Result, in_range, invalid, named, not_found};
+use crate::api::{Bits, TableEntry};
+use crate::meter::MeterConfig;
+use crate::pipeline::Pipeline;
+use crate::value::{limbs_for, to_be_bytes};
+
+impl Pipeline {
+    fn counter_index(&self, counter: &str, index: usize) -> Result<usize> {
+        let position = named(&self.ir.counters, |c| &c.name, "counter", counter)?;
+        in_range(index, self.ir.counters[position].size, counter)?;
+        Ok(position)
+    }
+
+    /// (packets, bytes) of an indirect counter's cell.
+    pub fn counter_read(&self, counter: &str, index: usize) -> Result<(u64, u64)> {
+        Ok(self.persistent.counters[self.counter_index(counter, index)?][index])
+    }
+
+    /// Sets an indirect counter's cell.
+    pub fn counter_write(&mut self, counter: &str, index: usize, packets: u64, bytes: u64) -> Result<()> {
+        let position = self.counter_index(counter, index)?;
+        self.persistent.counters[position][index] = (packets, bytes);
+        Ok(())
+    }
+
+    fn needs_counter(&self, table: &str) -> Result<usize> {
+        let index = self.table_index(table)?;
+        if self.ir.tables[index].counters { Ok(index) } else { not_found(format!("table `{table}` has no direct counter")) }
+    }
+
+    /// (packets, bytes) of an entry's direct counter.
+    pub fn direct_counter_read(&self, table: &str, entry: &TableEntry) -> Result<(u64, u64)> {
+        self.needs_counter(table)?;
+        let entry = self.entry(table, entry)?;
+        Ok((entry.packets, entry.bytes))
+    }
+
+    /// Sets an entry's direct counter.
+    pub fn direct_counter_write(&mut self, table: &str, entry: &TableEntry, packets: u64, bytes: u64) -> Result<()> {
+        let index = self.needs_counter(table)?;
+        let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;
+        let entry = self.entry_mut(index, &key)?;
+        (entry.packets, entry.bytes) = (packets, bytes);
+        Ok(())
+    }
+
+    fn meter_index(&self, meter: &str, index: usize) -> Result<usize> {
+        let position = named(&self.ir.meters, |m| &m.name, "meter", meter)?;
+        if self.ir.meters[position].direct_target.is_some() {
+            return not_found(format!("`{meter}` is a direct meter"));
+        }
+        in_range(index, self.ir.meters[position].size, meter)?;
+        Ok(position)
+    }
+
+    /// The rates of an indirect meter's cell; `None` if it has none and everything is green.
+    pub fn meter_read(&self, meter: &str, index: usize) -> Result<Option<MeterConfig>> {
+        Ok(self.persistent.meters[self.meter_index(meter, index)?][index].config())
+    }
+
+    /// Sets the rates of an indirect meter's cell and fills its buckets.
+    pub fn meter_write(&mut self, meter: &str, index: usize, config: Option<MeterConfig>) -> Result<()> {
+        let position = self.meter_index(meter, index)?;
+        check_meter(config)?;
+        self.persistent.meters[position][index].configure(config, self.now_ns);
+        Ok(())
+    }
+
+    fn needs_meter(&self, table: &str) -> Result<usize> {
+        let index = self.table_index(table)?;
+        match self.ir.tables[index].direct_meter {
+            Some(_) => Ok(index),
+            None => not_found(format!("table `{table}` has no direct meter")),
+        }
+    }
+
+    /// The rates of an entry's direct meter.
+    pub fn direct_meter_read(&self, table: &str, entry: &TableEntry) -> Result<Option<MeterConfig>> {
+        self.needs_meter(table)?;
+        Ok(self.entry(table, entry)?.meter.config())
+    }
+
+    /// Sets the rates of an entry's direct meter and fills its buckets.
+    pub fn direct_meter_write(
+        &mut self,
+        table: &str,
+        entry: &TableEntry,
+        config: Option<MeterConfig>,
+    ) -> Result<()> {
+        let index = self.needs_meter(table)?;
+        check_meter(config)?;
+        let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;
+        let now_ns = self.now_ns;
+        self.entry_mut(index, &key)?.meter.configure(config, now_ns);
+        Ok(())
+    }
+
+    fn register_place(&self, register: &str, index: usize) -> Result<(usize, std::ops::Range<usize>)> {
+        let position = named(&self.ir.registers, |r| &r.name, "register", register)?;
+        let array = &self.ir.registers[position];
+        in_range(index, array.size, register)?;
+        let limbs = limbs_for(array.width);
+        Ok((position, index * limbs..(index + 1) * limbs))
+    }
+
+    /// A cell of a register.
+    pub fn register_read(&self, register: &str, index: usize) -> Result<Bits> {
+        let (position, cell) = self.register_place(register, index)?;
+        Ok(to_be_bytes(&self.persistent.registers[position][cell]))
+    }
+
+    /// Sets a cell of a register.
+    pub fn register_write(&mut self, register: &str, index: usize, value: &[u8]) -> Result<()> {
+        let (position, cell) = self.register_place(register, index)?;
+        let value = limbs(value, self.ir.registers[position].width, register)?;
+        self.persistent.registers[position][cell].copy_from_slice(&value);
+        Ok(())
+    }
+
+    /// Replaces the members of a value set; each has one value for each part of the `select` key, in order.
+    pub fn value_set_write(&mut self, value_set: &str, members: &[Vec<Bits>]) -> Result<()> {
+        let position = named(&self.ir.value_sets, |v| &v.name, "value set", value_set)?;
+        let widths = &self.ir.value_sets[position].widths;
+        let mut packed = Vec::new();
+        for member in members {
+            if member.len() != widths.len() {
+                return invalid(format!("members of `{value_set}` have {} parts", widths.len()));
+            }
+            let mut words = Vec::new();
+            for (part, &width) in member.iter().zip(widths) {
+                words.append(&mut limbs(part, width, value_set)?);
+            }
+            packed.push(words);
+        }
+        self.value_sets[position] = packed;
+        Ok(())
+    }
+
+    /// The members of a value set.
+    pub fn value_set_read(&self, value_set: &str) -> Result<Vec<Vec<Bits>>> {
+        let position = named(&self.ir.value_sets, |v| &v.name, "value set", value_set)?;
+        let widths = &self.ir.value_sets[position].widths;
+        let unpack = |words: &Vec<u64>| {
+            let mut rest = words.as_slice();
+            let part = |&width: &u32| {
+                let (part, after) = rest.split_at(limbs_for(width));
+                rest = after;
+                to_be_bytes(part)
+            };
+            widths.iter().map(part).collect()
+        };
+        Ok(self.value_sets[position].iter().map(unpack).collect())
+    }
+}
+
+fn check_meter(config: Option<MeterConfig>) -> Result<()> {
+    match config {
+        Some(config) if config.peak_rate < config.committed_rate => {
+            invalid("the peak rate of a meter is at least its committed rate")
+        }
+        _ => Ok(()),
+    }
+}
