@@ -217,19 +217,28 @@ impl Fabric {
         }
     }
 
-    /// The link between a master and its core: co-located, so it takes no time.
+    /// The link between a master and its core runs beside the master's fibre and takes as long. So the master's
+    /// slot 0 reaches the core when the core's slot 0 starts, after the core's own tick.
     fn leave_by_control(&mut self, device: Device, bytes: &[u8]) {
-        let to = match device {
-            Device::Edge(edge) => {
-                let core = self.cores.iter().position(|core| core.master == edge);
-                core.map(|core| Device::Core(core as u16))
-            }
-            Device::Core(core) => Some(Device::Edge(self.cores[usize::from(core)].master)),
+        let core = match device {
+            Device::Edge(edge) => self.cores.iter().position(|core| core.master == edge),
+            Device::Core(core) => Some(usize::from(core)),
         };
-        match to {
-            Some(to) => {
+        let ends = core.and_then(|core| {
+            let master = self.cores[core].master;
+            let fibre = self.cores[core].fibres[usize::from(master)]?;
+            let far_end = if device == Device::Edge(master) {
+                Device::Core(core as u16)
+            } else {
+                Device::Edge(master)
+            };
+            Some((far_end, fibre))
+        });
+        match ends {
+            Some((to, fibre)) => {
+                let at_ns = self.now_ns + self.fibres[fibre].delay_ns;
                 let frame = self.pool.copy_of(bytes);
-                self.events.schedule(self.now_ns, Event::CoreControl { to, frame });
+                self.events.schedule(at_ns, Event::CoreControl { to, frame });
             }
             None => self
                 .drops

@@ -146,12 +146,7 @@ mod tests {
 
     #[test]
     fn device_ids_go_both_ways() {
-        for device in [
-            Device::Edge(0),
-            Device::Edge(239),
-            Device::Core(0),
-            Device::Core(239),
-        ] {
+        for device in [Device::Edge(0), Device::Edge(239), Device::Core(0), Device::Core(239)] {
             assert_eq!(Device::from_id(device.id()), Some(device));
         }
         assert_eq!(Device::Edge(3).id(), 4);
@@ -163,10 +158,7 @@ mod tests {
 
     #[test]
     fn addresses_follow_from_numbers() {
-        let host = HostId {
-            edge: 0x0102,
-            index: 3,
-        };
+        let host = HostId { edge: 0x0102, index: 3 };
         assert_eq!(host.ip(), Ipv4Addr::new(10, 1, 2, 4));
         assert_eq!(host.mac(), [2, 0, 1, 2, 0, 4]);
         assert_eq!(host.access_port(), 4);
@@ -176,10 +168,7 @@ mod tests {
     #[test]
     fn endpoints_are_canonical() {
         for text in ["all", "edge0", "edge12", "h0_0", "h3_11"] {
-            assert_eq!(
-                Endpoint::parse(text).map(|e| e.to_string()).as_deref(),
-                Some(text)
-            );
+            assert_eq!(Endpoint::parse(text).map(|e| e.to_string()).as_deref(), Some(text));
         }
         for text in [
             "",

@@ -79,18 +79,11 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
             "guard of {} ns leaves nothing of a slot of {} ns",
             frame.guard_ns, frame.slot_ns
         );
-        r.report(
-            "/frame/guard_ns".into(),
-            reason,
-            format!("less than {}", frame.slot_ns),
-        );
+        r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
     if frame.slots as usize <= edges {
-        let reason = format!(
-            "{} slots are all signaling slots of {edges} edges",
-            frame.slots
-        );
+        let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }
     // Frame numbers have 32 bits on the wire.
@@ -110,18 +103,12 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
             // A core knows one time per byte.
             let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate_bps);
             if fibre.rate_bps != core_rate {
-                let reason = format!(
-                    "{} bit/s differs from the core's other fibres",
-                    fibre.rate_bps
-                );
+                let reason = format!("{} bit/s differs from the core's other fibres", fibre.rate_bps);
                 r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
             }
             // A beacon is T_d under way to an edge that is T_d ahead.
             if 2 * fibre.delay_ns > hold_ns {
-                let reason = format!(
-                    "with a delay of {} ns every beacon comes too late",
-                    fibre.delay_ns
-                );
+                let reason = format!("with a delay of {} ns every beacon comes too late", fibre.delay_ns);
                 let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
                 r.report(format!("{place}/delay_ns"), reason, expected);
             }
@@ -134,18 +121,12 @@ fn carries_packets(scenario: &Scenario, rate_bps: u64, place: String, r: &mut Re
     let capacity = u128::from(scenario.frame.open_ns()) * u128::from(rate_bps) / 8_000_000_000;
     let needed = [
         (scenario.wire_mtu_bytes(), "a packet of full size"),
-        (
-            scenario.signaling_bytes(),
-            "the messages of a signaling slot",
-        ),
+        (scenario.signaling_bytes(), "the messages of a signaling slot"),
     ];
     for (bytes, what) in needed {
         if capacity < u128::from(bytes) {
-            let reason = format!(
-                "at {rate_bps} bit/s an open slot carries {capacity} bytes and {what} has {bytes}"
-            );
-            let least =
-                (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(scenario.frame.open_ns()));
+            let reason = format!("at {rate_bps} bit/s an open slot carries {capacity} bytes and {what} has {bytes}");
+            let least = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(scenario.frame.open_ns()));
             r.report(
                 place.clone(),
                 reason,
@@ -162,11 +143,7 @@ fn queues(scenario: &Scenario, r: &mut Reader) {
             "{} bytes do not hold a packet of full size",
             scenario.queues.limit_bytes
         );
-        r.report(
-            "/queues/limit_bytes".into(),
-            reason,
-            format!("at least {least}"),
-        );
+        r.report("/queues/limit_bytes".into(), reason, format!("at least {least}"));
     }
 }
 
@@ -186,11 +163,7 @@ fn phases(scenario: &Scenario, r: &mut Reader) {
         }
         if flows > MAX_FLOWS {
             let reason = format!("the entries stand for {flows} flows");
-            r.report(
-                format!("/phases/{p}/traffic"),
-                reason,
-                format!("at most {MAX_FLOWS}"),
-            );
+            r.report(format!("/phases/{p}/traffic"), reason, format!("at most {MAX_FLOWS}"));
         }
     }
 }
@@ -203,19 +176,13 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
         return 0;
     }
     match traffic.kind {
-        TrafficKind::Udp { payload_bytes, .. }
-            if payload_bytes + UDP_IP_HEADER_BYTES > scenario.hosts.mtu =>
-        {
+        TrafficKind::Udp { payload_bytes, .. } if payload_bytes + UDP_IP_HEADER_BYTES > scenario.hosts.mtu => {
             let reason = format!(
                 "{payload_bytes} bytes and headers exceed the MTU of {}",
                 scenario.hosts.mtu
             );
             let most = scenario.hosts.mtu - UDP_IP_HEADER_BYTES;
-            r.report(
-                format!("{place}/payload_bytes"),
-                reason,
-                format!("at most {most}"),
-            );
+            r.report(format!("{place}/payload_bytes"), reason, format!("at most {most}"));
         }
         TrafficKind::File { .. } => {
             for (key, end) in [("from", traffic.from), ("to", traffic.to)] {
@@ -276,15 +243,8 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
         }
         let edge = scenario.edges.get(usize::from(change.edge));
         if !edge.is_some_and(|edge| edge.fibres.iter().any(|fibre| fibre.core == change.core)) {
-            let reason = format!(
-                "no fibre joins edge {} and core {}",
-                change.edge, change.core
-            );
-            r.report(
-                format!("{place}/edge"),
-                reason,
-                "an edge with a fibre to that core",
-            );
+            let reason = format!("no fibre joins edge {} and core {}", change.edge, change.core);
+            r.report(format!("{place}/edge"), reason, "an edge with a fibre to that core");
         }
         if let Some(rate_bps) = change.rate_bps {
             carries_packets(scenario, rate_bps, format!("{place}/rate_bps"), r);

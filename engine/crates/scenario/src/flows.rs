@@ -29,15 +29,13 @@ impl Scenario {
         entries
             .flat_map(|(entry, traffic)| {
                 let kind = traffic.kind;
-                self.host_pairs(traffic)
-                    .into_iter()
-                    .map(move |(from, to)| Flow {
-                        phase,
-                        entry,
-                        from,
-                        to,
-                        kind,
-                    })
+                self.host_pairs(traffic).into_iter().map(move |(from, to)| Flow {
+                    phase,
+                    entry,
+                    from,
+                    to,
+                    kind,
+                })
             })
             .collect()
     }
@@ -54,10 +52,10 @@ impl Scenario {
                     Endpoint::Host(to) if to.edge == edge.id => Some(to),
                     Endpoint::Host(_) => None,
                     Endpoint::Edge(only) if only != edge.id => None,
-                    _ => from.index.checked_rem(edge.hosts).map(|index| HostId {
-                        edge: edge.id,
-                        index,
-                    }),
+                    _ => from
+                        .index
+                        .checked_rem(edge.hosts)
+                        .map(|index| HostId { edge: edge.id, index }),
                 };
                 pairs.extend(to.filter(|to| to.edge != from.edge).map(|to| (from, to)));
             }

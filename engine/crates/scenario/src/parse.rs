@@ -33,8 +33,7 @@ impl Scenario {
                 limit: MAX_FILE_BYTES,
             });
         }
-        let value: Value = serde_yaml_ng::from_slice(yaml)
-            .map_err(|error| ScenarioError::Syntax(error.to_string()))?;
+        let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
         let mut reader = Reader::default();
         let scenario = scenario(&mut reader, &value);
         if reader.problems.is_empty() {
@@ -91,12 +90,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
 }
 
 /// The mapping under `key`; reads as empty when it is missing, which is reported once.
-fn section<'v>(
-    r: &mut Reader,
-    parent: &Fields<'v>,
-    key: &str,
-    known: &[&str],
-) -> Option<Fields<'v>> {
+fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -> Option<Fields<'v>> {
     let value = r.required(parent, key)?;
     Some(r.fields(value, parent.pointer(key), known))
 }
@@ -158,12 +152,7 @@ fn queues(r: &mut Reader, parent: &Fields) -> Queues {
 }
 
 fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
-    let Some(fields) = section(
-        r,
-        parent,
-        "hosts",
-        &["mtu", "access_rate_bps", "access_delay_ns"],
-    ) else {
+    let Some(fields) = section(r, parent, "hosts", &["mtu", "access_rate_bps", "access_delay_ns"]) else {
         return Hosts {
             mtu: 0,
             access_rate_bps: 1,
@@ -186,8 +175,7 @@ fn controller(r: &mut Reader, parent: &Fields) -> Controller {
             beacon_hold_frames: 1,
         };
     };
-    let schedulers =
-        [Scheduler::Fair, Scheduler::Rotation].map(|scheduler| (scheduler.name(), scheduler));
+    let schedulers = [Scheduler::Fair, Scheduler::Rotation].map(|scheduler| (scheduler.name(), scheduler));
     Controller {
         scheduler: r.choice(&fields, "scheduler", &schedulers),
         control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
@@ -259,10 +247,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
             process: r.choice(
                 &fields,
                 "process",
-                &[
-                    ("constant", Process::Constant),
-                    ("poisson", Process::Poisson),
-                ],
+                &[("constant", Process::Constant), ("poisson", Process::Poisson)],
             ),
         },
         Kind::File => TrafficKind::File {
@@ -287,17 +272,12 @@ fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {
 
 fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
     let elements = r.optional_list(parent, "link_changes", 0..=10_000);
-    elements
-        .into_iter()
-        .map(|(v, p)| link_change(r, v, p))
-        .collect()
+    elements.into_iter().map(|(v, p)| link_change(r, v, p)).collect()
 }
 
 fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
     let effects = ["rate_bps", "delay_ns", "loss", "up"];
-    let keys = [
-        "at_ms", "core", "edge", "rate_bps", "delay_ns", "loss", "up",
-    ];
+    let keys = ["at_ms", "core", "edge", "rate_bps", "delay_ns", "loss", "up"];
     let fields = r.fields(value, pointer.clone(), &keys);
     if value.is_mapping() && effects.iter().all(|key| r.optional(&fields, key).is_none()) {
         r.report(

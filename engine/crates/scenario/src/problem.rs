@@ -16,11 +16,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() {
-            "/"
-        } else {
-            &self.pointer
-        };
+        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
         write!(f, "{place}: {}; expected {}", self.reason, self.expected)
     }
 }

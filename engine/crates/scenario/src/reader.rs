@@ -28,12 +28,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn report(
-        &mut self,
-        pointer: String,
-        reason: impl Into<String>,
-        expected: impl Into<String>,
-    ) {
+    pub(crate) fn report(&mut self, pointer: String, reason: impl Into<String>, expected: impl Into<String>) {
         self.problems.push(Problem {
             pointer,
             reason: reason.into(),
@@ -42,18 +37,9 @@ impl Reader {
     }
 
     /// A mapping with no keys but `known`.
-    pub(crate) fn fields<'v>(
-        &mut self,
-        value: &'v Value,
-        pointer: String,
-        known: &[&str],
-    ) -> Fields<'v> {
+    pub(crate) fn fields<'v>(&mut self, value: &'v Value, pointer: String, known: &[&str]) -> Fields<'v> {
         let Value::Mapping(map) = value else {
-            self.report(
-                pointer.clone(),
-                format!("found {}", describe(value)),
-                "a mapping",
-            );
+            self.report(pointer.clone(), format!("found {}", describe(value)), "a mapping");
             return Fields { map: None, pointer };
         };
         for key in map.keys() {
@@ -63,11 +49,7 @@ impl Reader {
                     let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                     self.report(place, format!("unknown key '{name}'"), nearest(name, known));
                 }
-                None => self.report(
-                    pointer.clone(),
-                    format!("a key is {}", describe(key)),
-                    "a string",
-                ),
+                None => self.report(pointer.clone(), format!("a key is {}", describe(key)), "a string"),
             }
         }
         Fields {
@@ -95,12 +77,7 @@ impl Reader {
     }
 
     /// An integer within `range`.
-    pub(crate) fn integer(
-        &mut self,
-        fields: &Fields,
-        key: &str,
-        range: RangeInclusive<u64>,
-    ) -> u64 {
+    pub(crate) fn integer(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> u64 {
         match self.required(fields, key) {
             Some(value) => self.integer_value(value, fields.pointer(key), range),
             None => *range.start(),
@@ -108,12 +85,7 @@ impl Reader {
     }
 
     /// An integer within `range` if `key` is there.
-    pub(crate) fn optional_integer(
-        &mut self,
-        fields: &Fields,
-        key: &str,
-        range: RangeInclusive<u64>,
-    ) -> Option<u64> {
+    pub(crate) fn optional_integer(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.optional(fields, key)?;
         Some(self.integer_value(value, fields.pointer(key), range))
     }
@@ -166,38 +138,24 @@ impl Reader {
         let is_name = |text: &str| {
             (1..=64).contains(&text.len())
                 && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
         };
         match value.as_str() {
             Some(text) if is_name(text) => text.to_owned(),
             _ => {
-                let expected =
-                    "1 to 64 letters, digits, '_', '.' or '-', the first a letter or digit";
-                self.report(
-                    fields.pointer(key),
-                    format!("found {}", describe(value)),
-                    expected,
-                );
+                let expected = "1 to 64 letters, digits, '_', '.' or '-', the first a letter or digit";
+                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
                 String::new()
             }
         }
     }
 
     /// One of `choices` by its name; the first if it is none of them.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        fields: &Fields,
-        key: &str,
-        choices: &[(&str, T)],
-    ) -> T {
+    pub(crate) fn choice<T: Copy>(&mut self, fields: &Fields, key: &str, choices: &[(&str, T)]) -> T {
         let Some(value) = self.required(fields, key) else {
             return choices[0].1;
         };
-        let found = choices
-            .iter()
-            .find(|(name, _)| value.as_str() == Some(name));
+        let found = choices.iter().find(|(name, _)| value.as_str() == Some(name));
         if let Some((_, choice)) = found {
             return *choice;
         }
@@ -221,11 +179,7 @@ impl Reader {
         let value = self.required(fields, key)?;
         let result = value.as_str().and_then(parse);
         if result.is_none() {
-            self.report(
-                fields.pointer(key),
-                format!("found {}", describe(value)),
-                expected,
-            );
+            self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
         }
         result
     }
@@ -268,11 +222,7 @@ impl Reader {
             return Vec::new();
         };
         if !length.contains(&elements.len()) {
-            self.report(
-                pointer,
-                format!("found {} elements", elements.len()),
-                expected,
-            );
+            self.report(pointer, format!("found {} elements", elements.len()), expected);
             return Vec::new();
         }
         elements

@@ -13,9 +13,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// A run cannot be scaled to so short a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "in {requested_ms} ms phase '{phase}' would have no time; expected more than {requested_ms} ms"
-)]
+#[error("in {requested_ms} ms phase '{phase}' would have no time; expected more than {requested_ms} ms")]
 pub struct TooShort {
     /// The time asked for.
     pub requested_ms: u64,
@@ -72,10 +70,7 @@ impl Scenario {
 
     /// `[start, end)` of a phase in fabric time.
     pub fn phase_ns(&self, index: usize) -> (u64, u64) {
-        let before: u64 = self.phases[..index]
-            .iter()
-            .map(|phase| phase.duration_ms)
-            .sum();
+        let before: u64 = self.phases[..index].iter().map(|phase| phase.duration_ms).sum();
         let start = self.epoch_ns() + before * NS_PER_MS;
         (start, start + self.phases[index].duration_ms * NS_PER_MS)
     }
@@ -117,8 +112,7 @@ impl Scenario {
 
     /// Bytes that a fibre carries while a gate is open in one slot.
     pub fn slot_capacity_bytes(&self, fibre: &Fibre) -> u64 {
-        let bits =
-            u128::from(self.frame.open_ns()) * u128::from(fibre.rate_bps) / u128::from(NS_PER_S);
+        let bits = u128::from(self.frame.open_ns()) * u128::from(fibre.rate_bps) / u128::from(NS_PER_S);
         (bits / 8) as u64
     }
 

@@ -12,31 +12,19 @@ fn repository() -> PathBuf {
 
 fn yaml_files(directory: &str) -> Vec<(String, String)> {
     let directory = repository().join(directory);
-    let entries =
-        fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "yaml")
-    });
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     assert!(!files.is_empty(), "no examples in {}", directory.display());
-    let read = |path: PathBuf| {
-        (
-            path.display().to_string(),
-            fs::read_to_string(&path).unwrap(),
-        )
-    };
+    let read = |path: PathBuf| (path.display().to_string(), fs::read_to_string(&path).unwrap());
     files.into_iter().map(read).collect()
 }
 
 fn schema() -> jsonschema::Validator {
     let text = fs::read_to_string(repository().join("schema/scenario.schema.json")).unwrap();
     let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(
-        jsonschema::meta::is_valid(&schema),
-        "the schema is no JSON Schema"
-    );
+    assert!(jsonschema::meta::is_valid(&schema), "the schema is no JSON Schema");
     jsonschema::validator_for(&schema).unwrap()
 }
 
@@ -76,10 +64,7 @@ fn invalid_examples_are_refused_where_they_say() {
         let Err(ScenarioError::Invalid(problems)) = Scenario::parse(text.as_bytes()) else {
             panic!("{path}: not refused as invalid");
         };
-        let pointers: Vec<&str> = problems
-            .iter()
-            .map(|problem| problem.pointer.as_str())
-            .collect();
+        let pointers: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
         assert_eq!(pointers, headers("error"), "{path}: {problems:#?}");
         for key in headers("suggests") {
             assert!(

@@ -22,11 +22,7 @@ fn star4_has_the_times_and_sizes_of_its_comment() {
     assert_eq!(fibre.transmission_ns(1480), 59_200);
     assert_eq!(fibre.t_d_ns(), 100_000);
     assert_eq!(
-        (
-            star.voq_count(),
-            star.request_blocks(),
-            star.signaling_ticks()
-        ),
+        (star.voq_count(), star.request_blocks(), star.signaling_ticks()),
         (4, 1, 2)
     );
     assert_eq!(star.data_slots(), 16);
@@ -53,16 +49,10 @@ fn all_to_all_joins_every_pair_of_edges() {
 #[test]
 fn an_edge_pair_and_a_file_stand_for_what_they_say() {
     let star = star4();
-    let hot: Vec<_> = star
-        .flows(1)
-        .into_iter()
-        .filter(|flow| flow.entry == 1)
-        .collect();
+    let hot: Vec<_> = star.flows(1).into_iter().filter(|flow| flow.entry == 1).collect();
     let host = |edge, index| HostId { edge, index };
     assert_eq!(
-        hot.iter()
-            .map(|flow| (flow.from, flow.to))
-            .collect::<Vec<_>>(),
+        hot.iter().map(|flow| (flow.from, flow.to)).collect::<Vec<_>>(),
         [(host(1, 0), host(2, 0)), (host(1, 1), host(2, 1))]
     );
     let file = star.flows(2).pop().unwrap();
@@ -75,11 +65,7 @@ fn scaling_keeps_proportions_and_hits_the_total() {
     let mut star = star4();
     let scaled = star.scaled_to(7_001).unwrap();
     assert_eq!(scaled.duration_ms(), 7_001);
-    let durations: Vec<u64> = scaled
-        .phases
-        .iter()
-        .map(|phase| phase.duration_ms)
-        .collect();
+    let durations: Vec<u64> = scaled.phases.iter().map(|phase| phase.duration_ms).collect();
     assert_eq!(durations, [1909, 1909, 3183]);
     star.phases[0].duration_ms = 1;
     assert_eq!(star.scaled_to(100).unwrap_err().phase, "uniform");
@@ -87,10 +73,7 @@ fn scaling_keeps_proportions_and_hits_the_total() {
 
 #[test]
 fn what_is_no_yaml_or_too_long_is_refused() {
-    assert!(matches!(
-        Scenario::parse(b"{"),
-        Err(ScenarioError::Syntax(_))
-    ));
+    assert!(matches!(Scenario::parse(b"{"), Err(ScenarioError::Syntax(_))));
     assert!(matches!(
         Scenario::parse(b"\xff\xfe\x00"),
         Err(ScenarioError::Syntax(_))
@@ -101,21 +84,14 @@ fn what_is_no_yaml_or_too_long_is_refused() {
         Err(ScenarioError::Syntax(_))
     ));
     let long = vec![b' '; MAX_FILE_BYTES + 1];
-    assert!(matches!(
-        Scenario::parse(&long),
-        Err(ScenarioError::TooLarge { .. })
-    ));
+    assert!(matches!(Scenario::parse(&long), Err(ScenarioError::TooLarge { .. })));
     let nested = "[".repeat(10_000);
     assert!(matches!(
         Scenario::parse(nested.as_bytes()),
         Err(ScenarioError::Syntax(_))
     ));
     let laughs = (0..30).fold("a0: &a0 [x]\n".to_owned(), |text, i| {
-        format!(
-            "{text}a{}: &a{} [*a{i}, *a{i}, *a{i}, *a{i}]\n",
-            i + 1,
-            i + 1
-        )
+        format!("{text}a{}: &a{} [*a{i}, *a{i}, *a{i}, *a{i}]\n", i + 1, i + 1)
     });
     assert!(Scenario::parse(laughs.as_bytes()).is_err());
 }

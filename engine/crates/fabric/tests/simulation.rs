@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whole runs in virtual time: simulated hosts, a scripted controller in lock step, determinism.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use slotwise_fabric::lockstep::{Controller, Exchange, Lockstep, LockstepError, PacketOut};
+use slotwise_fabric::{
+    CapturePoint, ControlEvent, ControlMessage, Fabric, FabricOptions, FlowResult, FrameRecord, HostMode, Invariants,
+};
+use slotwise_scenario::{Device, Scenario};
+use slotwise_wire::{Ethernet, Optical, PacketIn, Request};
+use support::*;
+
+const ALL_KINDS: &str = "  - name: mixed
+    duration_ms: 60
+    traffic:
+      - {kind: udp, from: all, to: all, rate_bps: 2000000, payload_bytes: 700, process: poisson}
+      - {kind: tcp, from: edge1, to: edge2, streams: 4}
+      - {kind: file, from: h0_0, to: h3_1, bytes: 20000}";
+
+/// Captures in memory, by name.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+struct MemoryFile(Memory, String);
+
+impl Write for MemoryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut files = self.0.0.lock().unwrap();
+        files.entry(self.1.clone()).or_default().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Stages `next` as version 1 when it hears of the first request after `commit_at_ns`.
+struct Scripted {
+    scenario: Scenario,
+    now: Schedule,
+    next: Schedule,
+    commit_at_ns: u64,
+    heard: Vec<(u64, u64)>,
+    /// (frame, edge) of the first request that says version 1 is in force.
+    in_force: BTreeMap<u16, u32>,
+    deadlines: Vec<u64>,
+    committed: bool,
+}
+
+impl Scripted {
+    fn new(scenario: &Scenario, commit_at_ns: u64) -> Scripted {
+        let mut next = rotation(scenario);
+        // Data slots backwards: every connection changes.
+        next[scenario.edges.len()..].reverse();
+        Scripted {
+            scenario: scenario.clone(),
+            now: rotation(scenario),
+            next,
+            commit_at_ns,
+            heard: Vec::new(),
+            in_force: BTreeMap::new(),
+            deadlines: Vec::new(),
+            committed: false,
+        }
+    }
+}
+
+impl Controller for Scripted {
+    type Error = Infallible;
+
+    fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, Infallible> {
+        configure(fabric, &self.scenario);
+        write_schedule(fabric, 0, &self.now);
+        Ok(Exchange {
+            packet_outs: Vec::new(),
+            next_deadline_ns: Some(self.commit_at_ns),
+        })
+    }
+
+    fn exchange(
+        &mut self,
+        fabric: &mut Fabric,
+        now_ns: u64,
+        arrived: Vec<ControlEvent>,
+    ) -> Result<Exchange, Infallible> {
+        for event in arrived {
+            self.heard.push((event.at_ns, now_ns));
+            let ControlMessage::Packet(frame) = event.message else {
+                panic!("no digests here")
+            };
+            let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
+            let optical = Optical::decode(frame).unwrap();
+            let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
+            if request.active_version == 1 {
+                self.in_force.entry(optical.src_edge).or_insert(request.frame);
+            }
+        }
+        let mut packet_outs = Vec::new();
+        if now_ns >= self.commit_at_ns && !self.committed {
+            self.deadlines.push(now_ns);
+            self.committed = true;
+            write_schedule(fabric, 1, &self.next);
+            packet_outs.push(PacketOut {
+                device_id: Device::Edge(0).id(),
+                frame: commit(1, 0),
+            });
+        }
+        let next_deadline_ns = (!self.committed).then_some(self.commit_at_ns);
+        Ok(Exchange {
+            packet_outs,
+            next_deadline_ns,
+        })
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct Outcome {
+    records: Vec<FrameRecord>,
+    flows: Vec<FlowResult>,
+    invariants: Invariants,
+    captures: BTreeMap<String, Vec<u8>>,
+    heard: Vec<(u64, u64)>,
+}
+
+fn run(scenario: &Scenario, seed: u64) -> Outcome {
+    let memory = Memory::default();
+    let files = memory.clone();
+    let open = move |point: CapturePoint| -> io::Result<Box<dyn Write + Send>> {
+        Ok(Box::new(MemoryFile(files.clone(), point.name())))
+    };
+    let options = FabricOptions {
+        seed,
+        host_mode: HostMode::Simulated,
+        captures: Some(Box::new(open)),
+        frame_records: true,
+    };
+    let mut fabric = Fabric::new(scenario, options);
+    let controller = Scripted::new(scenario, 30_000_123);
+    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end_ns() + 20_000_000).unwrap();
+    fabric.finish_captures().unwrap();
+    let records = std::iter::from_fn(|| fabric.poll_frame()).collect();
+    let captures = std::mem::take(&mut *memory.0.lock().unwrap());
+    let heard = lockstep.controller().heard.clone();
+    Outcome {
+        records,
+        flows: fabric.flow_results(),
+        invariants: fabric.invariants().clone(),
+        captures,
+        heard,
+    }
+}
+
+#[test]
+fn one_seed_gives_one_run_to_the_byte() {
+    let scenario = star4(ALL_KINDS);
+    let (first, again, other) = (run(&scenario, 5), run(&scenario, 5), run(&scenario, 6));
+    assert!(first == again, "two runs with one seed differ");
+    assert!(first.captures != other.captures, "the seed has no effect");
+    assert!(
+        first.invariants.held() && other.invariants.held(),
+        "{:?}",
+        first.invariants
+    );
+    for name in [
+        "edge1-core0",
+        "core0-edge2",
+        "edge1-port1",
+        "edge0-cpu",
+        "edge0-control",
+        "edge3-linecard",
+    ] {
+        assert!(first.captures[name].len() > 1000, "{name}");
+        assert_eq!(
+            first.captures[name][..4],
+            0xa1b2_3c4du32.to_le_bytes(),
+            "{name}: nanosecond pcap"
+        );
+    }
+}
+
+#[test]
+fn simulated_hosts_are_served() {
+    let outcome = run(&star4(ALL_KINDS), 1);
+    for result in &outcome.flows {
+        let flow = format!("{} -> {}", result.flow.from, result.flow.to);
+        assert!(result.received_packets > 0, "{flow}");
+        let delay = result.delay.unwrap();
+        assert!(delay.min_ns <= delay.mean_ns && delay.mean_ns <= delay.max_ns, "{flow}");
+        assert!(delay.p99_ns <= delay.max_ns, "{flow}");
+        assert!(result.received_packets <= result.sent_packets, "{flow}");
+    }
+    let file = outcome.flows.last().unwrap();
+    assert!(file.stand_in && file.completed_ns.is_some());
+    assert!(
+        outcome.flows[0].received_packets == outcome.flows[0].sent_packets,
+        "a light flow loses nothing"
+    );
+    let granted: u32 = outcome.records[5].voqs.iter().map(|voq| voq.granted_slots).sum();
+    assert_eq!(granted, 4 * 16);
+}
+
+#[test]
+fn messages_take_the_control_latency_and_deadlines_are_exact() {
+    let scenario = star4(ALL_KINDS);
+    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let controller = Scripted::new(&scenario, 30_000_123);
+    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
+    lockstep.run_until(&mut fabric, 40_000_000).unwrap();
+    assert_eq!(fabric.now(), 40_000_000);
+    let scripted = lockstep.controller();
+    assert!(
+        scripted.heard.len() >= 4 * 6,
+        "requests of four edges in each of more than six frames"
+    );
+    assert!(
+        scripted
+            .heard
+            .iter()
+            .all(|(sent_ns, heard_ns)| heard_ns - sent_ns == 200_000)
+    );
+    assert_eq!(scripted.deadlines, [30_000_123]);
+}
+
+#[test]
+fn a_commit_takes_effect_everywhere_in_one_frame() {
+    // Short packets, so that some are in the last microseconds of every slot.
+    let scenario = star4(
+        "  - name: short-packets
+    duration_ms: 60
+    traffic:
+      - {kind: udp, from: all, to: all, rate_bps: 8000000, payload_bytes: 64, process: poisson}",
+    );
+    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let controller = Scripted::new(&scenario, 30_000_123);
+    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end_ns()).unwrap();
+    // Staged in frame 5, announced in frame 6.
+    let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
+    assert_eq!(in_force, [7; 4]);
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    let losses = fabric.core_losses(0).unwrap();
+    assert_eq!((losses.fabric, losses.p4), (0, 0));
+}
+
+/// Asks for a deadline that has passed.
+struct Stuck;
+
+impl Controller for Stuck {
+    type Error = Infallible;
+
+    fn start(&mut self, _fabric: &mut Fabric) -> Result<Exchange, Infallible> {
+        Ok(Exchange {
+            packet_outs: Vec::new(),
+            next_deadline_ns: Some(1000),
+        })
+    }
+
+    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, _: Vec<ControlEvent>) -> Result<Exchange, Infallible> {
+        Ok(Exchange {
+            packet_outs: Vec::new(),
+            next_deadline_ns: Some(now_ns),
+        })
+    }
+}
+
+#[test]
+fn a_controller_cannot_stop_time() {
+    let scenario = silent_star4();
+    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
+    let error = lockstep.run_until(&mut fabric, 1_000_000).unwrap_err();
+    assert!(matches!(
+        error,
+        LockstepError::PastDeadline {
+            now_ns: 1000,
+            deadline_ns: 1000
+        }
+    ));
+}

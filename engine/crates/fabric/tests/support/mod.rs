@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A star of edges with the repository's own P4 programs, and a controller that writes its tables directly.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_p4::{ActionCall, Bits, KeyField, Pipeline, Program, TableEntry};
+use slotwise_scenario::{Device, HostId, Scenario, edge_mac, optical_port};
+use slotwise_wire::{
+    Commit, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, Ipv4, OPTICAL_VERSION, Optical, OpticalKind,
+    PORT_CORE_CONTROL, PORT_CPU, PORT_SELF, PacketOut, SIGNALING_QUEUE,
+};
+
+pub const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
+
+/// For each slot of a frame, and each edge, the edge that it sends to.
+pub type Schedule = Vec<Vec<Option<u16>>>;
+
+/// star4 with other phases (and whatever else is given after them).
+pub fn star4(phases: &str) -> Scenario {
+    let head = &STAR4[..STAR4.find("phases:").unwrap()];
+    Scenario::parse(format!("{head}phases:\n{phases}\n").as_bytes()).unwrap()
+}
+
+pub fn silent_star4() -> Scenario {
+    star4("  - {name: silence, duration_ms: 1000, traffic: []}")
+}
+
+/// A schedule that grants nothing.
+pub fn dark(scenario: &Scenario) -> Schedule {
+    vec![vec![None; scenario.edges.len()]; scenario.frame.slots as usize]
+}
+
+/// In data slot k edge e sends to edge e + 1 + k % (edges - 1).
+pub fn rotation(scenario: &Scenario) -> Schedule {
+    let mut schedule = dark(scenario);
+    let edges = scenario.edges.len();
+    for (k, slot) in schedule.iter_mut().skip(edges).enumerate() {
+        for (edge, to) in slot.iter_mut().enumerate() {
+            *to = Some(((edge + 1 + k % (edges - 1)) % edges) as u16);
+        }
+    }
+    schedule
+}
+
+fn program(name: &str) -> Arc<Program> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../p4src/p4c-out")
+        .join(name);
+    let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Arc::new(Program::from_json(&json).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+pub fn edge_program() -> Arc<Program> {
+    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    PROGRAM.get_or_init(|| program("edge.json")).clone()
+}
+
+pub fn core_program() -> Arc<Program> {
+    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    PROGRAM.get_or_init(|| program("core.json")).clone()
+}
+
+pub fn options(host_mode: HostMode) -> FabricOptions {
+    FabricOptions {
+        seed: 1,
+        host_mode,
+        captures: None,
+        frame_records: true,
+    }
+}
+
+/// A configured star with this schedule in force from the start.
+pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> Fabric {
+    let mut fabric = Fabric::new(scenario, options(host_mode));
+    configure(&mut fabric, scenario);
+    write_schedule(&mut fabric, 0, schedule);
+    fabric
+}
+
+pub fn bits(value: u64) -> Bits {
+    value.to_be_bytes().to_vec()
+}
+
+pub fn entry(key: &[u64], action: &str, args: &[u64]) -> TableEntry {
+    TableEntry {
+        key: key.iter().map(|value| KeyField::Exact(bits(*value))).collect(),
+        priority: 0,
+        action: call(action, args),
+    }
+}
+
+pub fn call(action: &str, args: &[u64]) -> ActionCall {
+    ActionCall {
+        name: action.to_owned(),
+        args: args.iter().copied().map(bits).collect(),
+    }
+}
+
+pub fn insert(pipeline: &mut Pipeline, table: &str, entry: TableEntry) {
+    pipeline
+        .table_insert(table, entry)
+        .unwrap_or_else(|error| panic!("{table}: {error}"));
+}
+
+/// Pipelines and everything but the data slots.
+pub fn configure(fabric: &mut Fabric, scenario: &Scenario) {
+    for edge in &scenario.edges {
+        let id = Device::Edge(edge.id).id();
+        fabric.set_pipeline(id, edge_program()).unwrap();
+        configure_edge(fabric.pipeline_mut(id).unwrap(), scenario, edge.id);
+    }
+    for core in &scenario.cores {
+        let id = Device::Core(core.id).id();
+        fabric.set_pipeline(id, core_program()).unwrap();
+        configure_core(fabric.pipeline_mut(id).unwrap(), scenario);
+    }
+}
+
+fn mac_number(mac: [u8; 6]) -> u64 {
+    mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+pub fn edge_params(scenario: &Scenario, edge: u16, guard_ns: u64) -> ActionCall {
+    let master = scenario.cores[0].master;
+    let args = [
+        u64::from(edge),
+        u64::from(edge == master),
+        u64::from(master),
+        mac_number(edge_mac(edge)),
+        guard_ns,
+        scenario.frame.slot_ns,
+        u64::from(scenario.controller.beacon_hold_frames),
+    ];
+    call("EdgeIngress.set_edge_params", &args)
+}
+
+fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
+    let params = edge_params(scenario, edge, scenario.frame.guard_ns);
+    pipeline
+        .table_set_default("EdgeIngress.edge_params", Some(params))
+        .unwrap();
+    let mut route = |ip: u32, prefix_len, action| {
+        let key = vec![KeyField::Lpm {
+            value: ip.to_be_bytes().to_vec(),
+            prefix_len,
+        }];
+        insert(
+            pipeline,
+            "EdgeIngress.ipv4_route",
+            TableEntry {
+                key,
+                priority: 0,
+                action,
+            },
+        );
+    };
+    for other in &scenario.edges {
+        for index in 0..other.hosts {
+            let host = HostId { edge: other.id, index };
+            let ip = host.ip().to_bits();
+            if other.id == edge {
+                let args = [u64::from(host.access_port()), mac_number(host.mac())];
+                route(ip, 32, call("EdgeIngress.to_host", &args));
+            } else if index == 0 {
+                route(ip & !0xff, 24, call("EdgeIngress.to_edge", &[u64::from(other.id)]));
+            }
+        }
+    }
+    let port = u64::from(optical_port(0));
+    let signaling_queue = u64::from(SIGNALING_QUEUE);
+    for other in scenario.edges.iter().map(|other| u64::from(other.id)) {
+        let action = entry(&[other, 0], "EdgeIngress.enqueue", &[other, port]);
+        insert(pipeline, "EdgeIngress.voq", action);
+        let has_message = if edge == 0 {
+            other != 0
+        } else {
+            other == u64::from(edge)
+        };
+        for bank in (0..2).filter(|_| has_message) {
+            insert(
+                pipeline,
+                "EdgeIngress.slot_schedule",
+                entry(&[bank, other], "EdgeIngress.grant", &[signaling_queue]),
+            );
+        }
+    }
+    let blocks = u64::from(scenario.request_blocks());
+    let slot = u64::from(edge);
+    let request_port = if edge == 0 { u64::from(PORT_CPU) } else { port };
+    for block in 0..blocks {
+        let action = entry(&[slot, 1 + block], "EdgeIngress.send_request", &[block, request_port]);
+        insert(pipeline, "EdgeIngress.signaling", action);
+    }
+    for other in scenario
+        .edges
+        .iter()
+        .map(|other| u64::from(other.id))
+        .filter(|_| edge == 0)
+    {
+        let port = if other == 0 { u64::from(PORT_CORE_CONTROL) } else { port };
+        let action = entry(&[other, blocks + 1], "EdgeIngress.send_commit", &[other, port]);
+        insert(pipeline, "EdgeIngress.signaling", action);
+    }
+}
+
+fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario) {
+    let byte_q16 = (8_000_000_000u64 << 16) / scenario.edges[0].fibres[0].rate_bps;
+    let args = [scenario.frame.guard_ns, scenario.frame.slot_ns, byte_q16];
+    pipeline
+        .table_set_default(
+            "CoreIngress.core_params",
+            Some(call("CoreIngress.set_core_params", &args)),
+        )
+        .unwrap();
+    let master = u64::from(optical_port(0));
+    for slave in 1..scenario.edges.len() as u16 {
+        let (slot, port) = (u64::from(slave), u64::from(optical_port(slave)));
+        for bank in 0..2 {
+            connect(pipeline, bank, slot, port, master);
+            connect(pipeline, bank, slot, master, port);
+        }
+    }
+}
+
+pub fn connect(pipeline: &mut Pipeline, bank: u64, slot: u64, input: u64, output: u64) {
+    insert(
+        pipeline,
+        "CoreIngress.crossbar",
+        entry(&[bank, slot, input], "CoreIngress.connect", &[output]),
+    );
+}
+
+/// Writes the data slots of a bank whose data slots are empty.
+pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
+    for (slot, connections) in (0u64..).zip(schedule) {
+        for (edge, to) in (0u16..).zip(connections) {
+            let Some(to) = *to else { continue };
+            let pipeline = fabric.pipeline_mut(Device::Edge(edge).id()).unwrap();
+            let grant = entry(&[bank, slot], "EdgeIngress.grant", &[u64::from(to)]);
+            insert(pipeline, "EdgeIngress.slot_schedule", grant);
+            let core = fabric.pipeline_mut(Device::Core(0).id()).unwrap();
+            connect(
+                core,
+                bank,
+                slot,
+                u64::from(optical_port(edge)),
+                u64::from(optical_port(to)),
+            );
+        }
+    }
+}
+
+/// A packet-out that sends `frame` by `port`.
+pub fn packet_out(port: u16, frame: &[u8]) -> Vec<u8> {
+    let mut message = PacketOut {
+        egress_port: port,
+        ..PacketOut::default()
+    }
+    .encode()
+    .to_vec();
+    message.extend_from_slice(frame);
+    message
+}
+
+/// A packet-out that stages a version at the master.
+pub fn commit(version: u32, first_frame: u32) -> Vec<u8> {
+    let commit = Commit {
+        next_version: version,
+        first_frame,
+        ..Commit::default()
+    };
+    packet_out(
+        PORT_SELF,
+        &optical_frame(OpticalKind::Commit, 0, 0, SIGNALING_QUEUE, 1, &commit.encode()),
+    )
+}
+
+pub fn optical_frame(kind: OpticalKind, from: u16, to: u16, queue: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
+    let ethernet = Ethernet {
+        ether_type: ETHERTYPE_OPTICAL,
+        ..Ethernet::default()
+    };
+    let optical = Optical {
+        version: OPTICAL_VERSION,
+        kind: kind.into(),
+        src_edge: from,
+        dst_edge: to,
+        queue,
+        sequence,
+        inner_type: ETHERTYPE_IPV4,
+        ..Optical::default()
+    };
+    let mut frame = ethernet.encode().to_vec();
+    frame.extend_from_slice(&optical.encode());
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// An IPv4 packet of `ip_bytes` in an Ethernet frame, as a host sends it.
+pub fn host_frame(from: HostId, to: HostId, ip_bytes: usize) -> Vec<u8> {
+    let ethernet = Ethernet {
+        dst: mac_number(edge_mac(from.edge)),
+        src: mac_number(from.mac()),
+        ether_type: ETHERTYPE_IPV4,
+    };
+    let ipv4 = Ipv4 {
+        version: 4,
+        ihl: 5,
+        total_len: ip_bytes as u16,
+        ttl: 64,
+        protocol: 253,
+        src: from.ip().to_bits(),
+        dst: to.ip().to_bits(),
+        ..Ipv4::default()
+    };
+    let mut frame = ethernet.encode().to_vec();
+    frame.extend_from_slice(&ipv4.encode());
+    frame.resize(Ethernet::SIZE + ip_bytes, 0xa5);
+    frame
+}
