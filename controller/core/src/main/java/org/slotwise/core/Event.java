@@ -128,11 +128,13 @@ public abstract class Event {
             this.settings = Map.copyOf(settings);
         }
 
-        SchedulerKind kind() {
+        /** The scheduler. */
+        public SchedulerKind kind() {
             return kind;
         }
 
-        Map<String, String> settings() {
+        /** Its settings, all of them. */
+        public Map<String, String> settings() {
             return settings;
         }
     }

@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
 import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -96,6 +97,11 @@ public abstract class Driver implements AutoCloseable {
         } catch (RejectedExecutionException e) {
             throw new IllegalStateException("the controller has ended", e);
         }
+    }
+
+    /** The controller's state; to be called by {@link #ask}. */
+    public Snapshot snapshot() {
+        return controller.snapshot();
     }
 
     /** Takes an event from outside the switches. */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.InputStream;
+import javax.ws.rs.Consumes;
+import javax.ws.rs.GET;
+import javax.ws.rs.PUT;
+import javax.ws.rs.Path;
+import javax.ws.rs.Produces;
+import javax.ws.rs.core.MediaType;
+import org.slotwise.core.Event;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.rest.json.SnapshotCodec;
+
+/** The controller's state, and the choice of its scheduler. */
+@Path("slotwise/v1")
+@Produces(MediaType.APPLICATION_JSON)
+public final class ControllerResource {
+    /** Largest body, bytes; a choice of scheduler has less than a hundred. */
+    static final int MAX_BODY_BYTES = 16 * 1024;
+
+    private final ControllerService service;
+
+    ControllerResource(ControllerService service) {
+        this.service = service;
+    }
+
+    /** What the controller is at. */
+    @GET
+    @Path("status")
+    public JsonNode status() {
+        return SnapshotCodec.status(service.snapshot());
+    }
+
+    /** Core, edges, hosts, fibres. */
+    @GET
+    @Path("topology")
+    public JsonNode topology() {
+        return SnapshotCodec.topology(service.snapshot());
+    }
+
+    /** Switches and whether they are there. */
+    @GET
+    @Path("nodes")
+    public JsonNode nodes() {
+        return SnapshotCodec.nodes(service.snapshot());
+    }
+
+    /** Backlog, demand and grants by edge pair. */
+    @GET
+    @Path("demand")
+    public JsonNode demand() {
+        return SnapshotCodec.demand(service.snapshot());
+    }
+
+    /** The schedule in force as slot tables. */
+    @GET
+    @Path("schedule")
+    public JsonNode schedule() {
+        return SnapshotCodec.schedule(service.snapshot());
+    }
+
+    /** Counts and times. */
+    @GET
+    @Path("statistics")
+    public JsonNode statistics() {
+        return SnapshotCodec.statistics(service.snapshot());
+    }
+
+    /** The scheduler in use, its settings, and what else there is. */
+    @GET
+    @Path("scheduler")
+    public JsonNode scheduler() {
+        return SchedulerCodec.encodeWithAlternatives(service.snapshot());
+    }
+
+    /** Chooses the scheduler and its settings; holds from the next frame that is scheduled. */
+    @PUT
+    @Path("scheduler")
+    @Consumes(MediaType.APPLICATION_JSON)
+    public ObjectNode choose(InputStream body) throws IOException {
+        JsonNode value;
+        byte[] text = body.readNBytes(MAX_BODY_BYTES + 1);
+        if (text.length > MAX_BODY_BYTES) {
+            throw new ProblemException(413, "a body has at most " + MAX_BODY_BYTES + " bytes");
+        }
+        try {
+            value = JsonFields.parse(text);
+        } catch (InvalidJsonException e) {
+            throw new ProblemException(400, e.getMessage());
+        }
+        try {
+            Event.SchedulerChosen choice = SchedulerCodec.decode("", value);
+            service.choose(choice);
+            return SchedulerCodec.encode(choice.kind(), choice.settings());
+        } catch (InvalidJsonException | InvalidSettingsException e) {
+            throw new ProblemException(422, e.getMessage());
+        }
+    }
+}

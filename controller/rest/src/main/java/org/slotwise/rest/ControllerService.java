@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+
+/** What the resources need of whoever runs the controller; may be called from any thread. */
+public interface ControllerService {
+    /** The controller's state now; throws {@link UnavailableException} if it does not answer in time. */
+    Snapshot snapshot();
+
+    /** Chooses a scheduler and keeps the choice over restarts; throws {@link UnavailableException} if that fails. */
+    void choose(Event.SchedulerChosen choice);
+
+    /** The controller does not answer, or cannot keep what it should. */
+    final class UnavailableException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        /** Takes the reason. */
+        public UnavailableException(String reason, Throwable cause) {
+            super(reason, cause);
+        }
+    }
+}

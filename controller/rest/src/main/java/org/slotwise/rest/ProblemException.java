@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import javax.ws.rs.WebApplicationException;
+
+/** A request that cannot be served; the message says what was wrong and what would be right. */
+final class ProblemException extends WebApplicationException {
+    private static final long serialVersionUID = 1L;
+
+    ProblemException(int status, String detail) {
+        super(detail, status);
+    }
+}

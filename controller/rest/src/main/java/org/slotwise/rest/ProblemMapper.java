@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import javax.ws.rs.WebApplicationException;
+import javax.ws.rs.core.Response;
+import javax.ws.rs.ext.ExceptionMapper;
+import javax.ws.rs.ext.Provider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Answers every error with a problem document (RFC 9457); a defect is logged, not shown. */
+@Provider
+public final class ProblemMapper implements ExceptionMapper<Throwable> {
+    /** Media type of the answers. */
+    static final String PROBLEM_JSON = "application/problem+json";
+    private static final Logger LOG = LoggerFactory.getLogger(ProblemMapper.class);
+
+    @Override
+    public Response toResponse(Throwable error) {
+        if (error instanceof WebApplicationException) {
+            Response response = ((WebApplicationException) error).getResponse();
+            return answer(Response.fromResponse(response), response.getStatus(), detail(error, response));
+        }
+        if (error instanceof ControllerService.UnavailableException) {
+            LOG.warn("request not served", error);
+            return answer(Response.status(503), 503, error.getMessage());
+        }
+        LOG.error("request not served", error);
+        return answer(Response.serverError(), 500, "an unexpected error; the controller's log has it");
+    }
+
+    private static String detail(Throwable error, Response response) {
+        if (error instanceof ProblemException) {
+            return error.getMessage();
+        }
+        switch (response.getStatus()) {
+            case 404:
+                return "there is no such resource; GET /slotwise/v1/openapi.json describes all";
+            case 405:
+                return "this resource allows " + response.getHeaderString("Allow");
+            case 406:
+                return "this resource cannot be sent in the form asked for";
+            case 415:
+                return "a body must be application/json";
+            default:
+                return response.getStatusInfo().getReasonPhrase();
+        }
+    }
+
+    private static Response answer(Response.ResponseBuilder builder, int status, String detail) {
+        Response.Status known = Response.Status.fromStatusCode(status);
+        ObjectNode problem = JsonNodeFactory.instance.objectNode()
+                .put("type", "about:blank")
+                .put("title", known == null ? "Unprocessable Content" : known.getReasonPhrase())
+                .put("status", status)
+                .put("detail", detail);
+        return builder.entity(problem).type(PROBLEM_JSON).build();
+    }
+}

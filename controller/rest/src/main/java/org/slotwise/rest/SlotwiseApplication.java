@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest;
+
+import java.util.Set;
+import javax.ws.rs.core.Application;
+
+/** All resources and providers, for whatever container mounts them. */
+public final class SlotwiseApplication extends Application {
+    private final Set<Object> singletons;
+
+    /** Takes the controller to show. */
+    public SlotwiseApplication(ControllerService service) {
+        this.singletons = Set.of(new ControllerResource(service), new OpenApiResource(),
+                new JsonNodeWriter(), new ProblemMapper());
+    }
+
+    @Override
+    public Set<Object> getSingletons() {
+        return singletons;
+    }
+}

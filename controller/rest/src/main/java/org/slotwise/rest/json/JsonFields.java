@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+
+/** Reads one JSON object strictly: every field is known, present or optional, and in its range. */
+public final class JsonFields {
+    private static final ObjectMapper MAPPER = JsonMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .disable(JsonParser.Feature.ALLOW_COMMENTS)
+            .build();
+    /** More edits than this make another word, not a slip. */
+    private static final int LARGEST_SLIP = 3;
+
+    private final String where;
+    private final JsonNode object;
+
+    private JsonFields(String where, JsonNode object) {
+        this.where = where;
+        this.object = object;
+    }
+
+    /** Parses one JSON value; throws {@link InvalidJsonException} with line and column if it is none. */
+    public static JsonNode parse(byte[] text) throws InvalidJsonException {
+        try {
+            JsonNode node = MAPPER.readTree(text);
+            if (node == null || node.isMissingNode()) {
+                throw new InvalidJsonException("", "a JSON object is needed, got nothing");
+            }
+            return node;
+        } catch (JsonProcessingException e) {
+            String place = e.getLocation() == null ? "" : "line " + e.getLocation().getLineNr()
+                    + ", column " + e.getLocation().getColumnNr();
+            throw new InvalidJsonException(place, "not JSON: " + e.getOriginalMessage());
+        } catch (IOException e) {
+            throw new InvalidJsonException("", "not JSON: " + e.getMessage());
+        }
+    }
+
+    /** Takes a value that must be an object with no other fields than {@code known}. */
+    public static JsonFields of(String where, JsonNode value, String... known) throws InvalidJsonException {
+        JsonFields fields = open(where, value);
+        List<String> names = Arrays.asList(known);
+        for (Iterator<String> present = value.fieldNames(); present.hasNext();) {
+            String name = present.next();
+            if (!names.contains(name)) {
+                throw new InvalidJsonException(fields.place(name), "unknown field; " + nearest(name, names)
+                        .map(other -> "did you mean '" + other + "'?").orElse("known are " + String.join(", ", names)));
+            }
+        }
+        return fields;
+    }
+
+    /** Takes a value that must be an object, with any fields. */
+    public static JsonFields open(String where, JsonNode value) throws InvalidJsonException {
+        if (!value.isObject()) {
+            throw new InvalidJsonException(where, "an object is needed, got " + kindOf(value));
+        }
+        return new JsonFields(where, value);
+    }
+
+    /** A field that must be there. */
+    public JsonNode required(String name) throws InvalidJsonException {
+        JsonNode value = object.get(name);
+        if (value == null || value.isNull()) {
+            throw new InvalidJsonException(place(name), "missing");
+        }
+        return value;
+    }
+
+    /** A field that may be missing. */
+    public Optional<JsonNode> optional(String name) {
+        return Optional.ofNullable(object.get(name)).filter(value -> !value.isNull());
+    }
+
+    /** A text that must be there. */
+    public String text(String name) throws InvalidJsonException {
+        return text(place(name), required(name));
+    }
+
+    /** A value that must be text. */
+    public static String text(String where, JsonNode value) throws InvalidJsonException {
+        if (!value.isTextual()) {
+            throw new InvalidJsonException(where, "text is needed, got " + kindOf(value));
+        }
+        return value.textValue();
+    }
+
+    /** An integer {@code low .. high} that must be there. */
+    public long integer(String name, long low, long high) throws InvalidJsonException {
+        JsonNode value = required(name);
+        if (!value.isIntegralNumber() || !value.canConvertToLong()
+                || value.longValue() < low || value.longValue() > high) {
+            String got = value.isNumber() ? value.toString() : kindOf(value);
+            throw new InvalidJsonException(
+                    place(name), "an integer " + low + " .. " + high + " is needed, got " + got);
+        }
+        return value.longValue();
+    }
+
+    /** The elements of an array that must be there. */
+    public List<JsonNode> array(String name) throws InvalidJsonException {
+        JsonNode value = required(name);
+        if (!value.isArray()) {
+            throw new InvalidJsonException(place(name), "an array is needed, got " + kindOf(value));
+        }
+        List<JsonNode> elements = new ArrayList<>();
+        value.forEach(elements::add);
+        return elements;
+    }
+
+    /** Where a field is. */
+    public String place(String name) {
+        return where.isEmpty() ? name : where + "." + name;
+    }
+
+    private static String kindOf(JsonNode value) {
+        return "a value of type " + value.getNodeType().name().toLowerCase(java.util.Locale.ROOT);
+    }
+
+    private static Optional<String> nearest(String name, List<String> known) {
+        return known.stream().min(Comparator.comparingInt(other -> distance(name, other)))
+                .filter(other -> distance(name, other) <= LARGEST_SLIP);
+    }
+
+    /** Edit distance. */
+    private static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int substitute = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(substitute, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+}

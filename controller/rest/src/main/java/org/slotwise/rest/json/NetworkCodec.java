@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.slotwise.core.network.Core;
+import org.slotwise.core.network.CoreId;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
+import org.slotwise.core.network.Fibre;
+import org.slotwise.core.network.FramePlan;
+import org.slotwise.core.network.Host;
+import org.slotwise.core.network.InvalidNetworkException;
+import org.slotwise.core.network.Ipv4Address;
+import org.slotwise.core.network.MacAddress;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.TimestampUnit;
+import org.slotwise.core.wire.WireConstants;
+
+/** Reads a network in the form of {@code schema/network.schema.json}; its scheduler is {@link SchedulerCodec}'s. */
+public final class NetworkCodec {
+    private final String where;
+
+    private NetworkCodec(String where) {
+        this.where = where;
+    }
+
+    /** Reads a network; {@code where} is its place in a larger document, or empty. */
+    public static Network decode(String where, JsonNode value) throws InvalidJsonException {
+        try {
+            return new NetworkCodec(where).network(value);
+        } catch (InvalidNetworkException e) {
+            throw new InvalidJsonException("", where.isEmpty() ? e.getMessage() : where + "." + e.getMessage());
+        }
+    }
+
+    private Network network(JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "cores", "edges", "scheduler",
+                "beacon_hold_frames", "mtu");
+        List<JsonNode> cores = fields.array("cores");
+        if (cores.size() != 1) {
+            throw new InvalidJsonException(
+                    fields.place("cores"), "this controller runs exactly one core, got " + cores.size());
+        }
+        List<Edge> edges = new ArrayList<>();
+        for (JsonNode edge : fields.array("edges")) {
+            edges.add(edge(fields.place("edges[" + edges.size() + "]"), edge));
+        }
+        return new Network(frame(fields.place("frame"), fields.required("frame")),
+                unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
+                core(fields.place("cores[0]"), cores.get(0)), edges,
+                (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
+                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU));
+    }
+
+    private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns");
+        return new FramePlan((int) fields.integer("slots", 2, FramePlan.MAX_SLOTS),
+                fields.integer("slot_ns", 1, FramePlan.MAX_SLOT_NS),
+                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS));
+    }
+
+    private static TimestampUnit unit(String place, String text) throws InvalidJsonException {
+        switch (text) {
+            case "ns":
+                return TimestampUnit.NS;
+            case "us":
+                return TimestampUnit.US;
+            default:
+                throw new InvalidJsonException(place, "must be ns or us, got '" + text + "'");
+        }
+    }
+
+    private static Core core(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "id", "master", "device_id");
+        return new Core(CoreId.of((int) fields.integer("id", 0, CoreId.MAX)),
+                EdgeId.of((int) fields.integer("master", 0, EdgeId.MAX)),
+                DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX)));
+    }
+
+    private static Edge edge(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "id", "device_id", "mac", "hosts", "fibres");
+        List<JsonNode> fibres = fields.array("fibres");
+        if (fibres.size() != 1) {
+            throw new InvalidJsonException(
+                    fields.place("fibres"), "an edge has one fibre to the core, got " + fibres.size());
+        }
+        List<Host> hosts = new ArrayList<>();
+        for (JsonNode host : fields.array("hosts")) {
+            hosts.add(host(fields.place("hosts[" + hosts.size() + "]"), host));
+        }
+        return new Edge(EdgeId.of((int) fields.integer("id", 0, EdgeId.MAX)),
+                DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX)),
+                address(fields, "mac", MacAddress::parse), hosts,
+                fibre(fields.place("fibres[0]"), fibres.get(0)));
+    }
+
+    private static Host host(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "name", "ip", "mac", "port");
+        return new Host(fields.text("name"), address(fields, "ip", Ipv4Address::parse),
+                address(fields, "mac", MacAddress::parse),
+                (int) fields.integer("port", 1, WireConstants.PORT_OPTICAL_BASE - 1));
+    }
+
+    private static Fibre fibre(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "core", "port", "rate_bps", "delay_ns");
+        return new Fibre(CoreId.of((int) fields.integer("core", 0, CoreId.MAX)),
+                (int) fields.integer("port", WireConstants.PORT_OPTICAL_BASE,
+                        WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1),
+                fields.integer("rate_bps", 1, Network.MAX_RATE_BPS),
+                fields.integer("delay_ns", 0, Network.MAX_DELAY_NS));
+    }
+
+    private static <T> T address(JsonFields fields, String name, Function<String, T> parse)
+            throws InvalidJsonException {
+        String text = fields.text(name);
+        try {
+            return parse.apply(text);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidJsonException(fields.place(name), e.getMessage());
+        }
+    }
+}

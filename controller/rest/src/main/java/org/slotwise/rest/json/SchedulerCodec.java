@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.core.schedule.SchedulerKind;
+
+/** A choice of scheduler: {@code {"name": "fair", "settings": {"share": "equal"}}}. */
+public final class SchedulerCodec {
+    private SchedulerCodec() {
+    }
+
+    /** Reads and checks a choice; settings that are missing get their defaults. */
+    public static Event.SchedulerChosen decode(String where, JsonNode value)
+            throws InvalidJsonException, InvalidSettingsException {
+        JsonFields fields = JsonFields.of(where, value, "name", "settings");
+        SchedulerKind kind = SchedulerKind.named(fields.text("name"));
+        Map<String, String> settings = new TreeMap<>();
+        Optional<JsonNode> given = fields.optional("settings");
+        if (given.isPresent()) {
+            JsonFields named = JsonFields.open(fields.place("settings"), given.get());
+            for (Iterator<String> names = given.get().fieldNames(); names.hasNext();) {
+                String name = names.next();
+                settings.put(name, named.text(name));
+            }
+        }
+        return new Event.SchedulerChosen(kind, kind.completeSettings(settings));
+    }
+
+    /** Writes a choice. */
+    public static ObjectNode encode(SchedulerKind kind, Map<String, String> settings) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode().put("name", kind.title());
+        ObjectNode values = node.putObject("settings");
+        new TreeMap<>(settings).forEach(values::put);
+        return node;
+    }
+
+    /** Writes the choice in force and what else there is. */
+    public static ObjectNode encodeWithAlternatives(Snapshot snapshot) {
+        ObjectNode node = encode(snapshot.scheduler(), snapshot.schedulerSettings());
+        ArrayNode available = node.putArray("available");
+        for (SchedulerKind kind : SchedulerKind.values()) {
+            ObjectNode entry = available.addObject()
+                    .put("name", kind.title()).put("description", kind.description());
+            ArrayNode settings = entry.putArray("settings");
+            for (SchedulerKind.Setting setting : kind.settings()) {
+                ObjectNode described = settings.addObject()
+                        .put("name", setting.name()).put("description", setting.description())
+                        .put("default", setting.values().get(0));
+                ArrayNode values = described.putArray("values");
+                setting.values().forEach(values::add);
+            }
+        }
+        return node;
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Locale;
+import org.slotwise.core.Phase;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.Statistics;
+import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Fibre;
+import org.slotwise.core.network.Host;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Version;
+
+/** Writes the views of a snapshot, one method a view. {@code openapi.yaml} describes them. */
+public final class SnapshotCodec {
+    private SnapshotCodec() {
+    }
+
+    /** What the controller is at. */
+    public static ObjectNode status(Snapshot snapshot) {
+        Phase phase = snapshot.phase();
+        ObjectNode node = object()
+                .put("phase", phase.name().toLowerCase(Locale.ROOT))
+                .put("configured", phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING)
+                .put("devices", snapshot.network().edges().size() + 1)
+                .put("devices_ready", snapshot.readyDevices().size());
+        putVersion(node, snapshot);
+        return node.put("scheduler", snapshot.scheduler().title());
+    }
+
+    /** Core, edges, hosts, fibres, and how time is cut. */
+    public static ObjectNode topology(Snapshot snapshot) {
+        Network network = snapshot.network();
+        ObjectNode node = object();
+        node.putObject("frame").put("slots", network.frame().slots()).put("slot_ns", network.frame().slotNs())
+                .put("guard_ns", network.frame().guardNs()).put("first_data_slot", network.firstDataSlot());
+        node.put("mtu", network.mtu()).put("beacon_hold_frames", network.beaconHoldFrames());
+        node.putArray("cores").addObject().put("id", network.core().id().value())
+                .put("master", network.core().master().value()).put("device_id", network.core().device().value());
+        ArrayNode edges = node.putArray("edges");
+        for (Edge edge : network.edges()) {
+            ObjectNode entry = edges.addObject().put("id", edge.id().value())
+                    .put("device_id", edge.device().value()).put("mac", edge.mac().toString());
+            ArrayNode hosts = entry.putArray("hosts");
+            for (Host host : edge.hosts()) {
+                hosts.addObject().put("name", host.name()).put("ip", host.ip().toString())
+                        .put("mac", host.mac().toString()).put("port", host.port());
+            }
+            Fibre fibre = edge.fibre();
+            entry.putArray("fibres").addObject().put("core", fibre.core().value()).put("port", fibre.port())
+                    .put("rate_bps", fibre.rateBps()).put("delay_ns", fibre.delayNs());
+        }
+        return node;
+    }
+
+    /** Switches and whether they are there. */
+    public static ObjectNode nodes(Snapshot snapshot) {
+        Network network = snapshot.network();
+        ObjectNode node = object();
+        ArrayNode nodes = node.putArray("nodes");
+        addNode(nodes, snapshot, "core", network.core().id().value(), network.core().device());
+        for (Edge edge : network.edges()) {
+            addNode(nodes, snapshot, "edge", edge.id().value(), edge.device())
+                    .put("master", edge == network.master())
+                    .put("signaling_slot", network.signalingSlot(edge))
+                    .put("slot_payload_bytes", network.slotPayloadBytes(edge));
+        }
+        return node;
+    }
+
+    private static ObjectNode addNode(ArrayNode nodes, Snapshot snapshot, String kind, int id, DeviceId device) {
+        return nodes.addObject().put("kind", kind).put("id", id).put("device_id", device.value())
+                .put("ready", snapshot.readyDevices().contains(device));
+    }
+
+    /** What each edge has for each other, and what it gets. */
+    public static ObjectNode demand(Snapshot snapshot) {
+        Network network = snapshot.network();
+        int[][] granted = snapshot.schedule().service();
+        ObjectNode node = object();
+        ArrayNode pairs = node.putArray("pairs");
+        for (int i = 0; i < granted.length; i++) {
+            for (int j = 0; j < granted.length; j++) {
+                if (i != j) {
+                    pairs.addObject()
+                            .put("from", network.edges().get(i).id().value())
+                            .put("to", network.edges().get(j).id().value())
+                            .put("backlog_bytes", snapshot.backlogBytes(i, j))
+                            .put("arrivals_per_frame_bytes", snapshot.arrivalsPerFrame(i, j))
+                            .put("demand_slots", snapshot.demandSlots(i, j))
+                            .put("granted_slots", granted[i][j]);
+                }
+            }
+        }
+        return node;
+    }
+
+    /** The schedule in force as slot tables, one a switch. */
+    public static ObjectNode schedule(Snapshot snapshot) {
+        Network network = snapshot.network();
+        ObjectNode node = object();
+        putVersion(node, snapshot);
+        node.put("slots", network.frame().slots()).put("first_data_slot", network.firstDataSlot());
+        ArrayNode edges = node.putArray("edges");
+        for (int i = 0; i < network.edges().size(); i++) {
+            Edge edge = network.edges().get(i);
+            ArrayNode slots = edges.addObject().put("edge", edge.id().value())
+                    .put("device_id", edge.device().value()).putArray("slots");
+            addSignalingSlots(slots, network, edge);
+            for (int slot = 0; slot < snapshot.schedule().slots(); slot++) {
+                int output = snapshot.schedule().output(slot, i);
+                if (output >= 0) {
+                    addSlot(slots, network.firstDataSlot() + slot, "data", network.edges().get(output));
+                }
+            }
+        }
+        ArrayNode slots = node.putArray("cores").addObject().put("core", network.core().id().value())
+                .put("device_id", network.core().device().value()).putArray("slots");
+        addConnections(slots, snapshot);
+        return node;
+    }
+
+    private static void addSignalingSlots(ArrayNode slots, Network network, Edge edge) {
+        Edge master = network.master();
+        for (Edge slave : network.edges()) {
+            if (slave != master && (edge == slave || edge == master)) {
+                addSlot(slots, network.signalingSlot(slave), "signaling", edge == slave ? master : slave);
+            }
+        }
+    }
+
+    private static void addSlot(ArrayNode slots, int slot, String use, Edge to) {
+        slots.addObject().put("slot", slot).put("use", use).put("to", to.id().value());
+    }
+
+    private static void addConnections(ArrayNode slots, Snapshot snapshot) {
+        Network network = snapshot.network();
+        for (Edge slave : network.edges()) {
+            if (slave != network.master()) {
+                ArrayNode connections = slots.addObject().put("slot", network.signalingSlot(slave))
+                        .put("use", "signaling").putArray("connections");
+                addConnection(connections, slave, network.master());
+                addConnection(connections, network.master(), slave);
+            }
+        }
+        for (int slot = 0; slot < snapshot.schedule().slots(); slot++) {
+            ArrayNode connections = slots.addObject().put("slot", network.firstDataSlot() + slot)
+                    .put("use", "data").putArray("connections");
+            for (int i = 0; i < snapshot.schedule().edges(); i++) {
+                int output = snapshot.schedule().output(slot, i);
+                if (output >= 0) {
+                    addConnection(connections, network.edges().get(i), network.edges().get(output));
+                }
+            }
+        }
+    }
+
+    private static void addConnection(ArrayNode connections, Edge from, Edge to) {
+        connections.addObject().put("from", from.id().value()).put("to", to.id().value());
+    }
+
+    /** Counts and times since the controller started. */
+    public static ObjectNode statistics(Snapshot snapshot) {
+        Statistics statistics = snapshot.statistics();
+        ObjectNode node = object()
+                .put("frames_scheduled", statistics.get(Counter.FRAMES_SCHEDULED))
+                .put("frames_unchanged", statistics.get(Counter.FRAMES_UNCHANGED))
+                .put("devices_lost", statistics.get(Counter.DEVICES_LOST));
+        node.putObject("scheduling_ns").put("count", statistics.schedulingCount())
+                .put("p50", statistics.schedulingP50Ns()).put("p99", statistics.schedulingP99Ns())
+                .put("max", statistics.schedulingMaxNs());
+        node.putObject("commits").put("sent", statistics.get(Counter.COMMITS_SENT))
+                .put("repeated", statistics.get(Counter.COMMITS_REPEATED))
+                .put("completed", statistics.get(Counter.COMMITS_COMPLETED));
+        node.putObject("writes").put("batches", statistics.get(Counter.WRITE_BATCHES))
+                .put("updates", statistics.get(Counter.WRITE_UPDATES))
+                .put("failures", statistics.get(Counter.WRITE_FAILURES));
+        ObjectNode requests = node.putObject("requests").put("received", statistics.get(Counter.REQUESTS_RECEIVED));
+        ObjectNode refused = requests.putObject("refused");
+        statistics.refusals().forEach((reason, count) -> refused.put(reason.name().toLowerCase(Locale.ROOT), count));
+        return node;
+    }
+
+    private static void putVersion(ObjectNode node, Snapshot snapshot) {
+        if (snapshot.version().isPresent()) {
+            Version version = snapshot.version().get();
+            node.put("version", version.value()).put("bank", version.bank());
+        } else {
+            node.putNull("version").putNull("bank");
+        }
+    }
+
+    private static ObjectNode object() {
+        return JsonNodeFactory.instance.objectNode();
+    }
+}

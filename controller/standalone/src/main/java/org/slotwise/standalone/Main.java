@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/** Runs the controller: {@code java -jar slotwise-controller.jar --config FILE}. */
+public final class Main {
+    private static final int EXIT_FAILED = 1;
+    private static final int EXIT_USAGE = 2;
+    private static final String USAGE = "usage: slotwise-controller --config FILE";
+
+    private Main() {
+    }
+
+    /** Ends with status 0 after SIGTERM or SIGINT, 1 if it cannot go on, 2 if called wrongly. */
+    public static void main(String[] args) {
+        configureLog();
+        if (args.length == 1 && args[0].equals("--help")) {
+            System.out.println(USAGE);
+            return;
+        }
+        if (args.length != 2 || !args[0].equals("--config")) {
+            System.err.println(USAGE);
+            System.exit(EXIT_USAGE);
+        }
+        try {
+            run(Configuration.read(Path.of(args[1])));
+        } catch (NoSuchFileException e) {
+            stop("there is no file " + e.getFile());
+        } catch (InvalidJsonException | IOException e) {
+            stop(e.getMessage());
+        }
+    }
+
+    private static void run(Configuration configuration) throws IOException {
+        StandaloneController controller = StandaloneController.start(configuration);
+        Runtime.getRuntime().addShutdownHook(new Thread(controller::close, "shutdown"));
+        controller.configured().thenRun(() -> System.out.println(JsonNodeFactory.instance.objectNode()
+                .put("event", "ready").put("rest", controller.restUrl())));
+        try {
+            controller.failure().get();
+        } catch (ExecutionException e) {
+            e.getCause().printStackTrace();
+            stop("the controller cannot go on: " + e.getCause().getMessage());
+        } catch (InterruptedException e) {
+            stop("interrupted");
+        }
+    }
+
+    private static void stop(String reason) {
+        System.err.println("slotwise-controller: " + reason);
+        System.exit(EXIT_FAILED);
+    }
+
+    /** Lines on stderr with time, level and class; what libraries say below a warning is not of interest. */
+    private static void configureLog() {
+        String prefix = "org.slf4j.simpleLogger.";
+        System.setProperty(prefix + "defaultLogLevel", System.getProperty(prefix + "defaultLogLevel", "warn"));
+        System.setProperty(prefix + "log.org.slotwise", System.getProperty(prefix + "log.org.slotwise", "info"));
+        System.setProperty(prefix + "showDateTime", "true");
+        System.setProperty(prefix + "dateTimeFormat", "HH:mm:ss.SSS");
+        System.setProperty(prefix + "showThreadName", "false");
+        System.setProperty(prefix + "showShortLogName", "true");
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
+import org.h2.mvstore.MVStoreException;
+import org.slotwise.core.Controller;
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+import org.slotwise.p4runtime.Driver;
+import org.slotwise.p4runtime.LockstepDriver;
+import org.slotwise.p4runtime.WallClockDriver;
+import org.slotwise.rest.ControllerService;
+
+/** The controller with its store, its P4Runtime driver and its REST server. */
+final class StandaloneController implements ControllerService, AutoCloseable {
+    private static final long ANSWER_TIMEOUT_MS = 2000;
+
+    private final Configuration configuration;
+    private final Store store;
+    private final Driver driver;
+    private final RestServer rest;
+
+    private StandaloneController(Configuration configuration) throws IOException {
+        this.configuration = configuration;
+        this.store = Store.open(configuration.store());
+        Event.SchedulerChosen scheduler =
+                store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
+        Controller controller = new Controller(configuration.network(), scheduler, System::nanoTime);
+        Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtimeAddress(),
+                store.nextElectionId(Instant.now()), configuration.edgePipeline(), configuration.corePipeline());
+        this.driver = switch (configuration.clock()) {
+            case WALL -> new WallClockDriver(setup);
+            case LOCKSTEP -> new LockstepDriver(setup);
+        };
+        try {
+            this.rest = RestServer.start(configuration.restHost(), configuration.restPort(), this);
+        } catch (IOException e) {
+            driver.close();
+            store.close();
+            throw e;
+        }
+    }
+
+    /** Starts everything; the switches are called in the background. */
+    static StandaloneController start(Configuration configuration) throws IOException {
+        StandaloneController controller = new StandaloneController(configuration);
+        controller.driver.start();
+        return controller;
+    }
+
+    /** Where the REST server listens. */
+    String restUrl() {
+        return rest.url();
+    }
+
+    /** Completes when all switches are configured. */
+    CompletableFuture<Void> configured() {
+        return driver.configured();
+    }
+
+    /** Completes exceptionally if the controller cannot go on. */
+    CompletableFuture<Void> failure() {
+        return driver.failure();
+    }
+
+    @Override
+    public Snapshot snapshot() {
+        try {
+            return driver.ask(driver::snapshot, ANSWER_TIMEOUT_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new UnavailableException("the controller is ending", e);
+        } catch (TimeoutException | IllegalStateException e) {
+            throw new UnavailableException("the controller does not answer", e);
+        }
+    }
+
+    @Override
+    public synchronized void choose(Event.SchedulerChosen choice) {
+        try {
+            store.keep(choice, configuration.scheduler());
+        } catch (MVStoreException e) {
+            throw new UnavailableException("the choice cannot be stored", e);
+        }
+        driver.submit(choice);
+    }
+
+    @Override
+    public void close() {
+        rest.close();
+        driver.close();
+        store.close();
+    }
+}
