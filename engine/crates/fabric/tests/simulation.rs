@@ -13,7 +13,7 @@ use slotwise_fabric::{
     CapturePoint, ControlEvent, ControlMessage, Fabric, FabricOptions, FlowResult, FrameRecord, HostMode, Invariants,
 };
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{Ethernet, Optical, PacketIn, Request};
+use slotwise_wire::{DropReason, Ethernet, Optical, PacketIn, Request};
 use support::*;
 
 const ALL_KINDS: &str = "  - name: mixed
@@ -57,8 +57,8 @@ struct Scripted {
 impl Scripted {
     fn new(scenario: &Scenario, commit_at_ns: u64) -> Scripted {
         let mut next = rotation(scenario);
-        // Data slots backwards: every connection changes.
-        next[scenario.edges.len()..].reverse();
+        // One slot later: connections change, those of the frame's last slot among them.
+        next[scenario.edges.len()..].rotate_right(1);
         Scripted {
             scenario: scenario.clone(),
             now: rotation(scenario),
@@ -231,12 +231,12 @@ fn messages_take_the_control_latency_and_deadlines_are_exact() {
 
 #[test]
 fn a_commit_takes_effect_everywhere_in_one_frame() {
-    // Short packets, so that some are in the last microseconds of every slot.
+    // Short packets and full queues, so that some are in the last microseconds of every slot.
     let scenario = star4(
         "  - name: short-packets
     duration_ms: 60
     traffic:
-      - {kind: udp, from: all, to: all, rate_bps: 8000000, payload_bytes: 64, process: poisson}",
+      - {kind: udp, from: all, to: all, rate_bps: 16000000, payload_bytes: 64, process: poisson}",
     );
     let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
@@ -248,6 +248,28 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     let losses = fabric.core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
+}
+
+#[test]
+fn an_edge_that_misses_the_announcement_goes_dark_and_breaks_nothing() {
+    // Frame 6 announces; nothing passes edge 1's fibre then, nor in the signaling slots of frame 7.
+    let scenario = star4(
+        "  - name: short-packets
+    duration_ms: 60
+    traffic:
+      - {kind: udp, from: all, to: all, rate_bps: 16000000, payload_bytes: 64, process: poisson}
+link_changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, loss: 0}]",
+    );
+    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let controller = Scripted::new(&scenario, 30_000_123);
+    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end_ns()).unwrap();
+    // Edge 1 hears of it in frame 8, after it has sent its request.
+    let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
+    assert_eq!(in_force, [7, 9, 7, 7]);
+    let dark = fabric.p4_drops(Device::Edge(1)).unwrap();
+    assert!(dark.iter().any(|drop| drop.reason == DropReason::Unsynchronized));
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
 
 /// Asks for a deadline that has passed.
