@@ -32,6 +32,28 @@ pub trait Endpoint {
     fn poll_event(&mut self) -> Option<Event>;
 }
 
+impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
+    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+        (**self).handle_segment(now_ns, packet);
+    }
+
+    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+        (**self).poll_transmit(now_ns, out)
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        (**self).poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64) {
+        (**self).handle_timeout(now_ns);
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        (**self).poll_event()
+    }
+}
+
 /// What an endpoint tells its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -3,13 +3,14 @@
 //! traffic. No clock, socket, thread or entropy: fabric time in ns, addresses, seeds and initial sequence numbers
 //! are passed in, and what is sent are the bytes of real IPv4 packets.
 //!
-//! [`Endpoint`] says in which order to call. [`Sender`] with [`Algorithm`] `Reno`, `NewReno` or `Cubic` speaks
+//! [`Endpoint`] says in which order to call; [`Stack`] does it for the endpoints of a host. [`Sender`] with [`Algorithm`] `Reno`, `NewReno` or `Cubic` speaks
 //! plain TCP; with `Xcp` the same segments travel behind the shim of [`xcp`].
 
 mod checksum;
 mod congestion;
 pub mod content;
 mod endpoint;
+mod random;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -17,6 +18,9 @@ mod scoreboard;
 pub mod segment;
 mod sender;
 mod sequence;
+mod stack;
+mod udp;
+mod web;
 pub mod xcp;
 
 pub use congestion::{Ack, Algorithm, CongestionControl, Cubic, Reno, Xcp, initial_window_bytes};
@@ -24,3 +28,6 @@ pub use endpoint::{AbortReason, ConfigError, Endpoint, Event, FlowKey, PROTOCOL_
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats};
 pub use rtt::{RtoConfig, RttEstimator};
 pub use sender::{Sender, SenderConfig, SenderStats};
+pub use stack::{ANYONE, Stack, StackStats};
+pub use udp::{Arrivals, UdpSink, UdpSource, UdpSourceConfig, UdpStats};
+pub use web::{WebConfig, WebUser};
