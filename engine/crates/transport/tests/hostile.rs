@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whatever bytes come in: no panic, and nothing changes that a packet of the connection did not change.
+
+mod common;
+
+use common::{MS, Network, SECOND, config, flow};
+use proptest::prelude::*;
+use slotwise_transport::content::{Pattern, PatternCheck};
+use slotwise_transport::segment::{Options, Segment, SegmentError, flags};
+use slotwise_transport::xcp;
+use slotwise_transport::{AbortReason, Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, Sender, UdpSink};
+
+/// A connection with some of its 200 kB outstanding.
+fn in_the_middle(algorithm: Algorithm) -> Network {
+    let flow = flow(config(0, algorithm), |_| {}, Some(200_000), (20 * MS, 20 * MS));
+    let mut network = Network::new(vec![flow], 10_000_000, 100);
+    network.run(130 * MS);
+    network
+}
+
+/// A segment from the receiver to the sender of `in_the_middle` that its next acknowledgment might be.
+fn from_receiver() -> Segment {
+    let config = config(0, Algorithm::NewReno);
+    Segment {
+        source: config.remote,
+        destination: config.local,
+        congestion: None,
+        sequence: 78,
+        acknowledgment: 0xffff_f000,
+        flags: flags::ACK,
+        window: 1000,
+        options: Options::default(),
+    }
+}
+
+fn bytes_of(segment: &Segment, payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::new();
+    segment.encode(&mut packet, payload.len(), |out| out.copy_from_slice(payload));
+    packet
+}
+
+fn any_segment() -> impl Strategy<Value = (Segment, Vec<u8>)> {
+    let near = |base: u32| {
+        prop_oneof![
+            (-5000i32..70_000).prop_map(move |d| base.wrapping_add_signed(d)),
+            any::<u32>()
+        ]
+    };
+    let sack = prop::collection::vec((near(0xffff_f000), near(0xffff_f000)), 0..4);
+    let syn_options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>());
+    (
+        any::<bool>(),
+        (near(0xffff_f000), near(78)),
+        any::<u8>(),
+        any::<u16>(),
+        sack,
+        syn_options,
+        prop::collection::vec(any::<u8>(), 0..40),
+        any::<Option<(u32, u32, i32, i32)>>(),
+    )
+        .prop_map(|(to_sender, (a, b), flags, window, sack, syn, payload, shim)| {
+            let mut segment = from_receiver();
+            (segment.acknowledgment, segment.sequence) = (a, b);
+            if !to_sender {
+                std::mem::swap(&mut segment.source, &mut segment.destination);
+                std::mem::swap(&mut segment.acknowledgment, &mut segment.sequence);
+            }
+            (segment.flags, segment.window) = (flags, window);
+            if sack.is_empty() {
+                segment.options.mss = syn.0;
+                segment.options.window_scale = syn.1;
+                segment.options.sack_permitted = syn.2;
+            }
+            sack.iter()
+                .for_each(|(left, right)| segment.options.push_sack(*left, *right));
+            segment.congestion = shim.map(|(rtt_ns, x, delta_throughput, reverse_feedback)| xcp::Header {
+                format: xcp::Format::Standard,
+                rtt_ns,
+                x,
+                delta_throughput,
+                reverse_feedback,
+            });
+            (segment, payload)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Well-formed segments with hostile contents, in sequence, with time going on.
+    #[test]
+    fn forged_segments_do_not_break_either_end(
+        xcp: bool,
+        forged in prop::collection::vec((any_segment(), 0u64..3 * SECOND), 1..30),
+    ) {
+        let mut network = in_the_middle(if xcp { Algorithm::Xcp } else { Algorithm::Cubic });
+        let mut out = Vec::new();
+        for ((segment, payload), wait_ns) in forged {
+            let packet = bytes_of(&segment, &payload);
+            let now_ns = network.now_ns;
+            let flow = &mut network.flows[0];
+            let ends: [&mut dyn Endpoint; 2] = [&mut flow.sender, &mut flow.receiver];
+            for end in ends {
+                end.handle_segment(now_ns, &packet);
+                let mut sent = 0;
+                while end.poll_transmit(now_ns, &mut out).is_some() {
+                    Segment::decode(&out).expect("what an endpoint sends is well-formed");
+                    sent += 1;
+                    prop_assert!(sent < 100_000, "an endless burst");
+                }
+                end.handle_timeout(now_ns);
+                while end.poll_event().is_some() {}
+            }
+            network.now_ns += wait_ns;
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_counted_and_change_nothing(packet in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut network = in_the_middle(Algorithm::NewReno);
+        let flow = &mut network.flows[0];
+        let (before, received) = (flow.sender.stats(), flow.receiver.stats());
+        flow.sender.handle_segment(140 * MS, &packet);
+        flow.receiver.handle_segment(140 * MS, &packet);
+        prop_assert_eq!(flow.sender.stats().malformed, before.malformed + 1);
+        prop_assert_eq!(flow.receiver.stats().malformed, received.malformed + 1);
+        prop_assert_eq!(flow.sender.stats().acked_bytes, before.acked_bytes);
+        let mut sink = UdpSink::new(config(0, Algorithm::NewReno).local, None);
+        sink.handle_segment(0, &packet);
+        prop_assert_eq!(sink.stats().packets, 0);
+        let _ = FlowKey::of(&packet);
+    }
+
+    #[test]
+    fn a_changed_byte_or_a_cut_never_passes_for_the_packet(at in 0usize..70, change in 1u8..) {
+        let mut segment = from_receiver();
+        segment.options.push_sack(1, 2);
+        let packet = bytes_of(&segment, b"0123456789abcdefgh");
+        prop_assert_eq!(packet.len(), 70);
+        let mut changed = packet.clone();
+        changed[at] ^= change;
+        prop_assert!(Segment::decode(&changed).is_err());
+        prop_assert!(Segment::decode(&packet[..at]).is_err());
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded((segment, payload) in any_segment()) {
+        let packet = bytes_of(&segment, &payload);
+        let mut expected = segment;
+        expected.options.window_scale = segment.options.window_scale.map(|shift| shift.min(14));
+        prop_assert_eq!(Segment::decode(&packet), Ok((expected, &payload[..])));
+    }
+}
+
+#[test]
+fn decoding_says_what_is_wrong_and_where() {
+    let packet = bytes_of(&from_receiver(), b"");
+    let refused = |packet: &[u8]| Segment::decode(packet).unwrap_err().to_string();
+    assert_eq!(refused(&packet[..15]), "the IPv4 packet needs 20 bytes, 15 are there");
+    assert_eq!(refused(&packet[..30]), "the IPv4 packet needs 40 bytes, 30 are there");
+    let mut changed = packet.clone();
+    changed[0] = 0x65;
+    assert_eq!(refused(&changed), "IP version is 6, expected 4");
+    changed[0] = 0x44;
+    assert_eq!(refused(&changed), "IP header length is 4, expected 5 to 15");
+    changed = packet.clone();
+    changed[39] ^= 1;
+    assert_eq!(refused(&changed), "the TCP checksum is wrong");
+    changed = packet;
+    changed[8] ^= 1;
+    assert_eq!(Segment::decode(&changed), Err(SegmentError::Checksum("IPv4")));
+}
+
+#[test]
+fn a_reset_counts_only_at_the_exact_number() {
+    let mut network = in_the_middle(Algorithm::NewReno);
+    let flow = &mut network.flows[0];
+    let mut reset = from_receiver();
+    reset.flags = flags::RST;
+    reset.sequence += 1;
+    let mut out = Vec::new();
+    let now_ns = 131 * MS;
+    flow.sender.handle_segment(now_ns, &bytes_of(&reset, b""));
+    assert!(flow.sender.poll_transmit(now_ns, &mut out).is_some(), "a challenge");
+    assert_eq!(flow.sender.poll_event(), None);
+    reset.sequence -= 1;
+    flow.sender.handle_segment(now_ns, &bytes_of(&reset, b""));
+    assert_eq!(flow.sender.poll_event(), Some(Event::Aborted(AbortReason::Reset)));
+    assert_eq!(flow.sender.poll_transmit(now_ns, &mut out), None);
+    assert_eq!(flow.sender.poll_timeout(), None);
+}
+
+#[test]
+fn a_closed_window_is_probed_until_it_opens() {
+    // A peer by hand: it opens with a window of zero.
+    let settings = config(0, Algorithm::NewReno);
+    let mut sender = Sender::new(settings, Some(5000), Pattern::new(1)).unwrap();
+    let mut out = Vec::new();
+    sender.poll_transmit(0, &mut out).unwrap();
+    let mut answer = from_receiver();
+    (answer.sequence, answer.acknowledgment, answer.window) = (77, 1, 0);
+    answer.flags = flags::SYN | flags::ACK;
+    sender.handle_segment(MS, &bytes_of(&answer, b""));
+    assert_eq!(sender.poll_transmit(MS, &mut out), Some(40), "the handshake's last");
+    assert_eq!(sender.poll_transmit(MS, &mut out), None);
+    (answer.sequence, answer.flags) = (78, flags::ACK);
+    for _ in 0..20 {
+        let now_ns = sender.poll_timeout().expect("it goes on probing");
+        sender.handle_timeout(now_ns);
+        sender.poll_transmit(now_ns, &mut out).expect("a probe");
+        let (probe, payload) = Segment::decode(&out).unwrap();
+        assert_eq!(
+            (probe.sequence, payload.len()),
+            (0, 0),
+            "a number that the peer has had"
+        );
+        assert_eq!(sender.poll_transmit(now_ns, &mut out), None);
+        sender.handle_segment(now_ns, &bytes_of(&answer, b""));
+        assert_eq!(sender.poll_transmit(now_ns, &mut out), None);
+    }
+    answer.window = 1000;
+    sender.handle_segment(2000 * SECOND, &bytes_of(&answer, b""));
+    assert_eq!(
+        sender.poll_transmit(2000 * SECOND, &mut out),
+        Some(576),
+        "no MSS named: 536 bytes"
+    );
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_with_the_reason() {
+    let refused = |change: &dyn Fn(&mut slotwise_transport::SenderConfig)| {
+        let mut settings = config(0, Algorithm::Xcp);
+        change(&mut settings);
+        let error = Sender::new(settings, None, Pattern::new(1)).err().expect("refused");
+        error.to_string()
+    };
+    assert_eq!(
+        refused(&|c| c.packet_bytes = 60),
+        "packet_bytes is 60, must be 61 to 65535"
+    );
+    assert_eq!(
+        refused(&|c| c.initial_window_segments = Some(0)),
+        "initial_window_segments is 0, must be 1 to 1048576"
+    );
+    assert_eq!(
+        refused(&|c| c.rto.min_ns = u64::MAX),
+        "rto.min_ns is 18446744073709551615, must be 0 to 60000000000"
+    );
+    let mut receiver = ReceiverConfig::new(config(0, Algorithm::Xcp).remote);
+    receiver.delayed_ack_ns = Some(SECOND);
+    let check = PatternCheck::new(Pattern::new(1));
+    let error = Receiver::new(receiver, check).err().expect("refused").to_string();
+    assert_eq!(error, "delayed_ack_ns is 1000000000, must be 1 to 500000000");
+}
