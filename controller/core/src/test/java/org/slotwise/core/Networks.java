@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.slotwise.core.network.Core;
+import org.slotwise.core.network.CoreId;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
+import org.slotwise.core.network.Fibre;
+import org.slotwise.core.network.FramePlan;
+import org.slotwise.core.network.Host;
+import org.slotwise.core.network.Ipv4Address;
+import org.slotwise.core.network.MacAddress;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.TimestampUnit;
+import org.slotwise.core.wire.WireConstants;
+
+/** Networks for tests: stars like the main scenario's, one host an edge. */
+public final class Networks {
+    /** Slots of 250 us with a guard of 10 us, as in the main scenario. */
+    public static final long SLOT_NS = 250_000;
+
+    private Networks() {
+    }
+
+    /** A star whose master is edge 0. */
+    public static Network star(int edges, int slots) {
+        return star(edges, slots, 0);
+    }
+
+    /** A star with fibres of 200 Mb/s and an MTU of 1450 bytes: four packets, 5920 bytes, a slot. */
+    public static Network star(int edges, int slots, int master) {
+        List<Edge> list = new ArrayList<>();
+        for (int id = 0; id < edges; id++) {
+            list.add(edge(id, 200_000_000));
+        }
+        return new Network(new FramePlan(slots, SLOT_NS, 10_000), TimestampUnit.NS,
+                new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001)), list, 1, 1450);
+    }
+
+    /** An edge with one host on port 1. */
+    public static Edge edge(int id, long rateBps) {
+        return new Edge(EdgeId.of(id), DeviceId.of(id + 1),
+                MacAddress.parse(String.format("02:ff:00:%02x:00:00", id)),
+                List.of(new Host("h" + id + "_0", Ipv4Address.parse("10.0." + id + ".1"),
+                        MacAddress.parse(String.format("02:00:00:%02x:00:01", id)), 1)),
+                new Fibre(CoreId.of(0), WireConstants.PORT_OPTICAL_BASE, rateBps, 10_000));
+    }
+}

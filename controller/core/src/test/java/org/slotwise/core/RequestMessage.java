@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import java.io.ByteArrayOutputStream;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.OpticalKind;
+import org.slotwise.core.wire.RequestEntryHeader;
+import org.slotwise.core.wire.RequestHeader;
+import org.slotwise.core.wire.WireConstants;
+
+/** Builds request messages as an edge would send them. */
+public final class RequestMessage {
+    private final int edge;
+    private final long[] backlog = new long[WireConstants.REQUEST_ENTRIES];
+    private final long[] arrived = new long[WireConstants.REQUEST_ENTRIES];
+    private int kind = OpticalKind.REQUEST.code();
+    private long frame;
+    private long active;
+    private long next;
+    private int block;
+
+    /** Starts a request of an edge: frame 0, version 0, nothing to send. */
+    public RequestMessage(int edge) {
+        this.edge = edge;
+    }
+
+    /** Sets the frame. */
+    public RequestMessage frame(long value) {
+        frame = value;
+        return this;
+    }
+
+    /** Sets the versions in force and announced. */
+    public RequestMessage versions(long activeVersion, long nextVersion) {
+        active = activeVersion;
+        next = nextVersion;
+        return this;
+    }
+
+    /** Sets the block. */
+    public RequestMessage block(int value) {
+        block = value;
+        return this;
+    }
+
+    /** Sets the kind of message. */
+    public RequestMessage kind(int value) {
+        kind = value;
+        return this;
+    }
+
+    /** Sets what waits in an entry's queue. */
+    public RequestMessage backlog(int entry, long bytes) {
+        backlog[entry] = bytes;
+        return this;
+    }
+
+    /** Sets what ever came into an entry's queue. */
+    public RequestMessage arrived(int entry, long bytes) {
+        arrived[entry] = bytes;
+        return this;
+    }
+
+    /** Bytes from Ethernet on. */
+    public byte[] encode() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
+        bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0,
+                WireConstants.SIGNALING_QUEUE, 0, 1, 0).encode());
+        bytes.writeBytes(new RequestHeader(frame, active, next, block, 1).encode());
+        for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
+            bytes.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());
+        }
+        return bytes.toByteArray();
+    }
+}

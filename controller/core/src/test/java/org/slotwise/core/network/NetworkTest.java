@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.network;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Networks;
+
+class NetworkTest {
+    private static final Core CORE = new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001));
+    private static final FramePlan FRAME = new FramePlan(20, 250_000, 10_000);
+
+    @Test
+    void mainScenarioCarriesFourPacketsASlot() {
+        Network network = Networks.star(4, 20);
+        assertEquals(1480, network.wireMtuBytes());
+        assertEquals(4 * 1480, network.slotPayloadBytes(network.edges().get(1)));
+        assertEquals(16, network.dataSlots());
+        assertEquals(4, network.firstDataSlot());
+        assertEquals(1, network.requestBlocks());
+    }
+
+    @Test
+    void masterHasSignalingSlotZeroWhateverItsNumber() {
+        Network network = Networks.star(4, 20, 2);
+        List<Integer> slots = new ArrayList<>();
+        network.edges().forEach(edge -> slots.add(network.signalingSlot(edge)));
+        assertEquals(List.of(1, 2, 0, 3), slots);
+    }
+
+    @Test
+    void payloadOfTheFastestFibreAndLongestSlotDoesNotOverflow() {
+        Network network = network(new FramePlan(20, FramePlan.MAX_SLOT_NS, 0),
+                List.of(Networks.edge(0, Network.MAX_RATE_BPS), Networks.edge(1, Network.MAX_RATE_BPS)));
+        assertEquals(125_000_000_000L / 1480 * 1480, network.slotPayloadBytes(network.edges().get(0)));
+    }
+
+    @Test
+    void refusesWhatCannotWorkAndSaysWhere() {
+        assertEquals("frame.guard_ns: must be 0 .. slot_ns - 1 = 99, got 100",
+                message(() -> new FramePlan(20, 100, 100)));
+        assertEquals("frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots, got 4",
+                message(() -> Networks.star(4, 4)));
+        assertEquals("edges: a star has 2 .. 240 edges, got 1",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000)))));
+        assertEquals("edges[1].id: 0 is used twice",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(0, 1_000_000_000)))));
+        assertEquals("edges[1].fibres[0].rate_bps: a slot carries 300 bytes, less than one packet of 1480 bytes",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(1, 10_000_000)))));
+        assertEquals("cores[0].master: edge 7 is not in edges",
+                message(() -> Networks.star(4, 20, 7)));
+    }
+
+    @Test
+    void addressesAreStrict() {
+        assertEquals("02:00:00:01:00:0a", MacAddress.parse("02:00:00:01:00:0A").toString());
+        assertEquals("10.0.255.1", Ipv4Address.parse("10.0.255.1").toString());
+        for (String bad : List.of("", "10.0.0", "10.0.0.256", "10.0.0.1 ", "1.2.3.4.5", "99999999999.0.0.1")) {
+            assertThrows(IllegalArgumentException.class, () -> Ipv4Address.parse(bad), bad);
+        }
+        for (String bad : List.of("", "02:00:00:00:00", "02-00-00-00-00-00", "02:00:00:00:00:0g")) {
+            assertThrows(IllegalArgumentException.class, () -> MacAddress.parse(bad), bad);
+        }
+    }
+
+    @Test
+    void versionsWrapAndAlternateBanks() {
+        Version last = Version.of(0xffff_ffffL);
+        assertEquals(1, last.bank());
+        assertEquals(Version.of(0), last.next());
+        assertThrows(IllegalArgumentException.class, () -> Version.of(-1));
+        assertThrows(IllegalArgumentException.class, () -> Version.of(1L << 32));
+    }
+
+    private static Network network(FramePlan frame, List<Edge> edges) {
+        return new Network(frame, TimestampUnit.NS, CORE, edges, 1, 1450);
+    }
+
+    private static String message(Runnable invalid) {
+        return assertThrows(InvalidNetworkException.class, invalid::run).getMessage();
+    }
+}

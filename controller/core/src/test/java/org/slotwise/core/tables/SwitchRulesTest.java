@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.tables;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Networks;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.TimestampUnit;
+import org.slotwise.core.schedule.FrameSchedule;
+
+class SwitchRulesTest {
+    private final Network star = Networks.star(3, 6);
+    private final SwitchRules rules = new SwitchRules(star);
+
+    @Test
+    void slaveHasParametersRoutesQueuesAndItsOwnRequest() {
+        assertEquals(List.of(
+                "edge_params[] -> set_edge_params{beacon_hold_frames=1, edge_id=1, guard_ns=10000, is_master=0,"
+                        + " mac=3294239981568, master=0, slot_ns=250000}",
+                "ipv4_route[dst=167772161/32] -> to_edge{edge=0}",
+                "voq[class=0, dst_edge=0] -> enqueue{port=256, queue_id=0}",
+                "ipv4_route[dst=167772417/32] -> to_host{mac=2199023321089, port=1}",
+                "ipv4_route[dst=167772673/32] -> to_edge{edge=2}",
+                "voq[class=0, dst_edge=2] -> enqueue{port=256, queue_id=2}",
+                "signaling[repeat=1, slot=1] -> send_request{block_id=0, port=256}"),
+                text(rules.fixedRules(star.edges().get(1))));
+    }
+
+    @Test
+    void masterSendsBeaconsToTheCoreAndToEachSlaveAndItsRequestToTheController() {
+        List<String> signaling = text(rules.fixedRules(star.edges().get(0))).stream()
+                .filter(rule -> rule.startsWith("signaling")).collect(Collectors.toList());
+        assertEquals(List.of(
+                "signaling[repeat=1, slot=0] -> send_commit{edge=0, port=501}",
+                "signaling[repeat=1, slot=1] -> send_commit{edge=1, port=256}",
+                "signaling[repeat=1, slot=2] -> send_commit{edge=2, port=256}",
+                "signaling[repeat=2, slot=0] -> send_request{block_id=0, port=510}"), signaling);
+    }
+
+    @Test
+    void edgeWithManyQueuesAsksInBlocks() {
+        Network large = Networks.star(17, 40);
+        List<String> requests = text(new SwitchRules(large).fixedRules(large.edges().get(5))).stream()
+                .filter(rule -> rule.contains("send_request")).collect(Collectors.toList());
+        assertEquals(List.of(
+                "signaling[repeat=1, slot=5] -> send_request{block_id=0, port=256}",
+                "signaling[repeat=2, slot=5] -> send_request{block_id=1, port=256}"), requests);
+    }
+
+    @Test
+    void signalingSlotsAreTheSameInBothBanks() {
+        for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
+            assertEquals(List.of("slot_schedule[bank=" + bank + ", slot=2] -> grant{queue_id=1023}"),
+                    text(rules.signalingRules(star.edges().get(2), bank)));
+            assertEquals(List.of(
+                    "slot_schedule[bank=" + bank + ", slot=1] -> grant{queue_id=1023}",
+                    "slot_schedule[bank=" + bank + ", slot=2] -> grant{queue_id=1023}"),
+                    text(rules.signalingRules(star.master(), bank)));
+            assertEquals(List.of(
+                    "crossbar[bank=" + bank + ", input=257, slot=1] -> connect{port=256}",
+                    "crossbar[bank=" + bank + ", input=256, slot=1] -> connect{port=257}",
+                    "crossbar[bank=" + bank + ", input=258, slot=2] -> connect{port=256}",
+                    "crossbar[bank=" + bank + ", input=256, slot=2] -> connect{port=258}"),
+                    text(rules.signalingRules(star.core(), bank)));
+        }
+    }
+
+    @Test
+    void scheduleBecomesGrantsAndConnectionsBehindTheSignalingSlots() {
+        FrameSchedule schedule = new FrameSchedule.Builder(3, 3).connect(0, 1, 2).connect(2, 0, 1).build();
+        assertEquals(List.of(
+                "slot_schedule[bank=1, slot=1] -> grant{queue_id=1023}",
+                "slot_schedule[bank=1, slot=3] -> grant{queue_id=2}"),
+                text(rules.bankRules(star.edges().get(1), 1, schedule)));
+        List<String> connections = text(rules.bankRules(star.core(), 1, schedule));
+        assertEquals(List.of(
+                "crossbar[bank=1, input=257, slot=3] -> connect{port=258}",
+                "crossbar[bank=1, input=256, slot=5] -> connect{port=257}"),
+                connections.subList(connections.size() - 2, connections.size()));
+    }
+
+    @Test
+    void scheduleIsReadBackFromTheCore() {
+        FrameSchedule schedule = new FrameSchedule.Builder(3, 3).connect(0, 1, 2).connect(2, 0, 1).build();
+        List<TableEntry> entries = new ArrayList<>(rules.bankRules(star.core(), 1, schedule));
+        entries.addAll(rules.bankRules(star.core(), 0, FrameSchedule.empty(3, 3)));
+        assertEquals(schedule, rules.scheduleIn(entries, 1));
+        assertEquals(FrameSchedule.empty(3, 3), rules.scheduleIn(entries, 0));
+    }
+
+    @Test
+    void impossibleConnectionsAreNotReadBack() {
+        List<TableEntry> entries = List.of(
+                connection(3, 256, 257), connection(3, 258, 257), connection(4, 256, 256),
+                connection(5, 300, 256), connection(9999, 256, 257), connection(5, 256, 300));
+        assertEquals(new FrameSchedule.Builder(3, 3).connect(0, 0, 1).build(), rules.scheduleIn(entries, 0));
+    }
+
+    @Test
+    void coreTimingIsInTheTargetsUnit() {
+        assertEquals(List.of("core_params[] -> set_core_params{guard=10000, slot=250000, time_per_byte_q16=2621440}"),
+                text(rules.fixedRules(star.core())));
+        Network bmv2 = new Network(star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450);
+        assertEquals(List.of("core_params[] -> set_core_params{guard=10, slot=250, time_per_byte_q16=2621}"),
+                text(new SwitchRules(bmv2).fixedRules(star.core())));
+    }
+
+    @Test
+    void everyEntryIsFixedOrOfOneBankOrDefault() {
+        List<TableEntry> all = new ArrayList<>(rules.fixedRules(star.master()));
+        all.addAll(rules.signalingRules(star.core(), 1));
+        for (TableEntry entry : all) {
+            int kinds = (SwitchRules.isFixed(entry) ? 1 : 0) + (SwitchRules.inBank(entry, 0) ? 1 : 0)
+                    + (SwitchRules.inBank(entry, 1) ? 1 : 0) + (entry.isDefault() ? 1 : 0);
+            assertEquals(1, kinds, entry::toString);
+        }
+        assertTrue(rules.isSignaling(connection(2, 256, 257)));
+    }
+
+    private static TableEntry connection(int slot, int input, int output) {
+        return TableEntry.in("crossbar").exact("bank", 0).exact("slot", slot).exact("input", input)
+                .action("connect").param("port", output).build();
+    }
+
+    private static List<String> text(List<TableEntry> entries) {
+        return entries.stream().map(TableEntry::toString).collect(Collectors.toList());
+    }
+}
