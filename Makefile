@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin: the work is in scripts/.
+.PHONY: help setup run test p4 bench clean-net clean
+.DEFAULT_GOAL := help
+# Rust's own installer puts cargo where sudo's PATH does not look.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+help:
+	@echo 'make run        set up, then run the main job: topologies/star4.yaml with Mininet hosts; results in run/'
+	@echo 'make test       set up, then run every test'
+	@echo 'make setup      install what is missing and build'
+	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
+	@echo 'make bench      measure the engine and the scheduler'
+	@echo 'make clean-net  end forgotten runs and delete their interfaces'
+	@echo 'make clean      delete everything that was built'
+
+setup:
+	@scripts/setup
+
+run: setup
+	@scripts/run
+
+test: setup
+	@scripts/test
+
+p4:
+	@scripts/p4 compile
+
+bench: setup
+	cd engine && cargo bench --locked
+
+clean-net:
+	@scripts/clean-net
+
+clean:
+	rm -rf build run engine/target controller/target controller/*/target

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time.
+
+Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
+each phase.
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
+
+MAX_CHART_EDGES = 8
+MAX_POINTS = 1500
+# Room for the names of the phases above the curves.
+HEADROOM = 1.2
+DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
+PHASE_COLOURS = ("#eef2f7", "#ffffff")
+MS_PER_S = 1000
+NS_PER_MS = 1_000_000
+
+
+class ReportError(Exception):
+    """The report has no series to draw."""
+
+
+def draw(report: dict, file: Path) -> None:
+    """Draws a report (schema/report.schema.json) into a PNG. Raises ReportError."""
+    series = report["series"]
+    edges = sorted({pair[end] for pair in series["pairs"] for end in ("from", "to")})
+    if not series["frame_ms"] or not edges:
+        raise ReportError("the report has no frames to draw")
+    figure = _charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges)
+    figure.savefig(file, dpi=110)
+    pyplot.close(figure)
+
+
+def _title(report: dict) -> str:
+    frame = report["frame"]
+    return (
+        f"{report['scenario']}, {report['command']}d: frames of {frame['slots']} slots of {frame['slot_ns'] / 1000:g} µs, "
+        f"{frame['slots'] - frame['signaling_slots']} for data"
+    )
+
+
+def _phases(report: dict) -> list[tuple[str, float, float]]:
+    """(name, start, end) in ms."""
+    return [(phase["name"], phase["start_ns"] / NS_PER_MS, phase["end_ns"] / NS_PER_MS) for phase in report["phases"]]
+
+
+def _charts(report: dict, edges: list[int]):
+    series = report["series"]
+    count = len(edges)
+    figure, grid = pyplot.subplots(
+        count, count, squeeze=False, sharex=True, layout="constrained",
+        figsize=(3.0 * count + 1.2, 1.7 * count + 1.4),
+    )
+    figure.suptitle(_title(report))
+    # The strip at the bottom is for the legend.
+    figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
+    seconds, thin = _thinned(series["frame_ms"])
+    most_slots = max(max(pair["granted_slots"], default=0) for pair in series["pairs"])
+    most_demand = max(max(pair["demand_bytes"], default=0) for pair in series["pairs"]) / 1000
+    for axes in grid.flat:
+        axes.set_axis_off()
+    handles = []
+    for pair in series["pairs"]:
+        axes = grid[edges.index(pair["from"])][edges.index(pair["to"])]
+        axes.set_axis_on()
+        axes.set_title(f"edge {pair['from']} → edge {pair['to']}", fontsize=9)
+        demand = axes.twinx()
+        _shade(demand, report)
+        area = demand.fill_between(
+            seconds, thin(pair["demand_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
+        )
+        (line,) = axes.step(seconds, thin(pair["granted_slots"]), where="post", color=GRANT_COLOUR, linewidth=1.0)
+        handles = [line, area]
+        axes.set_ylim(0, HEADROOM * max(most_slots, 1))
+        demand.set_ylim(0, HEADROOM * max(most_demand, 1))
+        # The steps are in front of the area, although the area's axes were made later.
+        axes.set_zorder(demand.get_zorder() + 1)
+        axes.patch.set_visible(False)
+        axes.tick_params(labelsize=7, colors=GRANT_COLOUR, axis="y")
+        axes.tick_params(labelsize=7, labelbottom=True, axis="x")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+        demand.tick_params(labelsize=7, colors=DEMAND_COLOUR)
+        demand.yaxis.set_major_locator(MaxNLocator(nbins=4))
+    figure.legend(handles, ["slots granted a frame (left scale)", "demand: backlog in kB (right scale); time in s"],
+                  loc="lower center", ncols=2, fontsize=9, frameon=False)
+    return figure
+
+
+def _thinned(frame_ms: list[float]):
+    """Times in seconds, and a function that thins a column in the same way: means of runs of frames, short enough for
+    MAX_POINTS points."""
+    width = -(-len(frame_ms) // MAX_POINTS)
+
+    def thin(column: list[int], scale: float = 1) -> list[float]:
+        runs = (column[start:start + width] for start in range(0, len(column), width))
+        return [scale * sum(run) / len(run) for run in runs]
+
+    return [time / MS_PER_S for time in frame_ms[::width]], thin
+
+
+def _shade(axes: Axes, report: dict) -> None:
+    for number, (name, start, end) in enumerate(_phases(report)):
+        axes.axvspan(start / MS_PER_S, end / MS_PER_S, color=PHASE_COLOURS[number % 2], zorder=-2)
+        axes.text((start + end) / 2 / MS_PER_S, 0.97, name, transform=axes.get_xaxis_transform(),
+                  ha="center", va="top", fontsize=6.5, color="#556070")
+
+
+def _heat_maps(report: dict, edges: list[int]):
+    phases = _phases(report)
+    figure, grid = pyplot.subplots(2, len(phases), squeeze=False, layout="constrained", figsize=(4.6 * len(phases) + 1, 9))
+    figure.suptitle(_title(report))
+    rows = (("granted_slots", 1, "slots granted a frame", "Blues"), ("demand_bytes", 1 / 1000, "demand in kB", "Oranges"))
+    for row, (column, scale, label, colours) in zip(grid, rows):
+        means = [_means(report["series"], edges, column, scale, start, end) for _, start, end in phases]
+        most = max(max(map(max, mean)) for mean in means) or 1
+        for axes, mean, (name, _, _) in zip(row, means, phases):
+            image = axes.imshow(mean, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
+            axes.set_title(f"{name}: {label}", fontsize=9)
+            axes.set_xlabel("to edge", fontsize=8)
+            axes.set_ylabel("from edge", fontsize=8)
+        figure.colorbar(image, ax=row, label=f"mean {label}", shrink=0.8)
+    return figure
+
+
+def _means(series: dict, edges: list[int], column: str, scale: float, start_ms: float, end_ms: float) -> list[list[float]]:
+    frames = [number for number, time in enumerate(series["frame_ms"]) if start_ms <= time < end_ms]
+    means = [[0.0] * len(edges) for _ in edges]
+    for pair in series["pairs"]:
+        total = sum(pair[column][frame] for frame in frames)
+        means[edges.index(pair["from"])][edges.index(pair["to"])] = scale * total / max(len(frames), 1)
+    return means
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Draws one report."""
+    parser = argparse.ArgumentParser(prog="slotwise.plot", description="Draw a report's series.")
+    parser.add_argument("report", type=Path)
+    parser.add_argument("png", type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        draw(json.loads(options.report.read_text()), options.png)
+    except (OSError, ValueError, KeyError, TypeError, ReportError) as error:
+        print(f"slotwise.plot: {options.report}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host agent, with real Mininet hosts in a network namespace; a Linux bridge stands in for the fabric."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from slotwise import Star, hosts
+from slotwise.flowrun import write_pseudo_random
+from slotwise.process import ProcessError
+
+FILE_BYTES = 300_000
+
+
+class RunningAgent:
+    """An agent in a namespace of its own, spoken to in JSON lines."""
+
+    def __init__(self, scenario: dict, directory: Path):
+        file = directory / "scenario.yaml"
+        file.write_text(yaml.safe_dump(scenario))
+        self.process = subprocess.Popen(
+            ["unshare", "--net", sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(directory)},
+        )
+
+    def tell(self, command) -> None:
+        self.process.stdin.write((command if isinstance(command, str) else json.dumps(command)) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict:
+        return json.loads(self.process.stdout.readline())
+
+    def hear_until(self, event: str) -> list[dict]:
+        events = [self.hear()]
+        while events[-1]["event"] != event:
+            events.append(self.hear())
+        return events
+
+    def in_namespace(self, *command: str) -> str:
+        enter = ["nsenter", "--net", "--target", str(self.process.pid)]
+        return subprocess.run([*enter, *command], check=True, capture_output=True, text=True).stdout
+
+    def bridge(self, ports: list[dict]) -> None:
+        self.in_namespace("ip", "link", "add", "br0", "up", "type", "bridge")
+        for port in ports:
+            self.in_namespace("ip", "link", "set", port["interface"], "master", "br0")
+
+
+@pytest.fixture
+def scenario() -> dict:
+    star = Star(2, 1)
+    star.phase("all", seconds=0.3).tcp("all", "all", rate_bps=2_000_000).udp("h0_0", "h1_0", 1_000_000, 500, "poisson")
+    star.file("h1_0", "h0_0", FILE_BYTES)
+    star.phase("silence", seconds=0.01)
+    return star.scenario
+
+
+@pytest.fixture
+def agent(namespaces, scenario, tmp_path):
+    running = RunningAgent(scenario, tmp_path)
+    yield running
+    with running.process as process:
+        process.kill()
+
+
+def test_phases_run_on_command(agent, tmp_path):
+    ready = agent.hear()
+    assert ready["event"] == "ready"
+    assert ready["pid"] == agent.process.pid
+    assert ready["ports"] == [
+        {"edge": 0, "port": 1, "interface": "e0-eth1"}, {"edge": 1, "port": 1, "interface": "e1-eth1"},
+    ]
+    agent.bridge(ready["ports"])
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 300})
+    events = agent.hear_until("phase_done")
+    assert events[0] == {"event": "phase_started", "phase": 0}
+    flows = {(event["kind"], event["from"], event["to"]): event for event in events if event["event"] == "flow"}
+    assert sorted(flows) == [("tcp", "h0_0", "h1_0"), ("tcp", "h1_0", "h0_0"), ("udp", "h0_0", "h1_0")]
+    for flow in flows.values():
+        assert flow["bytes"] > 0
+        assert flow["goodput_bps"] > 0
+    assert flows["tcp", "h0_0", "h1_0"]["retransmits"] >= 0
+    assert flows["udp", "h0_0", "h1_0"]["lost_packets"] >= 0
+    (file,) = [event for event in events if event["event"] == "file"]
+    assert (file["bytes"], file["intact"], len(file["sha256_sent"])) == (FILE_BYTES, True, 64)
+    agent.tell({"command": "phase", "index": 1, "duration_ms": 1})
+    assert [event["event"] for event in agent.hear_until("phase_done")] == ["phase_started", "phase_done"]
+    agent.tell({"command": "quit"})
+    assert agent.process.wait() == 0
+    assert not list(tmp_path.glob("slotwise-*"))
+
+
+def test_hosts_have_the_scenarios_addresses_and_plain_packets(agent):
+    agent.hear()
+    (interface,) = json.loads(agent.in_namespace("ip", "-json", "link", "show", "dev", "e1-eth1"))
+    assert (interface["mtu"], interface["operstate"]) == (1450, "UP")
+    assert "e1-eth1" not in agent.in_namespace("ip", "-brief", "-4", "address", "show")
+    features = agent.in_namespace("ethtool", "--show-features", "e1-eth1")
+    for feature in ("tx-checksumming", "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload"):
+        assert f"{feature}: off" in features
+
+
+def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
+    agent.hear()  # without a bridge no host reaches another
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 10})
+    assert agent.hear()["event"] == "phase_started"
+    agent.tell({"command": "phase", "index": 1, "duration_ms": 10})
+    assert "still running" in agent.hear()["message"]
+    events = agent.hear_until("phase_done")
+    errors = [event for event in events if event["event"] == "error"]
+    assert len(errors) == 4
+    assert all(error["phase"] == 0 for error in errors)
+    agent.tell("nonsense")
+    assert "not JSON" in agent.hear()["message"]
+    agent.process.stdin.close()
+    assert agent.process.wait() == 0
+
+
+def test_the_end_of_the_input_ends_a_phase(agent):
+    agent.bridge(agent.hear()["ports"])
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000})
+    assert agent.hear()["event"] == "phase_started"
+    agent.process.stdin.close()
+    assert agent.process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "not JSON"),
+        ("[" * 10_000, "not JSON"),
+        ("[]", "expected"),
+        ('{"command": "stop"}', "expected"),
+        ('{"command": "phase", "index": 2, "duration_ms": 5}', "index: expected an integer from 0 to 1"),
+        ('{"command": "phase", "index": -1, "duration_ms": 5}', "index"),
+        ('{"command": "phase", "index": true, "duration_ms": 5}', "index"),
+        ('{"command": "phase", "index": 0}', "duration_ms"),
+        ('{"command": "phase", "index": 0, "duration_ms": 1e3}', "duration_ms"),
+        ('{"command": "phase", "index": 0, "duration_ms": 0}', "duration_ms: expected an integer from 1"),
+    ],
+)
+def test_bad_commands_are_refused_with_a_reason(line, said):
+    with pytest.raises(hosts.CommandError, match=said):
+        hosts.parse_command(line.encode(), phases=2)
+
+
+def test_a_bad_scenario_ends_the_agent_with_an_error_event(tmp_path, capsys):
+    file = tmp_path / "scenario.yaml"
+    file.write_text("version: 1")
+    status = subprocess.run([sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)], capture_output=True, check=False)
+    assert status.returncode == 1
+    assert json.loads(status.stdout)["event"] == "error"
+
+
+def test_files_depend_on_the_seed_only(tmp_path):
+    one, other, third = (tmp_path / name for name in ("one", "other", "third"))
+    write_pseudo_random(one, 3_000_000, "1/0-0")
+    write_pseudo_random(other, 3_000_000, "1/0-0")
+    write_pseudo_random(third, 3_000_000, "2/0-0")
+    assert one.stat().st_size == 3_000_000
+    assert one.read_bytes() == other.read_bytes()
+    assert one.read_bytes() != third.read_bytes()
+
+
+def test_a_file_that_the_disk_cannot_hold_is_refused(tmp_path):
+    with pytest.raises(ProcessError, match="bytes free"):
+        write_pseudo_random(tmp_path / "huge", 1 << 60, "1")
+    assert not (tmp_path / "huge").exists()

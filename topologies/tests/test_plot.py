@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plots: that there is a picture, of the right kind, for reports of any size."""
+import json
+
+import pytest
+from matplotlib import image
+
+from slotwise import plot
+
+MS = 1_000_000
+
+
+def report(edges: int, frames: int) -> dict:
+    pairs = [(one, other) for one in range(edges) for other in range(edges) if one != other]
+    return {
+        "scenario": "synthetic", "command": "simulate",
+        "frame": {"slots": 20, "signaling_slots": 4, "slot_ns": 250_000, "guard_ns": 10_000},
+        "phases": [
+            {"name": "first", "start_ns": 0, "end_ns": frames * 2 * MS},
+            {"name": "second", "start_ns": frames * 2 * MS, "end_ns": frames * 5 * MS},
+        ],
+        "series": {
+            "frame_ms": [5.0 * frame for frame in range(frames)],
+            "pairs": [
+                {"from": one, "to": other, "demand_bytes": [1000 * frame for frame in range(frames)],
+                 "granted_slots": [frame % 5 for frame in range(frames)], "delivered_bytes": [0] * frames}
+                for one, other in pairs
+            ],
+        },
+    }
+
+
+@pytest.mark.parametrize(("edges", "frames"), [(2, 1), (3, 40), (9, 10)])
+def test_reports_of_any_size_are_drawn(tmp_path, edges, frames):
+    source, target = tmp_path / "report.json", tmp_path / "out.png"
+    source.write_text(json.dumps(report(edges, frames)))
+    assert plot.main([str(source), str(target)]) == 0
+    picture = image.imread(target)
+    colours = {tuple(pixel) for row in picture[::3, ::3] for pixel in row}
+    assert len(colours) > 10
+
+
+def test_thinning_keeps_the_area_under_a_curve(monkeypatch):
+    monkeypatch.setattr(plot, "MAX_POINTS", 3)
+    seconds, thin = plot._thinned([0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0])
+    assert seconds == [0.0, 2.0, 4.0]
+    assert thin([1, 3, 5, 7, 9, 11], 0.5) == [1.0, 3.0, 5.0]
+
+
+def test_means_are_taken_over_the_frames_of_a_phase():
+    data = report(2, 10)
+    assert plot._means(data["series"], [0, 1], "granted_slots", 1, 0, 25) == [[0.0, 2.0], [2.0, 0.0]]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"series": {"frame_ms": [], "pairs": []}}', '{"series": 3}'])
+def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
+    source = tmp_path / "report.json"
+    source.write_text(text)
+    assert plot.main([str(source), str(tmp_path / "out.png")]) == 1
+    assert str(source) in capsys.readouterr().err
+    assert not (tmp_path / "out.png").exists()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario files: the examples that every language tests, and what only a reader of files can get wrong."""
+import re
+from pathlib import Path
+
+import pytest
+
+from slotwise import home, scenario
+from slotwise.scenario import HostId, ScenarioError
+
+EXAMPLES = home.ROOT / "schema" / "examples"
+
+
+def directives(file: Path, name: str) -> list[str]:
+    return re.findall(rf"^# {name}: (.*)$", file.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "valid").glob("*.yaml")), ids=lambda file: file.stem)
+def test_valid_examples_load(file):
+    assert scenario.load(file)["version"] == 1
+
+
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "invalid").glob("*.yaml")), ids=lambda file: file.stem)
+def test_invalid_examples_are_refused_where_the_schema_sees_it(file):
+    if directives(file, "schema") == ["accepts"]:
+        scenario.load(file)
+        return
+    with pytest.raises(ScenarioError) as refusal:
+        scenario.load(file)
+    problems = refusal.value.problems
+    assert sorted(problem.pointer for problem in problems) == sorted(directives(file, "error"))
+    for key in directives(file, "suggests"):
+        assert any(f"'{key}'" in problem.reason for problem in problems)
+
+
+@pytest.mark.parametrize("file", sorted((home.ROOT / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
+def test_our_scenarios_load(file):
+    scenario.load(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not YAML"),
+        ("a: 1\na: 2", "twice"),
+        ("a: &x [1]\nb: *x", "aliases"),
+        ("[" * 5000, "nested too deeply"),
+        ("? [1]\n: 2", "not YAML"),
+        (b"\xff\xfe\x00\xd8", "not YAML"),
+        ("", "None is not of type 'object'"),
+        ("!!python/object/apply:os.system ['true']", "not YAML"),
+    ],
+)
+def test_what_is_no_scenario_is_refused_with_a_reason(tmp_path, text, said):
+    file = tmp_path / "scenario.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ScenarioError, match=said):
+        scenario.load(file)
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path):
+    file = tmp_path / "scenario.yaml"
+    file.write_bytes(b"#" * (scenario.MAX_FILE_BYTES + 1))
+    with pytest.raises(ScenarioError, match="longer than"):
+        scenario.load(file)
+
+
+def test_unknown_key_names_file_place_and_nearest_key(star):
+    star["frame"]["slot_nss"] = 1
+    with pytest.raises(ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; the nearest known key is 'slot_ns'$"):
+        scenario.check(star, "mine")
+
+
+def test_addresses_follow_from_numbers():
+    host = HostId(0x0102, 3)
+    assert (host.name, host.ip, host.mac, host.access_port) == ("h258_3", "10.1.2.4", "02:00:01:02:00:04", 4)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which flows traffic entries stand for."""
+import pytest
+
+from slotwise.traffic import flows
+
+
+def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
+    scenario["phases"][0]["traffic"] = [{"kind": kind, "from": source, "to": destination}]
+    return [(flow.source.name, flow.destination.name) for flow in flows(scenario, 0)]
+
+
+def test_all_to_all_connects_every_edge_pair_by_every_source(star):
+    found = pairs(star, "all", "all")
+    assert len(found) == 2 * 4 * 3
+    edges = [(source.split("_")[0], destination.split("_")[0]) for source, destination in found]
+    assert all(edges.count(pair) == 2 for pair in edges)
+    assert all(source != destination for source, destination in edges)
+    assert found[:4] == [("h0_0", "h1_0"), ("h0_0", "h2_0"), ("h0_0", "h3_0"), ("h0_1", "h1_1")]
+
+
+def test_fewer_hosts_at_the_destination_are_shared(star):
+    star["edges"][1]["hosts"] = 1
+    assert pairs(star, "edge0", "edge1") == [("h0_0", "h1_0"), ("h0_1", "h1_0")]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "expected"),
+    [
+        ("edge1", "edge2", [("h1_0", "h2_0"), ("h1_1", "h2_1")]),
+        ("h1_1", "edge2", [("h1_1", "h2_1")]),
+        ("edge1", "h2_1", [("h1_0", "h2_1"), ("h1_1", "h2_1")]),
+        ("h1_0", "h3_1", [("h1_0", "h3_1")]),
+        ("h1_0", "h1_1", [("h1_0", "h1_1")]),
+        ("edge1", "h1_0", []),
+        ("edge1", "edge1", []),
+        ("edge9", "all", []),
+        ("h0_7", "all", []),
+        ("all", "h2_0", [("h0_0", "h2_0"), ("h0_1", "h2_0"), ("h1_0", "h2_0"), ("h1_1", "h2_0"), ("h3_0", "h2_0"), ("h3_1", "h2_0")]),
+    ],
+)
+def test_endpoints(star, source, destination, expected):
+    assert pairs(star, source, destination) == expected
+
+
+def test_flows_keep_their_entry(star):
+    star["phases"][0]["traffic"] = [
+        {"kind": "tcp", "from": "edge0", "to": "edge1", "streams": 3},
+        {"kind": "file", "from": "h1_0", "to": "h3_1", "bytes": 10},
+    ]
+    found = flows(star, 0)
+    assert [(flow.entry, flow.kind) for flow in found] == [(0, "tcp"), (0, "tcp"), (1, "file")]
+    assert found[0].options["streams"] == 3
