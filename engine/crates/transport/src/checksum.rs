@@ -5,14 +5,15 @@ use std::net::Ipv4Addr;
 
 /// Adds `bytes`, read as big-endian 16-bit words, to `sum`. Only the last piece may have an odd length.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
+    // Words of 32 bits in the machine's order; the sum is turned round at the end (RFC 1071 section 2 B).
     let chunks = bytes.chunks_exact(4);
-    let rest = chunks.remainder();
-    let whole: u64 = chunks
-        .map(|c| u64::from(u32::from_be_bytes([c[0], c[1], c[2], c[3]])))
-        .sum();
     let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    sum + whole + u64::from(u32::from_be_bytes(last))
+    last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    let whole: u64 = chunks
+        .map(|c| u64::from(u32::from_ne_bytes([c[0], c[1], c[2], c[3]])))
+        .sum();
+    let folded = fold(whole + u64::from(u32::from_ne_bytes(last)));
+    sum + u64::from(u16::from_be(folded))
 }
 
 fn fold(mut sum: u64) -> u16 {

@@ -48,30 +48,35 @@ impl Pattern {
         Self { seed }
     }
 
+    /// Eight bytes of the stream, from `8 * index` on.
     fn word(&self, index: u64) -> [u8; 8] {
         let mixed = (index ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ mixed >> 29).to_le_bytes()
     }
 
-    /// Calls `piece` with each run of the stream within `length` bytes from `offset`.
-    fn pieces(&self, offset: u64, length: usize, mut piece: impl FnMut(usize, &[u8])) {
-        let mut done = 0;
-        while done < length {
-            let at = offset + done as u64;
-            let skip = (at % 8) as usize;
-            let word = self.word(at / 8);
-            let take = (8 - skip).min(length - done);
-            piece(done, &word[skip..skip + take]);
-            done += take;
-        }
+    /// Bytes from `offset` to the next whole word, at most `length`.
+    fn head(offset: u64, length: usize) -> usize {
+        (offset.wrapping_neg() % 8).min(length as u64) as usize
+    }
+
+    /// The stream's byte at `offset`.
+    fn byte(&self, offset: u64) -> u8 {
+        self.word(offset / 8)[(offset % 8) as usize]
     }
 }
 
 impl Source for Pattern {
     fn read(&mut self, offset: u64, out: &mut [u8]) {
-        self.pieces(offset, out.len(), |at, bytes| {
-            out[at..at + bytes.len()].copy_from_slice(bytes);
-        });
+        let (head, body) = out.split_at_mut(Self::head(offset, out.len()));
+        for (at, byte) in (offset..).zip(head) {
+            *byte = self.byte(at);
+        }
+        for (index, word) in (offset.div_ceil(8)..).zip(body.chunks_mut(8)) {
+            match <&mut [u8; 8]>::try_from(&mut *word) {
+                Ok(whole) => *whole = self.word(index),
+                Err(_) => word.copy_from_slice(&self.word(index)[..word.len()]),
+            }
+        }
     }
 }
 
@@ -98,6 +103,11 @@ impl PatternCheck {
         self.bytes
     }
 
+    fn count_wrong(&self, offset: u64, bytes: &[u8]) -> u64 {
+        let expected = (offset..).map(|at| self.pattern.byte(at));
+        bytes.iter().zip(expected).filter(|(a, b)| *a != b).count() as u64
+    }
+
     /// Bytes that were not what the pattern says; more than 0 is a broken network or transport.
     pub fn wrong_bytes(&self) -> u64 {
         self.wrong_bytes
@@ -107,14 +117,17 @@ impl PatternCheck {
 impl Sink for PatternCheck {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        let mut wrong = 0;
-        self.pattern.pieces(offset, bytes.len(), |at, expected| {
-            let got = &bytes[at..at + expected.len()];
-            if got != expected {
-                wrong += got.iter().zip(expected).filter(|(a, b)| a != b).count() as u64;
-            }
-        });
-        self.wrong_bytes += wrong;
+        let (head, body) = bytes.split_at(Pattern::head(offset, bytes.len()));
+        let (words, tail) = body.split_at(body.len() / 8 * 8);
+        let first_word = offset.div_ceil(8);
+        let words_agree = (first_word..)
+            .zip(words.chunks_exact(8))
+            .all(|(index, word)| word == self.pattern.word(index));
+        self.wrong_bytes += self.count_wrong(offset, head);
+        if !words_agree {
+            self.wrong_bytes += self.count_wrong(first_word * 8, words);
+        }
+        self.wrong_bytes += self.count_wrong(first_word * 8 + words.len() as u64, tail);
     }
 }
 
