@@ -56,12 +56,7 @@ class Fabric:
 class AgileEdge(AccessEdge):
     """An edge of an agile star. All edges of a net share one fabric."""
 
-    def __init__(self, name: str, scenario: dict | None = None, **params):
-        super().__init__(name, **params)
-        if scenario is None:
-            raise NetworkError(f"{name}: AgileEdge needs the scenario that it is an edge of; use --topo agilestar")
-        self.scenario = scenario
-        self.fabric: Fabric | None = None
+    fabric: Fabric | None = None
 
     @classmethod
     def batchStartup(cls, switches: tuple["AgileEdge", ...], **_params) -> tuple["AgileEdge", ...]:

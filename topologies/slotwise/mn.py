@@ -25,8 +25,7 @@ class AgileStar(ScenarioTopo):
         scenario = builders.star(edges, hosts, **options)
         # Mininet's command line and tests make the traffic; a scenario has at least one phase.
         scenario["phases"] = [{"name": "attached", "duration_ms": 1000, "traffic": []}]
-        super().build(scenario, AgileEdge, scenario=scenario)
+        super().build(scenario, AgileEdge)
 
 
 topos = {"agilestar": AgileStar}
-switches = {"agile": AgileEdge}

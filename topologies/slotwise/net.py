@@ -49,9 +49,9 @@ class AccessHost(Host):
 class AccessEdge(Switch):
     """An edge's access interfaces in Mininet's own namespace: up, without an address. It forwards nothing itself."""
 
-    def __init__(self, name: str, mtu: int = 1500, **params):
+    def __init__(self, name: str, scenario: dict, **params):
         super().__init__(name, **params)
-        self.mtu = mtu
+        self.scenario = scenario
 
     @property
     def edge(self) -> int:
@@ -69,18 +69,17 @@ class AccessEdge(Switch):
     def start(self, _controllers) -> None:
         """Brings the interfaces up."""
         for port in self.access_ports():
-            _prepare_interface(self, port["interface"], self.mtu)
+            _prepare_interface(self, port["interface"], self.scenario["hosts"]["mtu"])
 
 
 class ScenarioTopo(Topo):
     """A scenario's hosts, each linked to its edge."""
 
-    def build(self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, **edge_params):
-        mtu = scenario["hosts"]["mtu"]
+    def build(self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge):
         for edge in scenario["edges"]:
-            self.addSwitch(edge_name(edge["id"]), cls=edge_class, mtu=mtu, **edge_params)
+            self.addSwitch(edge_name(edge["id"]), cls=edge_class, scenario=scenario)
         for host in hosts(scenario):
-            self._add_host(host, mtu)
+            self._add_host(host, scenario["hosts"]["mtu"])
 
     def _add_host(self, host: HostId, mtu: int) -> None:
         self.addHost(host.name, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=mtu)
