@@ -92,7 +92,7 @@ class ClassByPort(AccessTest):
 
 class HigherPriorityClassWins(AccessTest):
     def runTest(self):
-        self.classify(1, priority=10, dscp=(0, 0x00))
+        self.classify(1, priority=10)
         self.classify(3, priority=20, dscp=(EXPEDITED, 0x3F))
         self.queue(traffic_class=3, queue=50)
         header = ipv4(REMOTE_HOST, PAYLOAD, dscp=EXPEDITED)
