@@ -139,7 +139,7 @@ pub struct ConfigError {
     /// The setting.
     pub setting: &'static str,
     /// Its value.
-    pub found: u64,
+    pub found: String,
     /// The values that work.
     pub expected: String,
 }
@@ -152,8 +152,20 @@ impl ConfigError {
         }
         Err(Self {
             setting,
-            found,
+            found: found.to_string(),
             expected: format!("{} to {}", range.start(), range.end()),
+        })
+    }
+
+    /// Refuses the shape of a Pareto distribution that has no mean.
+    pub(crate) fn check_shape(shape: f64) -> Result<(), Self> {
+        if shape > 1.0 && shape < f64::INFINITY {
+            return Ok(());
+        }
+        Err(Self {
+            setting: "shape",
+            found: shape.to_string(),
+            expected: "over 1 and finite".into(),
         })
     }
 }

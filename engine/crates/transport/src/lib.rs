@@ -5,6 +5,31 @@
 //!
 //! [`Endpoint`] says in which order to call; [`Stack`] does it for the endpoints of a host. [`Sender`] with [`Algorithm`] `Reno`, `NewReno` or `Cubic` speaks
 //! plain TCP; with `Xcp` the same segments travel behind the shim of [`xcp`].
+//!
+//! A transfer over a wire without delay:
+//!
+//! ```
+//! use slotwise_transport::content::{Pattern, PatternCheck};
+//! use slotwise_transport::{Algorithm, Endpoint, Event, Receiver, ReceiverConfig, Sender, SenderConfig};
+//!
+//! let (local, remote) = ("10.0.0.1:1000".parse()?, "10.0.0.2:2000".parse()?);
+//! let settings = SenderConfig::new(local, remote, Algorithm::Cubic);
+//! let mut sender = Sender::new(settings, Some(100_000), Pattern::new(1))?;
+//! let mut receiver = Receiver::new(ReceiverConfig::new(remote), PatternCheck::new(Pattern::new(1)))?;
+//! let now_ns = 0;
+//! let mut packet = Vec::new();
+//! while sender.poll_transmit(now_ns, &mut packet).is_some() {
+//!     receiver.handle_segment(now_ns, &packet);
+//!     while receiver.poll_transmit(now_ns, &mut packet).is_some() {
+//!         sender.handle_segment(now_ns, &packet);
+//!     }
+//! }
+//! assert_eq!(receiver.sink().bytes(), 100_000);
+//! assert_eq!(receiver.sink().wrong_bytes(), 0);
+//! assert_eq!(sender.poll_event(), Some(Event::Connected));
+//! assert_eq!(sender.poll_event(), Some(Event::Finished));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod checksum;
 mod congestion;

@@ -142,6 +142,7 @@ impl<S: Sink> Receiver<S> {
             config.delayed_ack_ns.unwrap_or(1),
             1..=MAX_ACK_DELAY_NS,
         )?;
+        config.rto.check()?;
         Ok(Self {
             rtt: RttEstimator::new(config.rto),
             remote: config.remote,

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::endpoint::ConfigError;
+
 /// Bounds of the retransmission timeout, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
@@ -21,6 +23,15 @@ impl Default for RtoConfig {
             min_ns: 1_000_000_000,
             max_ns: 60_000_000_000,
         }
+    }
+}
+
+impl RtoConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        const DAY_NS: u64 = 86_400_000_000_000;
+        ConfigError::check("rto.max_ns", self.max_ns, 1..=DAY_NS)?;
+        ConfigError::check("rto.min_ns", self.min_ns, 0..=self.max_ns)?;
+        ConfigError::check("rto.initial_ns", self.initial_ns, 1..=self.max_ns)
     }
 }
 
@@ -76,6 +87,11 @@ impl RttEstimator {
     /// Doubles the timeout after it went off (rule 5.5).
     pub fn back_off(&mut self) {
         self.backoffs += 1;
+    }
+
+    /// Ends the back-off without a measurement: the peer answers.
+    pub fn end_back_off(&mut self) {
+        self.backoffs = 0;
     }
 
     /// Rule 5.7: after a lost SYN, data starts with 3 s at least unless the handshake measured a time.

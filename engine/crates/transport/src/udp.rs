@@ -76,13 +76,7 @@ impl UdpSourceConfig {
             } => {
                 ConfigError::check("mean_on_ns", mean_on_ns, 1..=HOUR_NS)?;
                 ConfigError::check("mean_off_ns", mean_off_ns, 1..=HOUR_NS)?;
-                if !(shape > 1.0 && shape < f64::INFINITY) {
-                    return Err(ConfigError {
-                        setting: "shape",
-                        found: shape as u64,
-                        expected: "over 1 and finite".into(),
-                    });
-                }
+                ConfigError::check_shape(shape)?;
                 peak_bps
             }
         };

@@ -45,13 +45,7 @@ impl WebUser {
     pub fn new(config: WebConfig, start_ns: u64, rng: Pcg64) -> Result<Self, ConfigError> {
         ConfigError::check("mean_bytes", config.mean_bytes, 1..=1 << 40)?;
         ConfigError::check("max_bytes", config.max_bytes, 1..=u64::MAX)?;
-        if !(config.shape > 1.0 && config.shape < f64::INFINITY) {
-            return Err(ConfigError {
-                setting: "shape",
-                found: config.shape as u64,
-                expected: "over 1 and finite".into(),
-            });
-        }
+        ConfigError::check_shape(config.shape)?;
         let mut user = Self {
             sizes: Pareto::new(config.mean_bytes, config.shape),
             config,

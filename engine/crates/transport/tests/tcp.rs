@@ -115,6 +115,18 @@ fn newreno_mends_one_hole_a_round_trip_and_sack_all_at_once() {
 }
 
 #[test]
+fn a_transfer_of_no_given_size_ends_when_told() {
+    let flow = flow(config(0, Cubic), |_| {}, None, (5 * MS, 5 * MS));
+    let mut network = Network::new(vec![flow], 10_000_000, 30);
+    network.run(SECOND);
+    network.flows[0].sender.finish();
+    network.run(10 * SECOND);
+    let bytes = network.flows[0].sender.stats().acked_bytes;
+    assert!(bytes > 1_000_000);
+    network.assert_complete(bytes);
+}
+
+#[test]
 fn a_lost_tail_waits_for_the_timer_and_the_timer_doubles() {
     // The last segment is lost four times: after min RTO 1 s, then 2, 4, 8.
     let mut settings = config(0, NewReno);

@@ -12,21 +12,18 @@ use crate::sequence;
 const DUP_THRESH: u32 = 3;
 
 impl<S: Source> Sender<S> {
-    /// Takes the acknowledgment of a segment; `bare` when the segment has no payload.
-    pub(super) fn handle_ack(&mut self, now_ns: u64, segment: &Segment, bare: bool) {
+    /// Takes the acknowledgment of a segment; `bare` when the segment has no payload. False when it acknowledges
+    /// what was never sent: nothing of the segment counts (RFC 9293 section 3.10.7.4).
+    pub(super) fn handle_ack(&mut self, now_ns: u64, segment: &Segment, bare: bool) -> bool {
         let initial = self.config.initial_sequence;
-        let Some(acknowledged) = sequence::from_wire(initial, self.una, segment.acknowledgment) else {
-            self.stats.unexpected += 1;
-            return;
-        };
-        if acknowledged > self.high {
-            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+        let acknowledged = sequence::from_wire(initial, self.una, segment.acknowledgment);
+        let Some(acknowledged) = acknowledged.filter(|a| *a <= self.high) else {
             self.ack_due = true;
             self.stats.unexpected += 1;
-            return;
-        }
+            return false;
+        };
         if acknowledged < self.una {
-            return;
+            return true;
         }
         self.silent_timeouts = 0;
         let newly_acked = acknowledged - self.una;
@@ -39,17 +36,21 @@ impl<S: Source> Sender<S> {
         let shift = self.peer.map_or(0, |peer| peer.window_shift);
         let window = u64::from(segment.window) << shift;
         let same_window = window == self.send_window;
+        if self.una == self.high && window > self.send_window {
+            // Probing a closed window backed the timer off.
+            self.rtt.end_back_off();
+        }
         self.send_window = window;
         self.largest_send_window = self.largest_send_window.max(window);
 
+        // RFC 5681 section 2, or with SACK RFC 6675 section 2.
+        let says_news = if self.uses_sack() { news } else { same_window };
         if newly_acked > 0 {
             self.handle_new_ack(now_ns, newly_acked, segment);
-        } else if self.high > self.una && bare && !segment.has(flags::FIN) {
-            // RFC 5681 section 2, or with SACK RFC 6675 section 2.
-            if if self.uses_sack() { news } else { same_window } {
-                self.handle_duplicate_ack(now_ns);
-            }
+        } else if says_news && self.high > self.una && bare && !segment.has(flags::FIN) {
+            self.handle_duplicate_ack(now_ns);
         }
+        true
     }
 
     /// True when a block says something new.

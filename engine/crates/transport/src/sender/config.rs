@@ -75,10 +75,7 @@ impl SenderConfig {
             self.initial_window_segments.unwrap_or(1).into(),
             1..=1 << 20,
         )?;
-        const DAY_NS: u64 = 86_400_000_000_000;
-        ConfigError::check("rto.max_ns", self.rto.max_ns, 1..=DAY_NS)?;
-        ConfigError::check("rto.min_ns", self.rto.min_ns, 0..=self.rto.max_ns)?;
-        ConfigError::check("rto.initial_ns", self.rto.initial_ns, 1..=self.rto.max_ns)
+        self.rto.check()
     }
 
     /// A fresh controller. After a lost SYN the window begins with one segment (RFC 5681 section 3.1).

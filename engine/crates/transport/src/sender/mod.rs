@@ -56,6 +56,8 @@ struct Peer {
 /// Counters and state for measurement. Bytes are payload unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
+    /// Payload of a full segment, as agreed in the handshake.
+    pub mss_bytes: u64,
     /// Congestion window.
     pub window_bytes: u64,
     /// Slow-start threshold; `u64::MAX` before the first loss.
@@ -174,6 +176,7 @@ impl<S: Source> Sender<S> {
     /// Counters, and the state of congestion control now.
     pub fn stats(&self) -> SenderStats {
         SenderStats {
+            mss_bytes: self.mss,
             window_bytes: self.control.window_bytes(),
             ssthresh_bytes: self.control.ssthresh_bytes(),
             flight_bytes: self.flight(),
@@ -242,7 +245,7 @@ impl<S: Source> Sender<S> {
     }
 
     fn handle_open(&mut self, now_ns: u64, segment: &Segment, payload: &[u8]) {
-        let Some(peer) = &mut self.peer else {
+        let Some(peer) = self.peer else {
             return;
         };
         let Some(start) = sequence::from_wire(peer.initial, peer.next, segment.sequence) else {
@@ -259,19 +262,27 @@ impl<S: Source> Sender<S> {
             self.stats.unexpected += 1;
             return;
         }
-        if !payload.is_empty() || segment.has(flags::FIN) {
-            self.ack_due = true;
-            let end = start + payload.len() as u64;
-            if start <= peer.next && end >= peer.next && !peer.finished {
-                peer.next = end + u64::from(segment.has(flags::FIN));
-                peer.finished = segment.has(flags::FIN);
-            }
+        if !self.handle_ack(now_ns, segment, payload.is_empty()) {
+            return;
         }
-        self.handle_ack(now_ns, segment, payload.is_empty());
+        self.discard_data(start, payload.len() as u64, segment.has(flags::FIN));
         let all_acked = self.fin.is_some_and(|fin| self.una > fin);
         if self.phase == Phase::Open && all_acked && self.peer.is_some_and(|p| p.finished) {
             self.phase = Phase::Closed;
             self.events.push_back(Event::Closed);
+        }
+    }
+
+    /// Acknowledges the peer's stream and drops it.
+    fn discard_data(&mut self, start: u64, length: u64, fin: bool) {
+        let Some(peer) = self.peer.as_mut().filter(|_| length > 0 || fin) else {
+            return;
+        };
+        self.ack_due = true;
+        let end = start + length;
+        if start <= peer.next && end >= peer.next && !peer.finished {
+            peer.next = end + u64::from(fin);
+            peer.finished = fin;
         }
     }
 }
