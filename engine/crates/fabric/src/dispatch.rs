@@ -3,29 +3,31 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId, optical_port};
-use slotwise_wire::{
-    Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick,
-};
+use slotwise_wire::{Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick};
 
+use crate::api::{ControlEvent, ControlMessage, HostFrame};
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
-use crate::fabric::{ControlEvent, ControlMessage, Fabric, HostFrame};
-use crate::invariants::Invariant;
+use crate::fabric::Fabric;
 use crate::linecard::{Controlled, Next};
-use crate::link::{Passage, transmission_ns};
 use crate::message;
 use crate::pool::Frame;
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
-enum Origin {
+pub(crate) enum Origin {
     /// Light in a core.
     Light { duration_ns: u64 },
     /// From a fibre to an edge.
     Fibre { card: usize, optical: Option<Optical> },
     /// Anything else.
     Local,
+}
+
+/// Whether light passes this port; it is captured in the fibre then.
+fn is_fibre(port: Port) -> bool {
+    (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
 }
 
 impl Fabric {
@@ -49,7 +51,7 @@ impl Fabric {
                 frame,
                 duration_ns,
             } => self.light_at_core(fibre, frame, duration_ns),
-            Event::FromFibre { fibre, frame } => self.from_fibre(fibre, frame),
+            Event::FromFibre { fibre, frame } => self.light_at_edge(fibre, frame),
             Event::CoreControl { to, frame } => {
                 self.enter(to, PORT_CORE_CONTROL, &frame, Origin::Local);
                 self.pool.give_back(frame);
@@ -147,8 +149,8 @@ impl Fabric {
     }
 
     /// Runs a frame through a device and sends on what comes out; says how many frames that were.
-    fn enter(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
-        if port < PORT_OPTICAL_BASE || port >= PORT_LINECARD {
+    pub(crate) fn enter(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
+        if !is_fibre(port) {
             self.capture(CapturePoint::Port { device, port }, frame);
         }
         let mut outbox = std::mem::take(&mut self.outbox);
@@ -178,7 +180,7 @@ impl Fabric {
 
     /// A frame leaves a device.
     fn leave(&mut self, device: Device, port: Port, bytes: &[u8], origin: Origin) {
-        if port < PORT_OPTICAL_BASE || port >= PORT_LINECARD {
+        if !is_fibre(port) {
             self.capture(CapturePoint::Port { device, port }, bytes);
         }
         let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
@@ -209,9 +211,7 @@ impl Fabric {
                 let fibres = &self.cores[usize::from(core)].fibres;
                 match peer.and_then(|edge| fibres.get(edge).copied().flatten()) {
                     Some(fibre) => self.leave_core(fibre, bytes, origin),
-                    None => self
-                        .drops
-                        .add(Place::Device(device), DropCause::NoSuchPort, bytes.len()),
+                    None => self.leave_core_nowhere(core, bytes, origin),
                 }
             }
         }
@@ -319,130 +319,6 @@ impl Fabric {
         }
     }
 
-    /// Light enters the fibre to a core.
-    fn leave_edge(&mut self, card: usize, queue: u16, frame: Frame, duration_ns: u64) {
-        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        let (from, to) = (Device::Edge(edge), Device::Core(core));
-        self.capture(CapturePoint::Fibre { from, to }, &frame);
-        if queue != SIGNALING_QUEUE {
-            if let Some(record) = self.telemetry.voq(card, edge, queue) {
-                record.sent_bytes += frame.len() as u64;
-            }
-        }
-        let fibre = &mut self.fibres[card];
-        let passage = fibre.enter_to_core(frame.len(), duration_ns);
-        let at_ns = self.now_ns + fibre.delay_ns;
-        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::AtCore {
-            fibre: card,
-            frame,
-            duration_ns,
-        });
-    }
-
-    /// Light enters the fibre to an edge. A core's output carries one packet at a time.
-    fn leave_core(&mut self, fibre: usize, bytes: &[u8], origin: Origin) {
-        let pair = &mut self.fibres[fibre];
-        let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
-        let duration_ns = match origin {
-            Origin::Light { duration_ns } => duration_ns,
-            _ => transmission_ns(bytes.len() as u64, pair.rate_bps),
-        };
-        let busy_until_ns = &mut self.cores[usize::from(pair.core)].busy_until_ns[usize::from(pair.edge)];
-        if *busy_until_ns > self.now_ns {
-            let place = Place::Fibre { from, to };
-            self.invariants
-                .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
-            self.drops.add(place, DropCause::Collision, bytes.len());
-            return;
-        }
-        *busy_until_ns = self.now_ns + duration_ns;
-        let passage = pair.enter_to_edge(bytes.len(), duration_ns);
-        let at_ns = self.now_ns + duration_ns + pair.delay_ns;
-        self.capture(CapturePoint::Fibre { from, to }, bytes);
-        let frame = self.pool.copy_of(bytes);
-        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
-            fibre,
-            frame,
-        });
-    }
-
-    fn pass_fibre(
-        &mut self,
-        passage: Passage,
-        (from, to): (Device, Device),
-        at_ns: u64,
-        frame: Frame,
-        arrival: impl FnOnce(Frame) -> Event,
-    ) {
-        let cause = match passage {
-            Passage::Through => return self.events.schedule(at_ns, arrival(frame)),
-            Passage::Lost => DropCause::LinkLoss,
-            Passage::Down => DropCause::LinkDown,
-        };
-        self.drops.add(Place::Fibre { from, to }, cause, frame.len());
-        self.pool.give_back(frame);
-    }
-
-    /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
-    fn light_at_core(&mut self, fibre: usize, frame: Frame, duration_ns: u64) {
-        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
-        let optical = message::optical(&frame);
-        let place = Place::Device(Device::Core(core));
-        let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
-        let offset_ns = self
-            .now_ns
-            .checked_sub(self.plan.epoch_ns)
-            .map(|since_ns| since_ns % self.plan.slot_ns);
-        let in_slot = offset_ns
-            .is_some_and(|offset_ns| offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns);
-        if !in_slot {
-            self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
-        }
-        // Before the pass, as the pass makes outputs busy.
-        let busy = &self.cores[usize::from(core)].busy_until_ns;
-        let wanted_until_ns = optical.and_then(|optical| busy.get(usize::from(optical.dst_edge)).copied());
-        let outputs = self.enter(
-            Device::Core(core),
-            optical_port(edge),
-            &frame,
-            Origin::Light { duration_ns },
-        );
-        if outputs == 0 && has_pipeline {
-            self.cores[usize::from(core)].lost += 1;
-            if wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
-                self.invariants
-                    .violated(Invariant::Collision, self.now_ns, place, optical);
-            } else if in_slot {
-                self.invariants
-                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
-            }
-        }
-        self.pool.give_back(frame);
-    }
-
-    /// The tail of a packet reaches an edge.
-    fn from_fibre(&mut self, fibre: usize, frame: Frame) {
-        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
-        let optical = message::optical(&frame);
-        let place = Place::Device(Device::Edge(edge));
-        if let Some(packet) = optical {
-            if packet.dst_edge != edge {
-                self.invariants
-                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
-            } else if !self.invariants.is_new(&packet) {
-                self.invariants
-                    .violated(Invariant::Duplicate, self.now_ns, place, optical);
-            }
-        }
-        self.enter(
-            Device::Edge(edge),
-            optical_port(core),
-            &frame,
-            Origin::Fibre { card: fibre, optical },
-        );
-        self.pool.give_back(frame);
-    }
-
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: HostId, frame: Frame) {
         let port = host.access_port();
         let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
@@ -524,7 +400,7 @@ impl Fabric {
         }
     }
 
-    fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
+    pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
         if let Some(captures) = &mut self.captures {
             captures.record(point, self.now_ns, frame);
         }

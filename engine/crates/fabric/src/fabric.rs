@@ -5,128 +5,23 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use slotwise_p4::{Bits, Pipeline, PipelineConfig, Program};
+use slotwise_p4::{Pipeline, PipelineConfig, Program};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario};
 use slotwise_wire::{DropReason, Ethernet};
 
-use crate::capture::{Captures, OpenCapture};
+use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
+use crate::capture::Captures;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
-use crate::link::{AccessLink, FibrePair, LinkUse};
+use crate::link::{AccessLink, FibrePair};
 use crate::node::{self, Outbox};
 use crate::pool::{Frame, FramePool};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
 
 const NS_PER_MS: u64 = 1_000_000;
-
-/// Who plays the hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostMode {
-    /// The caller: [`Fabric::inject_host`] and [`Fabric::poll_host_output`].
-    External,
-    /// Sources and sinks in the fabric, by the scenario's phases.
-    Simulated,
-}
-
-/// How a fabric is to run.
-pub struct FabricOptions {
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Who plays the hosts.
-    pub host_mode: HostMode,
-    /// Where captures go; `None` captures nothing.
-    pub captures: Option<OpenCapture>,
-    /// Whether frames are recorded; [`Fabric::poll_frame`] must then be called now and then.
-    pub frame_records: bool,
-}
-
-/// A call that names what the scenario does not have. Nothing has changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FabricError {
-    /// No such device.
-    #[error("there is no device {0}; edge e is e + 1 and core c is 1001 + c")]
-    UnknownDevice(u64),
-    /// No such access port.
-    #[error("edge {edge} has no access port {port}; they count from 1")]
-    UnknownPort {
-        /// Number of the edge.
-        edge: u16,
-        /// The port.
-        port: u16,
-    },
-}
-
-/// A frame for a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostFrame {
-    /// When its tail arrives.
-    pub at_ns: u64,
-    /// The host's edge.
-    pub edge: u16,
-    /// The edge's access port.
-    pub port: u16,
-    /// The frame.
-    pub frame: Frame,
-}
-
-/// What a device has for the controller.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ControlEvent {
-    /// When it left the device.
-    pub at_ns: u64,
-    /// P4Runtime device id.
-    pub device_id: u64,
-    /// What it is.
-    pub message: ControlMessage,
-}
-
-/// A message for the controller.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ControlMessage {
-    /// What left by the CPU port, controller header included.
-    Packet(Frame),
-    /// A digest.
-    Digest {
-        /// Its P4Runtime name.
-        name: String,
-        /// Its fields in order.
-        fields: Vec<Bits>,
-    },
-}
-
-/// What one direction of a fibre carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkReport {
-    /// Where light enters.
-    pub from: Device,
-    /// Where it leaves.
-    pub to: Device,
-    /// What entered.
-    pub used: LinkUse,
-}
-
-/// A cell of a device's `drops` counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct P4Drop {
-    /// Why P4 dropped.
-    pub reason: DropReason,
-    /// How many.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-/// Packets that entered a core by a fibre and did not leave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CoreLosses {
-    /// As the fabric saw it.
-    pub fabric: u64,
-    /// As P4 counted it: dark, guard, overrun and collision.
-    pub p4: u64,
-}
 
 pub(crate) struct Edge {
     pub(crate) uplinks: Vec<AccessLink>,
@@ -512,5 +407,16 @@ impl Fabric {
     /// The first error of any capture; nothing was captured after it.
     pub fn finish_captures(&mut self) -> io::Result<()> {
         self.captures.take().map_or(Ok(()), Captures::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fabric_may_move_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Fabric>();
     }
 }

@@ -9,12 +9,14 @@
 //! captures that the caller asks for. The same inputs at the same times give the same outputs, to the byte.
 //! Two drivers use it: one paces it by the wall clock, the other ([`lockstep`]) jumps from event to event.
 
+mod api;
 mod capture;
 mod dispatch;
 mod drops;
 mod event;
 mod fabric;
 mod invariants;
+mod light;
 mod linecard;
 mod link;
 pub mod lockstep;
@@ -25,12 +27,12 @@ mod random;
 mod telemetry;
 mod traffic;
 
+pub use api::{
+    ControlEvent, ControlMessage, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop,
+};
 pub use capture::{CapturePoint, OpenCapture};
 pub use drops::{DropCause, DropCount, Drops, Place};
-pub use fabric::{
-    ControlEvent, ControlMessage, CoreLosses, Fabric, FabricError, FabricOptions, HostFrame, HostMode, LinkReport,
-    P4Drop,
-};
+pub use fabric::Fabric;
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;

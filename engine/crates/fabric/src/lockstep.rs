@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::fabric::{ControlEvent, Fabric, FabricError};
+use crate::api::{ControlEvent, FabricError};
+use crate::fabric::Fabric;
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,10 +138,8 @@ impl<C: Controller> Lockstep<C> {
         for packet_out in answer.packet_outs {
             fabric.packet_out(now_ns + self.latency_ns, packet_out.device_id, &packet_out.frame)?;
         }
-        if let Some(deadline_ns) = answer.next_deadline_ns {
-            if deadline_ns <= now_ns {
-                return Err(LockstepError::PastDeadline { now_ns, deadline_ns });
-            }
+        if let Some(deadline_ns) = answer.next_deadline_ns.filter(|deadline_ns| *deadline_ns <= now_ns) {
+            return Err(LockstepError::PastDeadline { now_ns, deadline_ns });
         }
         self.deadline_ns = answer.next_deadline_ns;
         Ok(())

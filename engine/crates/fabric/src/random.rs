@@ -37,7 +37,7 @@ pub(crate) fn exponential_ns(generator: &mut impl RngCore, mean_ns: u64) -> u64 
     const LN_2_Q32: u128 = 2_977_044_472;
     let minus_log2_q32 = (64u128 << 32) - log2_q32(generator.next_u64().max(1));
     // Two factors in Q32: 64 fractional bits to drop.
-    ((u128::from(mean_ns) * minus_log2_q32 >> 16) * LN_2_Q32 >> 48) as u64
+    ((((u128::from(mean_ns) * minus_log2_q32) >> 16) * LN_2_Q32) >> 48) as u64
 }
 
 /// log2 in Q32 of a positive number: each squaring of the mantissa yields one bit.
@@ -45,7 +45,7 @@ fn log2_q32(value: u64) -> u128 {
     let mut mantissa = u128::from(value << value.leading_zeros());
     let mut log2 = u128::from(63 - value.leading_zeros());
     for _ in 0..32 {
-        mantissa = mantissa * mantissa >> 63;
+        mantissa = (mantissa * mantissa) >> 63;
         let bit = mantissa >> 64;
         mantissa >>= bit;
         log2 = log2 << 1 | bit;

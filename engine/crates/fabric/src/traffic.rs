@@ -257,10 +257,11 @@ impl SimulatedFlow {
         self.delay_sum_ns += u128::from(delay_ns);
         let (min_ns, max_ns) = self.delay_range_ns;
         self.delay_range_ns = (min_ns.min(delay_ns), max_ns.max(delay_ns));
-        if let TrafficKind::File { bytes } = self.flow.kind {
-            if self.received_bytes >= bytes && self.completed_ns.is_none() {
-                self.completed_ns = Some(now_ns);
+        match self.flow.kind {
+            TrafficKind::File { bytes } if self.received_bytes >= bytes => {
+                self.completed_ns.get_or_insert(now_ns);
             }
+            _ => {}
         }
         true
     }

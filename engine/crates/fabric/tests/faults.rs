@@ -101,6 +101,24 @@ fn a_wrong_connection_is_seen_at_the_wrong_edge() {
 }
 
 #[test]
+fn a_connection_to_nowhere_is_ungranted() {
+    let scenario = silent_star4();
+    let mut schedule = dark(&scenario);
+    schedule[7][1] = Some(3);
+    let mut fabric = star(&scenario, HostMode::External, &schedule);
+    let core = fabric.pipeline_mut(Device::Core(0).id()).unwrap();
+    let (input, nowhere) = (u64::from(optical_port(1)), u64::from(optical_port(4)));
+    let nowhere = entry(&[0, 7, input], "CoreIngress.connect", &[nowhere]);
+    core.table_modify("CoreIngress.crossbar", nowhere).unwrap();
+    send_packets(&mut fabric, &scenario);
+    assert_eq!(only(&fabric, Invariant::Ungranted), PACKETS as u64);
+    let dropped = fabric
+        .drops()
+        .get(Place::Device(Device::Core(0)), DropCause::NoSuchPort);
+    assert_eq!(dropped.packets, PACKETS as u64);
+}
+
+#[test]
 fn two_inputs_to_one_output_collide() {
     let scenario = silent_star4();
     let mut schedule = dark(&scenario);

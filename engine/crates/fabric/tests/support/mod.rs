@@ -255,12 +255,7 @@ pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
 
 /// A packet-out that sends `frame` by `port`.
 pub fn packet_out(port: u16, frame: &[u8]) -> Vec<u8> {
-    let mut message = PacketOut {
-        egress_port: port,
-        ..PacketOut::default()
-    }
-    .encode()
-    .to_vec();
+    let mut message = PacketOut { egress_port: port }.encode().to_vec();
     message.extend_from_slice(frame);
     message
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes into a fabric and comes out of it.
+
+use slotwise_p4::Bits;
+use slotwise_scenario::Device;
+use slotwise_wire::DropReason;
+
+use crate::capture::OpenCapture;
+use crate::link::LinkUse;
+use crate::pool::Frame;
+
+/// Who plays the hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostMode {
+    /// The caller: [`Fabric::inject_host`] and [`Fabric::poll_host_output`].
+    External,
+    /// Sources and sinks in the fabric, by the scenario's phases.
+    Simulated,
+}
+
+/// How a fabric is to run.
+pub struct FabricOptions {
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Who plays the hosts.
+    pub host_mode: HostMode,
+    /// Where captures go; `None` captures nothing.
+    pub captures: Option<OpenCapture>,
+    /// Whether frames are recorded; [`Fabric::poll_frame`] must then be called now and then.
+    pub frame_records: bool,
+}
+
+/// A call that names what the scenario does not have. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FabricError {
+    /// No such device.
+    #[error("there is no device {0}; edge e is e + 1 and core c is 1001 + c")]
+    UnknownDevice(u64),
+    /// No such access port.
+    #[error("edge {edge} has no access port {port}; they count from 1")]
+    UnknownPort {
+        /// Number of the edge.
+        edge: u16,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// A frame for a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFrame {
+    /// When its tail arrives.
+    pub at_ns: u64,
+    /// The host's edge.
+    pub edge: u16,
+    /// The edge's access port.
+    pub port: u16,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// What a device has for the controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlEvent {
+    /// When it left the device.
+    pub at_ns: u64,
+    /// P4Runtime device id.
+    pub device_id: u64,
+    /// What it is.
+    pub message: ControlMessage,
+}
+
+/// A message for the controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlMessage {
+    /// What left by the CPU port, controller header included.
+    Packet(Frame),
+    /// A digest.
+    Digest {
+        /// Its P4Runtime name.
+        name: String,
+        /// Its fields in order.
+        fields: Vec<Bits>,
+    },
+}
+
+/// What one direction of a fibre carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkReport {
+    /// Where light enters.
+    pub from: Device,
+    /// Where it leaves.
+    pub to: Device,
+    /// What entered.
+    pub used: LinkUse,
+}
+
+/// A cell of a device's `drops` counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct P4Drop {
+    /// Why P4 dropped.
+    pub reason: DropReason,
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Packets that entered a core by a fibre and did not leave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreLosses {
+    /// As the fabric saw it.
+    pub fabric: u64,
+    /// As P4 counted it: dark, guard, overrun and collision.
+    pub p4: u64,
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
+
+use slotwise_scenario::{Device, optical_port};
+
+use crate::capture::CapturePoint;
+use crate::dispatch::Origin;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::link::{Passage, transmission_ns};
+use crate::message;
+use crate::pool::Frame;
+
+impl Fabric {
+    /// Light enters the fibre to a core.
+    pub(crate) fn leave_edge(&mut self, card: usize, queue: u16, frame: Frame, duration_ns: u64) {
+        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        let (from, to) = (Device::Edge(edge), Device::Core(core));
+        self.capture(CapturePoint::Fibre { from, to }, &frame);
+        // The signaling queue is no VOQ and has no record.
+        if let Some(record) = self.telemetry.voq(card, edge, queue) {
+            record.sent_bytes += frame.len() as u64;
+        }
+        let fibre = &mut self.fibres[card];
+        let passage = fibre.enter_to_core(frame.len(), duration_ns);
+        let at_ns = self.now_ns + fibre.delay_ns;
+        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::AtCore {
+            fibre: card,
+            frame,
+            duration_ns,
+        });
+    }
+
+    /// Light enters the fibre to an edge. A core's output carries one packet at a time.
+    pub(crate) fn leave_core(&mut self, fibre: usize, bytes: &[u8], origin: Origin) {
+        let pair = &mut self.fibres[fibre];
+        let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
+        let duration_ns = match origin {
+            Origin::Light { duration_ns } => duration_ns,
+            _ => transmission_ns(bytes.len() as u64, pair.rate_bps),
+        };
+        let busy_until_ns = &mut self.cores[usize::from(pair.core)].busy_until_ns[usize::from(pair.edge)];
+        if *busy_until_ns > self.now_ns {
+            let place = Place::Fibre { from, to };
+            self.invariants
+                .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
+            self.drops.add(place, DropCause::Collision, bytes.len());
+            return;
+        }
+        *busy_until_ns = self.now_ns + duration_ns;
+        let passage = pair.enter_to_edge(bytes.len(), duration_ns);
+        let at_ns = self.now_ns + duration_ns + pair.delay_ns;
+        self.capture(CapturePoint::Fibre { from, to }, bytes);
+        let frame = self.pool.copy_of(bytes);
+        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
+            fibre,
+            frame,
+        });
+    }
+
+    /// P4 sent a packet to an output that the core does not have.
+    pub(crate) fn leave_core_nowhere(&mut self, core: u16, bytes: &[u8], origin: Origin) {
+        let place = Place::Device(Device::Core(core));
+        self.drops.add(place, DropCause::NoSuchPort, bytes.len());
+        if let Origin::Light { .. } = origin {
+            let packet = message::optical(bytes);
+            self.invariants
+                .violated(Invariant::Ungranted, self.now_ns, place, packet);
+        }
+    }
+
+    fn pass_fibre(
+        &mut self,
+        passage: Passage,
+        (from, to): (Device, Device),
+        at_ns: u64,
+        frame: Frame,
+        arrival: impl FnOnce(Frame) -> Event,
+    ) {
+        let cause = match passage {
+            Passage::Through => return self.events.schedule(at_ns, arrival(frame)),
+            Passage::Lost => DropCause::LinkLoss,
+            Passage::Down => DropCause::LinkDown,
+        };
+        self.drops.add(Place::Fibre { from, to }, cause, frame.len());
+        self.pool.give_back(frame);
+    }
+
+    /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
+    pub(crate) fn light_at_core(&mut self, fibre: usize, frame: Frame, duration_ns: u64) {
+        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let optical = message::optical(&frame);
+        let place = Place::Device(Device::Core(core));
+        let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
+        let offset_ns = self
+            .now_ns
+            .checked_sub(self.plan.epoch_ns)
+            .map(|since_ns| since_ns % self.plan.slot_ns);
+        let in_slot = offset_ns
+            .is_some_and(|offset_ns| offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns);
+        if !in_slot {
+            self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
+        }
+        // Before the pass, as the pass makes outputs busy.
+        let busy = &self.cores[usize::from(core)].busy_until_ns;
+        let wanted_until_ns = optical.and_then(|optical| busy.get(usize::from(optical.dst_edge)).copied());
+        let outputs = self.enter(
+            Device::Core(core),
+            optical_port(edge),
+            &frame,
+            Origin::Light { duration_ns },
+        );
+        if outputs == 0 && has_pipeline {
+            self.cores[usize::from(core)].lost += 1;
+            if wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
+                self.invariants
+                    .violated(Invariant::Collision, self.now_ns, place, optical);
+            } else if in_slot {
+                self.invariants
+                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+            }
+        }
+        self.pool.give_back(frame);
+    }
+
+    /// The tail of a packet reaches an edge.
+    pub(crate) fn light_at_edge(&mut self, fibre: usize, frame: Frame) {
+        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let optical = message::optical(&frame);
+        let place = Place::Device(Device::Edge(edge));
+        if let Some(packet) = optical {
+            if packet.dst_edge != edge {
+                self.invariants
+                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+            } else if !self.invariants.is_new(&packet) {
+                self.invariants
+                    .violated(Invariant::Duplicate, self.now_ns, place, optical);
+            }
+        }
+        self.enter(
+            Device::Edge(edge),
+            optical_port(core),
+            &frame,
+            Origin::Fibre { card: fibre, optical },
+        );
+        self.pool.give_back(frame);
+    }
+}
