@@ -272,6 +272,29 @@ link_changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
 
+#[test]
+fn a_large_star_hears_every_request_once_a_frame() {
+    let text = include_str!("../../../../schema/examples/valid/sixty-four-edges.yaml");
+    let scenario = Scenario::parse(text.as_bytes()).unwrap();
+    let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));
+    fabric.run_until(scenario.epoch_ns() + 2 * scenario.frame.frame_ns() - 1);
+    let mut requests = BTreeMap::new();
+    while let Some(event) = fabric.poll_control() {
+        let ControlMessage::Packet(frame) = event.message else {
+            panic!("no digests here")
+        };
+        let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
+        let optical = Optical::decode(frame).unwrap();
+        let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
+        *requests
+            .entry((optical.src_edge, request.block, request.frame))
+            .or_insert(0) += 1;
+    }
+    assert_eq!(requests.len(), 64 * 4 * 2, "edges, blocks of 16 queues, frames");
+    assert!(requests.values().all(|count| *count == 1));
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+}
+
 /// Asks for a deadline that has passed.
 struct Stuck;
 
