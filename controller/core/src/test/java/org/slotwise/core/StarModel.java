@@ -210,7 +210,7 @@ final class StarModel {
     private long granted(long bank, int slot, int edge) {
         TableEntry grant = tables.get(network.edges().get(edge).device())
                 .get("slot_schedule[bank=" + bank + ", slot=" + slot + "]");
-        return grant == null ? -1 : grant.params().get("queue_id");
+        return grant == null ? -1 : grant.params().get("queue");
     }
 
     /** Data slots of a frame that are granted in the bank in force. */

@@ -78,7 +78,7 @@ public abstract class Driver implements AutoCloseable {
         sessions.values().forEach(session -> onThread(session::connect));
     }
 
-    /** Completes when all switches have had all rules that do not depend on the schedule. */
+    /** Completes when all switches have had all rules that do not depend on the schedule, or as {@link #failure}. */
     public CompletableFuture<Void> configured() {
         return configured;
     }
@@ -193,6 +193,7 @@ public abstract class Driver implements AutoCloseable {
 
     final void fail(Throwable error) {
         failure.completeExceptionally(error);
+        configured.completeExceptionally(error);
     }
 
     /** Runs a task on the driver's thread; an exception that gets out of it is a defect and ends the driver. */

@@ -55,7 +55,7 @@ public final class SwitchRules {
             if (other != edge) {
                 rules.add(TableEntry.in(VOQ)
                         .exact("dst_edge", other.id().value()).exact("class", ONLY_CLASS)
-                        .action("enqueue").param("queue_id", queueOf(other)).param(PORT, edge.fibre().port()).build());
+                        .action("enqueue").param("queue", queueOf(other)).param(PORT, edge.fibre().port()).build());
             }
         }
         addSignalingMessages(rules, edge);
@@ -207,7 +207,7 @@ public final class SwitchRules {
         for (int block = 0; block < network.requestBlocks(); block++) {
             rules.add(TableEntry.in(SIGNALING)
                     .exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest + block)
-                    .action("send_request").param("block_id", block).param(PORT, requestPort).build());
+                    .action("send_request").param("block", block).param(PORT, requestPort).build());
         }
     }
 
@@ -218,7 +218,7 @@ public final class SwitchRules {
 
     private static TableEntry grant(int bank, int slot, int queue) {
         return TableEntry.in(SLOT_SCHEDULE).exact(BANK, bank).exact(SLOT, slot)
-                .action("grant").param("queue_id", queue).build();
+                .action("grant").param("queue", queue).build();
     }
 
     private static TableEntry connect(int bank, int slot, Edge from, Edge to) {

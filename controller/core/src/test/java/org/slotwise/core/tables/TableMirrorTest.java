@@ -46,6 +46,6 @@ class TableMirrorTest {
 
     private static TableEntry grant(int slot, int queue) {
         return TableEntry.in("slot_schedule").exact("bank", 0).exact("slot", slot)
-                .action("grant").param("queue_id", queue).build();
+                .action("grant").param("queue", queue).build();
     }
 }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.p4runtime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Controller;
+import org.slotwise.core.Event;
+import org.slotwise.core.Networks;
+import org.slotwise.core.Phase;
+import org.slotwise.core.RequestMessage;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.WireConstants;
+import org.slotwise.lockstep.Advance;
+import org.slotwise.lockstep.Done;
+
+class DriverTest {
+    private static final long MASTER = 1;
+    private static final long CORE = 1001;
+    private static final long TIMEOUT_S = 20;
+    private static final long FRAME_NS = 20 * Networks.SLOT_NS;
+
+    private final Network network = Networks.star(4, 20);
+    private final List<Driver> drivers = new ArrayList<>();
+    private FakeP4Runtime switches;
+
+    @BeforeEach
+    void startSwitches() throws IOException {
+        switches = new FakeP4Runtime(1, 2, 3, 4, CORE);
+    }
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        drivers.forEach(Driver::close);
+        switches.close();
+    }
+
+    private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
+        Controller controller = new Controller(network, new Event.SchedulerChosen(
+                SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), System::nanoTime);
+        Driver driver = kind.apply(new Driver.Setup(
+                controller, network, switches.address(), electionId, Programs.edge(), Programs.core()));
+        drivers.add(driver);
+        driver.start();
+        return driver;
+    }
+
+    private Driver configured(Function<Driver.Setup, Driver> kind, long electionId) throws Exception {
+        Driver driver = start(kind, electionId);
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+        return driver;
+    }
+
+    private void sendRequests(long frame, long version) {
+        for (int edge = 0; edge < 4; edge++) {
+            int port = edge == 0 ? WireConstants.PORT_LINECARD : WireConstants.PORT_OPTICAL_BASE;
+            switches.sendPacket(MASTER, port,
+                    new RequestMessage(edge).frame(frame).versions(version, version).encode());
+        }
+    }
+
+    private static long committedVersion(FakeP4Runtime.PacketOutSeen packet) {
+        assertEquals(MASTER, packet.device());
+        ByteString payload = packet.payload();
+        return CommitHeader.decode(payload.toByteArray(), EthernetHeader.SIZE + OpticalHeader.SIZE)
+                .orElseThrow().nextVersion();
+    }
+
+    @Test
+    void programsAndRulesReachAllSwitches() throws Exception {
+        configured(WallClockDriver::new, 1);
+        List<String> log = new ArrayList<>(switches.log);
+        assertEquals(5, log.stream().filter(entry -> entry.startsWith("program")).count());
+        assertEquals(List.of("write 1001", "write 1"),
+                log.stream().filter(entry -> entry.startsWith("write")).limit(2).toList());
+        assertEquals(2 * 6, switches.entries(CORE));
+        // Routes to 4 hosts, 3 queues, 1 request, and a signaling slot in each bank.
+        assertEquals(4 + 3 + 1 + 2, switches.entries(3));
+    }
+
+    @Test
+    void requestsBecomeTablesAndACommit() throws Exception {
+        configured(WallClockDriver::new, 1);
+        for (int frame = 1; frame <= 5; frame++) {
+            sendRequests(frame, 0);
+        }
+        assertEquals(1, committedVersion(FakeP4Runtime.await(switches.packetOuts)));
+        assertEquals(2 * 6 + 4 * 16, switches.entries(CORE));
+    }
+
+    @Test
+    void takeoverSendsNoProgramAndReadsWhatIsThere() throws Exception {
+        configured(WallClockDriver::new, 1);
+        for (int frame = 1; frame <= 5; frame++) {
+            sendRequests(frame, 0);
+        }
+        FakeP4Runtime.await(switches.packetOuts);
+        drivers.remove(0).close();
+        switches.log.clear();
+
+        configured(WallClockDriver::new, 2);
+        assertFalse(switches.log.stream().anyMatch(entry -> entry.startsWith("program")));
+        assertEquals(2 * 6 + 4 * 16, switches.entries(CORE));
+        for (int frame = 6; frame <= 11; frame++) {
+            sendRequests(frame, 1);
+        }
+        switches.sendPacket(MASTER, WireConstants.PORT_OPTICAL_BASE,
+                new RequestMessage(1).frame(12).versions(1, 1).backlog(2, 400_000).encode());
+        for (int edge : new int[] {0, 2, 3}) {
+            int port = edge == 0 ? WireConstants.PORT_LINECARD : WireConstants.PORT_OPTICAL_BASE;
+            switches.sendPacket(MASTER, port, new RequestMessage(edge).frame(12).versions(1, 1).encode());
+        }
+        assertEquals(2, committedVersion(FakeP4Runtime.await(switches.packetOuts)));
+    }
+
+    @Test
+    void lostStreamIsOpenedAgainAndTheSwitchConfigured() throws Exception {
+        configured(WallClockDriver::new, 1);
+        switches.log.clear();
+        switches.closeStream(3);
+        switches.awaitLog("write 3");
+    }
+
+    @Test
+    void lowerElectionIdDoesNotDisturbThePrimary() throws Exception {
+        configured(WallClockDriver::new, 7);
+        switches.log.clear();
+        Driver second = start(WallClockDriver::new, 6);
+        switches.awaitLog("gone 1");
+        assertFalse(second.configured().isDone());
+        assertFalse(switches.log.stream().anyMatch(entry -> entry.startsWith("write")));
+    }
+
+    @Test
+    void refusedWriteIsTriedAgain() throws Exception {
+        switches.refuseWrites(true);
+        Driver driver = start(WallClockDriver::new, 1);
+        switches.awaitLog("refused 1001");
+        switches.refuseWrites(false);
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void garbageFromASwitchIsCountedAndSurvived() throws Exception {
+        Driver driver = configured(WallClockDriver::new, 1);
+        switches.sendPacket(MASTER, 3, new byte[] {1, 2, 3});
+        switches.sendOtherToAll(Any.newBuilder().setTypeUrl("type.googleapis.com/no.such.Message").build());
+        for (int frame = 1; frame <= 5; frame++) {
+            sendRequests(frame, 0);
+        }
+        FakeP4Runtime.await(switches.packetOuts);
+        Snapshot snapshot = driver.ask(driver::snapshot, TIMEOUT_S * 1000);
+        assertEquals(1, snapshot.statistics().refusals().values().stream().mapToLong(Long::longValue).sum());
+    }
+
+    @Test
+    void programThatLacksATableEndsTheDriver() throws Exception {
+        Controller controller = new Controller(network, new Event.SchedulerChosen(
+                SchedulerKind.ROTATION, Map.of()), System::nanoTime);
+        Driver driver = new WallClockDriver(new Driver.Setup(
+                controller, network, switches.address(), 1, Programs.core(), Programs.edge()));
+        drivers.add(driver);
+        driver.start();
+        ExecutionException failure = assertThrows(ExecutionException.class,
+                () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
+        assertTrue(failure.getCause() instanceof UnknownNameException);
+    }
+
+    @Test
+    void lockStepAnswersEachAdvanceWhenEverythingIsDone() throws Exception {
+        Driver driver = configured(LockstepDriver::new, 1);
+        Done ready = FakeP4Runtime.await(switches.dones);
+        assertEquals(0, ready.getSequence());
+
+        long packetOuts = 0;
+        long version = 0;
+        for (int frame = 1; frame <= 12; frame++) {
+            sendRequests(frame, version);
+            switches.sendOtherToAll(advance(frame, frame * FRAME_NS));
+            Done done = FakeP4Runtime.await(switches.dones);
+            assertEquals(frame, done.getSequence());
+            if (done.getPacketOuts() > packetOuts) {
+                packetOuts = done.getPacketOuts();
+                version = committedVersion(FakeP4Runtime.await(switches.packetOuts));
+            }
+        }
+        assertEquals(1, packetOuts);
+        Snapshot snapshot = driver.ask(driver::snapshot, TIMEOUT_S * 1000);
+        assertEquals(Phase.STEADY, snapshot.phase());
+        assertEquals(1, snapshot.version().orElseThrow().value());
+    }
+
+    @Test
+    void lockStepTellsItsDeadlineWhileRequestsAreMissing() throws Exception {
+        configured(LockstepDriver::new, 1);
+        FakeP4Runtime.await(switches.dones);
+        switches.sendPacket(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(1).encode());
+        switches.sendOtherToAll(advance(1, 1000));
+        Done done = FakeP4Runtime.await(switches.dones);
+        assertEquals(1000 + 4 * Networks.SLOT_NS + FRAME_NS / 4, done.getNextDeadlineNs());
+        switches.sendOtherToAll(advance(2, done.getNextDeadlineNs()));
+        assertEquals(0, FakeP4Runtime.await(switches.dones).getNextDeadlineNs());
+    }
+
+    private static Any advance(long sequence, long nowNs) {
+        return Any.pack(Advance.newBuilder().setSequence(sequence).setNowNs(nowNs).build());
+    }
+}

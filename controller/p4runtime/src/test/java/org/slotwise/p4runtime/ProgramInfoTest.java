@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.p4runtime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Networks;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.FrameSchedule;
+import org.slotwise.core.tables.Match;
+import org.slotwise.core.tables.SwitchRules;
+import org.slotwise.core.tables.TableEntry;
+import p4.v1.P4RuntimeOuterClass.PacketIn;
+import p4.v1.P4RuntimeOuterClass.PacketMetadata;
+import p4.v1.P4RuntimeOuterClass.PacketOut;
+
+class ProgramInfoTest {
+    private final Network network = Networks.star(4, 20);
+    private final SwitchRules rules = new SwitchRules(network);
+    private final FrameSchedule schedule = new FrameSchedule.Builder(4, 16).connect(15, 1, 2).build();
+
+    @Test
+    void everyRuleOfAnEdgeIsOneOfTheProgram() throws IOException {
+        for (Edge edge : network.edges()) {
+            List<TableEntry> entries = new ArrayList<>(rules.fixedRules(edge));
+            entries.addAll(rules.bankRules(edge, 1, schedule));
+            roundTrip(Programs.edge().info(), entries);
+        }
+    }
+
+    @Test
+    void everyRuleOfTheCoreIsOneOfTheProgram() throws IOException {
+        List<TableEntry> entries = new ArrayList<>(rules.fixedRules(network.core()));
+        entries.addAll(rules.bankRules(network.core(), 0, schedule));
+        roundTrip(Programs.core().info(), entries);
+    }
+
+    private static void roundTrip(ProgramInfo info, List<TableEntry> entries) {
+        for (TableEntry entry : entries) {
+            assertEquals(Optional.of(entry), info.decode(info.encode(entry)));
+        }
+    }
+
+    @Test
+    void unknownNamesAreRefusedByName() throws IOException {
+        ProgramInfo info = Programs.edge().info();
+        assertEquals("the P4 program has no table 'crossbar'",
+                message(info, TableEntry.in("crossbar").exact("slot", 1).action("connect")));
+        assertEquals("the P4 program has no action 'connect'",
+                message(info, TableEntry.in("voq").action("connect")));
+        assertEquals("the P4 program has no key field of table voq 'dest'",
+                message(info, TableEntry.in("voq").exact("dest", 1).action("enqueue")));
+        assertEquals("the P4 program has no parameter of action enqueue 'queue_number'",
+                message(info, TableEntry.in("voq").action("enqueue").param("queue_number", 1)));
+    }
+
+    private static String message(ProgramInfo info, TableEntry.Builder entry) {
+        return assertThrows(UnknownNameException.class, () -> info.encode(entry.build())).getMessage();
+    }
+
+    @Test
+    void ternaryEntriesAreTranslatedToo() throws IOException {
+        roundTrip(Programs.edge().info(), List.of(TableEntry.in("traffic_class").priority(7)
+                .match(Match.ternary("dscp", 46, 63)).action("set_class").param("traffic_class", 1).build()));
+    }
+
+    @Test
+    void packetMetadataFollowsTheProgram() throws IOException {
+        ProgramInfo info = Programs.edge().info();
+        PacketOut packet = info.packetOut(300, new byte[] {1});
+        assertEquals(ByteStrings.of(300), packet.getMetadata(0).getValue());
+        assertEquals(Optional.of(511), info.ingressPort(PacketIn.newBuilder().addMetadata(
+                PacketMetadata.newBuilder().setMetadataId(1).setValue(ByteStrings.of(511))).build()));
+        assertEquals(Optional.empty(), info.ingressPort(PacketIn.getDefaultInstance()));
+        assertEquals(Optional.empty(), info.ingressPort(PacketIn.newBuilder().addMetadata(PacketMetadata.newBuilder()
+                .setMetadataId(1).setValue(ByteString.copyFrom(new byte[9]))).build()));
+    }
+
+    @Test
+    void byteStringsAreCanonical() {
+        assertEquals(ByteString.copyFrom(new byte[] {0}), ByteStrings.of(0));
+        assertEquals(ByteString.copyFrom(new byte[] {1, 0}), ByteStrings.of(256));
+        assertEquals(8, ByteStrings.of(-1).size());
+        for (long value : new long[] {0, 1, 255, 256, Long.MAX_VALUE, -1}) {
+            assertEquals(value, ByteStrings.toLong(ByteStrings.of(value)));
+        }
+        assertEquals(5, ByteStrings.toLong(ByteString.copyFrom(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 5})));
+        assertThrows(IllegalArgumentException.class,
+                () -> ByteStrings.toLong(ByteString.copyFrom(new byte[] {1, 0, 0, 0, 0, 0, 0, 0, 0})));
+    }
+}
