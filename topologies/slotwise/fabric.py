@@ -32,13 +32,16 @@ class Fabric:
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,
         )
-        # Its first line says that it is ready; the end of its output says that it never will be.
-        if not self._process.stdout.readline():
+        if not self._is_ready():
             self._process.wait()
             self._log.seek(0)
             said = self._log.read().decode(errors="replace").strip()
             self.stop()
             raise NetworkError(f"slotwise emulate ended with status {self._process.returncode}: {said}")
+
+    def _is_ready(self) -> bool:
+        """Reads what it prints until it says that it is ready; False if it ends before."""
+        return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._process.stdout)
 
     def stop(self) -> None:
         """Ends the process and forgets its files."""

@@ -19,6 +19,7 @@ echo "$1 $3" > /tmp/arguments
 ip link add br0 up type bridge
 for interface in $(grep -o 'e[0-9]*-eth[0-9]*' "$4"); do ip link set $interface master br0; done
 trap 'touch /tmp/stopped; exit 0' INT
+echo 'starting ...'
 echo '{"event": "ready"}'
 while :; do sleep 1 & wait; done
 """
