@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Served of P4Runtime 1.4: arbitration with roles, pipeline configuration, Write and Read of table entries, counters
-//! and direct counters (read), packet I/O, Capabilities. Everything else is refused with UNIMPLEMENTED.
+//! and direct counters, packet I/O, Capabilities. Everything else is refused with UNIMPLEMENTED.
 
 mod arbitration;
 mod bits;
@@ -30,5 +30,5 @@ mod write;
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Waker, Work};
 pub use lockstep::{ControllerPacket, LockstepError, LockstepLink, Turn};
-pub use p4info::parse_text as parse_p4info_text;
+pub use p4info::parse as parse_p4info;
 pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};

@@ -40,7 +40,6 @@ pub(crate) struct Table {
     pub needs_priority: bool,
     pub has_const_default: bool,
     pub is_const: bool,
-    pub has_initial_entries: bool,
     pub has_action_profile: bool,
     pub has_direct_counter: bool,
     pub has_direct_meter: bool,
@@ -68,7 +67,6 @@ pub(crate) struct P4Info {
     pub actions: BTreeMap<u32, Action>,
     pub action_ids: BTreeMap<String, u32>,
     pub counters: BTreeMap<u32, Counter>,
-    pub digests: BTreeMap<String, u32>,
     /// Kinds of object that it names and that this server does not serve.
     pub unserved: BTreeSet<&'static str>,
     pub has_registers: bool,
@@ -118,11 +116,6 @@ impl P4Info {
                 .map_err(|_| ApiError::invalid(format!("counter {name}: size {} is negative", counter.size)))?;
             counters.insert(id, Counter { id, name, size });
         }
-        let mut digests = BTreeMap::new();
-        for digest in &info.digests {
-            let (id, name) = ids.take("digest", digest.preamble.as_ref())?;
-            digests.insert(name, id);
-        }
         let (packet_in, packet_out) = controller_headers(&info.controller_packet_metadata)?;
         let action_ids = actions
             .values()
@@ -142,7 +135,6 @@ impl P4Info {
             actions,
             action_ids,
             counters,
-            digests,
             unserved: unserved
                 .into_iter()
                 .filter(|(_, is_empty)| !is_empty)
@@ -169,16 +161,19 @@ impl P4Info {
     }
 }
 
-/// Reads P4Info in protobuf's text format, as p4c writes it.
-pub fn parse_text(text: &str) -> Result<config::P4Info, ApiError> {
+/// Reads P4Info as p4c writes it: protobuf's text format, or binary.
+pub fn parse(bytes: &[u8], is_binary: bool) -> Result<config::P4Info, ApiError> {
+    let not_p4info = |error: &dyn std::fmt::Display| ApiError::invalid(format!("not P4Info: {error}"));
+    if is_binary {
+        return config::P4Info::decode(bytes).map_err(|error| not_p4info(&error));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| not_p4info(&error))?;
     let pool = DescriptorPool::decode(DESCRIPTORS).expect("descriptors made by the build script");
     let descriptor = pool
         .get_message_by_name("p4.config.v1.P4Info")
         .expect("P4Info is among the descriptors");
-    let message = DynamicMessage::parse_text_format(descriptor, text)
-        .map_err(|error| ApiError::invalid(format!("not P4Info in text format: {error}")))?;
-    config::P4Info::decode(message.encode_to_vec().as_slice())
-        .map_err(|error| ApiError::invalid(format!("not P4Info: {error}")))
+    let message = DynamicMessage::parse_text_format(descriptor, text).map_err(|error| not_p4info(&error))?;
+    config::P4Info::decode(message.encode_to_vec().as_slice()).map_err(|error| not_p4info(&error))
 }
 
 /// Ids seen so far; all objects share one space. Names are unique within a kind.
@@ -260,7 +255,6 @@ impl Direct {
             actions: scopes,
             has_const_default: table.const_default_action_id != 0,
             is_const: table.is_const_table,
-            has_initial_entries: table.has_initial_entries,
             has_action_profile: table.implementation_id != 0,
             has_direct_counter: has(&self.counters),
             has_direct_meter: has(&self.meters),

@@ -41,7 +41,7 @@ pub struct DeviceConfig {
 /// A program installed at start instead of by a controller.
 #[derive(Debug, Clone)]
 pub struct InitialProgram {
-    /// See [`crate::parse_p4info_text`].
+    /// See [`crate::parse_p4info`].
     pub p4info: P4Info,
     /// p4c's BMv2 JSON.
     pub json: Vec<u8>,

@@ -61,20 +61,23 @@ pub(crate) enum Operation {
     Insert {
         table: String,
         entry: TableEntry,
+        count: Option<Count>,
     },
     Modify {
         table: String,
         entry: TableEntry,
+        count: Option<Count>,
     },
     Delete {
         table: String,
         entry: TableEntry,
     },
-    /// Only says whether the entry is there.
-    Find {
+    /// Leaves the action as it is; without a count, it only says whether the entry is there.
+    SetDirectCounter {
         table: String,
         key: Vec<KeyField>,
         priority: i32,
+        count: Option<Count>,
     },
     SetDefault {
         table: String,
@@ -83,41 +86,77 @@ pub(crate) enum Operation {
     SetCounter {
         counter: String,
         cells: Range<usize>,
-        packets: u64,
-        bytes: u64,
+        count: Count,
     },
     Nothing,
+}
+
+/// What a counter is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Count {
+    fn parse(data: &v1::CounterData) -> Result<Count, ApiError> {
+        let count = |value: i64| {
+            u64::try_from(value).map_err(|_| ApiError::invalid(format!("counter value {value} is negative")))
+        };
+        Ok(Count {
+            packets: count(data.packet_count)?,
+            bytes: count(data.byte_count)?,
+        })
+    }
 }
 
 impl Operation {
     /// Does it, entirely or not at all.
     pub fn apply(self, pipeline: &mut Pipeline) -> Result<(), ConfigError> {
         match self {
-            Operation::Insert { table, entry } => pipeline.table_insert(&table, entry),
-            Operation::Modify { table, entry } => pipeline.table_modify(&table, entry),
+            Operation::Insert { table, entry, count } => {
+                let written = entry.clone();
+                pipeline.table_insert(&table, entry)?;
+                set_direct_counter(pipeline, &table, &written, count)
+            }
+            Operation::Modify { table, entry, count } => {
+                let written = entry.clone();
+                pipeline.table_modify(&table, entry)?;
+                set_direct_counter(pipeline, &table, &written, count)
+            }
             Operation::Delete { table, entry } => pipeline.table_delete(&table, &entry),
-            Operation::Find { table, key, priority } => {
-                let found = pipeline
-                    .table_entries(&table)?
-                    .into_iter()
-                    .any(|entry| entry.priority == priority && table::canonical_key(entry.key) == key);
-                if found {
-                    Ok(())
-                } else {
-                    Err(ConfigError::NotFound(format!("table {table} has no such entry")))
-                }
+            Operation::SetDirectCounter {
+                table,
+                key,
+                priority,
+                count,
+            } => {
+                let mut entries = pipeline.table_entries(&table)?.into_iter();
+                let found =
+                    entries.find(|entry| entry.priority == priority && table::canonical_key(entry.key.clone()) == key);
+                let found = found.ok_or_else(|| ConfigError::NotFound(format!("table {table} has no such entry")))?;
+                set_direct_counter(pipeline, &table, &found, count)
             }
             Operation::SetDefault { table, action } => pipeline.table_set_default(&table, action),
             Operation::SetCounter {
                 counter,
-                cells,
-                packets,
-                bytes,
-            } => cells
-                .into_iter()
-                .try_for_each(|index| pipeline.counter_write(&counter, index, packets, bytes)),
+                mut cells,
+                count: Count { packets, bytes },
+            } => cells.try_for_each(|index| pipeline.counter_write(&counter, index, packets, bytes)),
             Operation::Nothing => Ok(()),
         }
+    }
+}
+
+fn set_direct_counter(
+    pipeline: &mut Pipeline,
+    table: &str,
+    entry: &TableEntry,
+    count: Option<Count>,
+) -> Result<(), ConfigError> {
+    match count {
+        Some(Count { packets, bytes }) => pipeline.direct_counter_write(table, entry, packets, bytes),
+        None => Ok(()),
     }
 }
 
@@ -152,7 +191,7 @@ fn plan_entry(info: &P4Info, table: &Table, kind: update::Type, entry: &v1::Tabl
     }
     let is_default = entry.is_default_action;
     let action = table::parse_action(info, table, entry.action.as_ref(), is_default)?;
-    check_direct_resources(table, kind, entry)?;
+    let count = direct_resources(table, entry)?;
     let note = Note::of(entry);
     let name = table.name.clone();
     let (key, priority) = match &id {
@@ -162,6 +201,11 @@ fn plan_entry(info: &P4Info, table: &Table, kind: update::Type, entry: &v1::Tabl
             }
             if table.has_const_default {
                 return Err(ApiError::denied("the default action is const"));
+            }
+            if count.is_some() {
+                return Err(ApiError::unimplemented(
+                    "the default entry's direct counter is not served",
+                ));
             }
             let note = if action.is_some() { note } else { Note::default() };
             return Ok(Planned {
@@ -179,15 +223,18 @@ fn plan_entry(info: &P4Info, table: &Table, kind: update::Type, entry: &v1::Tabl
         (update::Type::Insert, Some(action)) => Operation::Insert {
             table: name,
             entry: TableEntry { key, priority, action },
+            count,
         },
         (_, Some(action)) => Operation::Modify {
             table: name,
             entry: TableEntry { key, priority, action },
+            count,
         },
-        (_, None) => Operation::Find {
+        (_, None) => Operation::SetDirectCounter {
             table: name,
             key,
             priority,
+            count,
         },
     };
     Ok(Planned {
@@ -224,11 +271,11 @@ fn plan_delete(table: &Table, id: EntryId) -> Result<Planned, ApiError> {
     })
 }
 
-/// Refuses what the table does not have (INVALID_ARGUMENT) and what the engine does not serve (UNIMPLEMENTED).
-fn check_direct_resources(table: &Table, kind: update::Type, entry: &v1::TableEntry) -> Result<(), ApiError> {
+/// The direct counter's new value. What the table does not have is INVALID_ARGUMENT, what is not served UNIMPLEMENTED.
+fn direct_resources(table: &Table, entry: &v1::TableEntry) -> Result<Option<Count>, ApiError> {
     let refuse = |what: &str, table_has_it: bool| {
         Err(if table_has_it {
-            ApiError::unimplemented(format!("{what} cannot be written yet"))
+            ApiError::unimplemented(format!("{what}s are not served"))
         } else {
             ApiError::invalid(format!("the table has no {what}"))
         })
@@ -239,13 +286,11 @@ fn check_direct_resources(table: &Table, kind: update::Type, entry: &v1::TableEn
     if entry.idle_timeout_ns != 0 {
         return refuse("idle timeout", table.has_idle_timeout);
     }
-    if let Some(data) = &entry.counter_data {
-        let is_initial_value = kind == update::Type::Insert && *data == v1::CounterData::default();
-        if !table.has_direct_counter || !is_initial_value {
-            return refuse("direct counter", table.has_direct_counter);
-        }
+    match &entry.counter_data {
+        Some(_) if !table.has_direct_counter => refuse("direct counter", false),
+        Some(data) => Count::parse(data).map(Some),
+        None => Ok(None),
     }
-    Ok(())
 }
 
 fn plan_counter(info: &P4Info, kind: update::Type, entry: &v1::CounterEntry) -> Result<Planned, ApiError> {
@@ -258,16 +303,11 @@ fn plan_counter(info: &P4Info, kind: update::Type, entry: &v1::CounterEntry) -> 
     let operation = match &entry.data {
         None => Operation::Nothing,
         Some(data) => {
-            let count = |value: i64| {
-                u64::try_from(value)
-                    .map_err(|_| ApiError::invalid(format!("counter {}: {value} is negative", counter.name)))
-            };
-            let (packets, bytes) = (count(data.packet_count)?, count(data.byte_count)?);
+            let count = Count::parse(data).map_err(|error| error.at(format_args!("counter {}", counter.name)))?;
             Operation::SetCounter {
                 counter: counter.name.clone(),
                 cells,
-                packets,
-                bytes,
+                count,
             }
         }
     };
@@ -300,18 +340,17 @@ fn plan_direct_counter(info: &P4Info, kind: update::Type, entry: &v1::DirectCoun
         return Err(at_table(ApiError::invalid("the table has no direct counter")));
     }
     let id = EntryId::parse(table, table_entry).map_err(at_table)?;
-    if entry.data.is_some() {
+    let count = entry.data.as_ref().map(Count::parse).transpose().map_err(at_table)?;
+    let EntryId::Match { key, priority, .. } = id else {
         return Err(at_table(ApiError::unimplemented(
-            "direct counter cannot be written yet",
+            "the default entry's direct counter is not served",
         )));
-    }
-    let operation = match id {
-        EntryId::Default { .. } => Operation::Nothing,
-        EntryId::Match { key, priority, .. } => Operation::Find {
-            table: table.name.clone(),
-            key,
-            priority,
-        },
+    };
+    let operation = Operation::SetDirectCounter {
+        table: table.name.clone(),
+        key,
+        priority,
+        count,
     };
     Ok(Planned { operation, note: None })
 }

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A server with two devices, the thread that owns their pipelines, and a client.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use prost::Message;
+use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4runtime::proto::google::rpc;
+use slotwise_p4runtime::proto::p4::config::v1::P4Info;
+use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
+use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update;
+use slotwise_p4runtime::proto::p4::v1::*;
+use slotwise_p4runtime::{
+    DeviceAccess, DeviceCommand, DeviceConfig, DeviceHub, Server, ServerConfig, Work, parse_p4info,
+};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
+
+pub const CPU_PORT: Port = 510;
+
+/// One of the programs in `tests/programs`.
+pub struct Program {
+    json: &'static [u8],
+    p4info: &'static str,
+}
+
+macro_rules! program {
+    ($name:literal) => {
+        Program {
+            json: include_bytes!(concat!("../programs/", $name, ".json")),
+            p4info: include_str!(concat!("../programs/", $name, ".p4info.txtpb")),
+        }
+    };
+}
+
+pub const TABLES: Program = program!("tables");
+pub const WIDER: Program = program!("tables_wider");
+pub const STATEFUL: Program = program!("tables_stateful");
+
+impl Program {
+    pub fn p4info(&self) -> P4Info {
+        parse_p4info(self.p4info.as_bytes(), false).unwrap()
+    }
+
+    pub fn config(&self, cookie: u64) -> ForwardingPipelineConfig {
+        ForwardingPipelineConfig {
+            p4info: Some(self.p4info()),
+            p4_device_config: self.json.to_vec(),
+            cookie: Some(forwarding_pipeline_config::Cookie { cookie }),
+        }
+    }
+
+    pub fn table(&self, name: &str) -> u32 {
+        let wanted = format!("TablesIngress.{name}");
+        let info = self.p4info();
+        let ids = info.tables.iter().map(|table| table.preamble.as_ref().unwrap());
+        ids.filter(|it| it.name == wanted).map(|it| it.id).next().unwrap()
+    }
+
+    pub fn action(&self, name: &str) -> u32 {
+        let info = self.p4info();
+        let ids = info.actions.iter().map(|action| action.preamble.as_ref().unwrap());
+        ids.filter(|it| it.alias == name).map(|it| it.id).next().unwrap()
+    }
+
+    pub fn counter(&self) -> u32 {
+        self.p4info().counters[0].preamble.as_ref().unwrap().id
+    }
+}
+
+#[derive(Default)]
+struct Device {
+    pipeline: Option<Pipeline>,
+}
+
+impl DeviceAccess for Device {
+    fn pipeline(&mut self) -> Option<&mut Pipeline> {
+        self.pipeline.as_mut()
+    }
+
+    fn install(&mut self, pipeline: Pipeline) {
+        self.pipeline = Some(pipeline);
+    }
+}
+
+#[derive(Default)]
+struct Emitted(Vec<(Port, Vec<u8>)>);
+
+impl Output for Emitted {
+    fn packet(&mut self, port: Port, frame: &[u8]) {
+        self.0.push((port, frame.to_vec()));
+    }
+}
+
+enum Event {
+    Wake,
+    Inject { device_id: u64, port: Port, frame: Vec<u8> },
+}
+
+/// A frame that left a device, not by its CPU port.
+pub type Left = (u64, Port, Vec<u8>);
+
+/// A server and the owner of its devices.
+pub struct Bench {
+    pub server: Server,
+    events: Sender<Event>,
+    pub left: Receiver<Left>,
+}
+
+pub fn pipeline_config() -> PipelineConfig {
+    PipelineConfig {
+        cpu_port: CPU_PORT,
+        drop_port: 511,
+        timestamp_unit: TimestampUnit::Nanoseconds,
+        seed: 1,
+    }
+}
+
+pub fn server_config(lock_step: bool) -> ServerConfig {
+    let device = |device_id| DeviceConfig {
+        device_id,
+        pipeline: pipeline_config(),
+        program: None,
+    };
+    ServerConfig {
+        address: "127.0.0.1:0".parse().unwrap(),
+        devices: vec![device(1), device(2)],
+        lock_step,
+    }
+}
+
+impl Bench {
+    /// Devices 1 and 2, without a program.
+    pub fn start() -> Bench {
+        let (events, inbox) = channel();
+        let (outbox, left) = channel();
+        let waker = events.clone();
+        let (server, hub) =
+            Server::start(server_config(false), Arc::new(move || drop(waker.send(Event::Wake)))).unwrap();
+        thread::spawn(move || own(hub, &inbox, &outbox));
+        Bench { server, events, left }
+    }
+
+    pub async fn client(&self) -> P4RuntimeClient<Channel> {
+        client(&self.server).await
+    }
+
+    /// A frame arrives at a device.
+    pub fn inject(&self, device_id: u64, port: Port, frame: &[u8]) {
+        self.events
+            .send(Event::Inject {
+                device_id,
+                port,
+                frame: frame.to_vec(),
+            })
+            .unwrap();
+    }
+
+    /// A client that is primary of device 1, whose pipeline is installed.
+    pub async fn ready(&self, program: &Program) -> Primary {
+        let mut primary = Primary::of(&self.server, 1, 1).await;
+        primary
+            .set_config(ConfigAction::VerifyAndCommit, Some(program.config(7)))
+            .await
+            .unwrap();
+        primary
+    }
+}
+
+pub async fn client(server: &Server) -> P4RuntimeClient<Channel> {
+    P4RuntimeClient::connect(format!("http://{}", server.address()))
+        .await
+        .unwrap()
+}
+
+fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &Sender<Left>) {
+    let mut devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
+    let process = |device: &mut Device, hub: &DeviceHub, device_id: u64, port: Port, frame: &[u8]| {
+        let mut emitted = Emitted::default();
+        if let Some(pipeline) = &mut device.pipeline {
+            pipeline.process(0, port, frame, &mut emitted);
+        }
+        for (port, frame) in emitted.0 {
+            if port == CPU_PORT {
+                hub.packet_in(device_id, &frame);
+            } else if outbox.send((device_id, port, frame)).is_err() {
+                return;
+            }
+        }
+    };
+    while let Ok(event) = inbox.recv() {
+        if let Event::Inject { device_id, port, frame } = &event {
+            process(devices.get_mut(device_id).unwrap(), &hub, *device_id, *port, frame);
+        }
+        while let Some(DeviceCommand { device_id, work }) = hub.try_recv() {
+            let device = devices.get_mut(&device_id).unwrap();
+            match work {
+                Work::Call(call) => call.run(device),
+                Work::PacketOut(frame) => process(device, &hub, device_id, CPU_PORT, &frame),
+            }
+        }
+    }
+}
+
+/// One StreamChannel.
+pub struct Stream {
+    requests: mpsc::Sender<StreamMessageRequest>,
+    responses: Streaming<StreamMessageResponse>,
+}
+
+impl Stream {
+    pub async fn open(client: &mut P4RuntimeClient<Channel>) -> Stream {
+        let (requests, receiver) = mpsc::channel(64);
+        let responses = client
+            .stream_channel(ReceiverStream::new(receiver))
+            .await
+            .unwrap()
+            .into_inner();
+        Stream { requests, responses }
+    }
+
+    pub async fn send(&self, update: stream_message_request::Update) {
+        self.requests
+            .send(StreamMessageRequest { update: Some(update) })
+            .await
+            .unwrap();
+    }
+
+    pub async fn arbitrate(&self, device_id: u64, role: &str, election_id: Option<u64>) {
+        let role = (!role.is_empty()).then(|| Role {
+            name: role.to_owned(),
+            ..Role::default()
+        });
+        let election_id = election_id.map(|low| Uint128 { high: 0, low });
+        let update = MasterArbitrationUpdate {
+            device_id,
+            role,
+            election_id,
+            status: None,
+        };
+        self.send(stream_message_request::Update::Arbitration(update)).await;
+    }
+
+    pub async fn next(&mut self) -> Result<Update, Status> {
+        let message = self.responses.message().await?;
+        Ok(message
+            .ok_or_else(|| Status::cancelled("the stream ended"))?
+            .update
+            .unwrap())
+    }
+
+    /// The next message, which is an arbitration update: its status and election id.
+    pub async fn advisory(&mut self) -> (Code, Option<u64>) {
+        match self.next().await.unwrap() {
+            Update::Arbitration(update) => (
+                Code::from(update.status.unwrap().code),
+                update.election_id.map(|id| id.low),
+            ),
+            other => panic!("expected an arbitration update, got {other:?}"),
+        }
+    }
+}
+
+/// A client that is primary.
+pub struct Primary {
+    pub client: P4RuntimeClient<Channel>,
+    pub stream: Stream,
+    pub device_id: u64,
+    pub election_id: u64,
+}
+
+impl Primary {
+    pub async fn of(server: &Server, device_id: u64, election_id: u64) -> Primary {
+        let mut client = client(server).await;
+        let mut stream = Stream::open(&mut client).await;
+        stream.arbitrate(device_id, "", Some(election_id)).await;
+        assert_eq!(stream.advisory().await, (Code::Ok, Some(election_id)));
+        Primary {
+            client,
+            stream,
+            device_id,
+            election_id,
+        }
+    }
+
+    fn id(&self) -> Option<Uint128> {
+        Some(Uint128 {
+            high: 0,
+            low: self.election_id,
+        })
+    }
+
+    pub async fn set_config(
+        &mut self,
+        action: ConfigAction,
+        config: Option<ForwardingPipelineConfig>,
+    ) -> Result<(), Status> {
+        let request = SetForwardingPipelineConfigRequest {
+            device_id: self.device_id,
+            election_id: self.id(),
+            action: action.into(),
+            config,
+            ..SetForwardingPipelineConfigRequest::default()
+        };
+        self.client.set_forwarding_pipeline_config(request).await.map(drop)
+    }
+
+    pub async fn get_config(
+        &mut self,
+        kind: get_forwarding_pipeline_config_request::ResponseType,
+    ) -> Option<ForwardingPipelineConfig> {
+        let request = GetForwardingPipelineConfigRequest {
+            device_id: self.device_id,
+            response_type: kind.into(),
+        };
+        self.client
+            .get_forwarding_pipeline_config(request)
+            .await
+            .unwrap()
+            .into_inner()
+            .config
+    }
+
+    pub async fn write(&mut self, updates: Vec<Update_>) -> Result<(), Status> {
+        let request = WriteRequest {
+            device_id: self.device_id,
+            election_id: self.id(),
+            updates,
+            ..WriteRequest::default()
+        };
+        self.client.write(request).await.map(drop)
+    }
+
+    pub async fn read(&mut self, entities: Vec<entity::Entity>) -> Result<Vec<entity::Entity>, Status> {
+        let entities = entities
+            .into_iter()
+            .map(|entity| Entity { entity: Some(entity) })
+            .collect();
+        let request = ReadRequest {
+            device_id: self.device_id,
+            role: String::new(),
+            entities,
+        };
+        let mut responses = self.client.read(request).await?.into_inner();
+        let mut found = Vec::new();
+        while let Some(response) = responses.message().await? {
+            found.extend(response.entities.into_iter().map(|entity| entity.entity.unwrap()));
+        }
+        Ok(found)
+    }
+
+    pub async fn read_entries(&mut self, entry: TableEntry) -> Vec<TableEntry> {
+        let found = self.read(vec![entity::Entity::TableEntry(entry)]).await.unwrap();
+        let entry = |entity| match entity {
+            entity::Entity::TableEntry(entry) => entry,
+            other => panic!("expected a table entry, got {other:?}"),
+        };
+        found.into_iter().map(entry).collect()
+    }
+}
+
+/// An update of a write, not of a stream.
+pub type Update_ = slotwise_p4runtime::proto::p4::v1::Update;
+
+pub fn update(kind: update::Type, entity: entity::Entity) -> Update_ {
+    Update_ {
+        r#type: kind.into(),
+        entity: Some(Entity { entity: Some(entity) }),
+    }
+}
+
+pub fn insert(entry: TableEntry) -> Update_ {
+    update(update::Type::Insert, entity::Entity::TableEntry(entry))
+}
+
+pub fn modify(entry: TableEntry) -> Update_ {
+    update(update::Type::Modify, entity::Entity::TableEntry(entry))
+}
+
+pub fn delete(entry: TableEntry) -> Update_ {
+    update(update::Type::Delete, entity::Entity::TableEntry(entry))
+}
+
+pub fn exact(field_id: u32, value: &[u8]) -> FieldMatch {
+    let exact = field_match::Exact { value: value.to_vec() };
+    FieldMatch {
+        field_id,
+        field_match_type: Some(field_match::FieldMatchType::Exact(exact)),
+    }
+}
+
+pub fn lpm(field_id: u32, value: &[u8], prefix_len: i32) -> FieldMatch {
+    let lpm = field_match::Lpm {
+        value: value.to_vec(),
+        prefix_len,
+    };
+    FieldMatch {
+        field_id,
+        field_match_type: Some(field_match::FieldMatchType::Lpm(lpm)),
+    }
+}
+
+pub fn ternary(field_id: u32, value: &[u8], mask: &[u8]) -> FieldMatch {
+    let ternary = field_match::Ternary {
+        value: value.to_vec(),
+        mask: mask.to_vec(),
+    };
+    FieldMatch {
+        field_id,
+        field_match_type: Some(field_match::FieldMatchType::Ternary(ternary)),
+    }
+}
+
+pub fn range(field_id: u32, low: &[u8], high: &[u8]) -> FieldMatch {
+    let range = field_match::Range {
+        low: low.to_vec(),
+        high: high.to_vec(),
+    };
+    FieldMatch {
+        field_id,
+        field_match_type: Some(field_match::FieldMatchType::Range(range)),
+    }
+}
+
+pub fn optional(field_id: u32, value: &[u8]) -> FieldMatch {
+    let optional = field_match::Optional { value: value.to_vec() };
+    FieldMatch {
+        field_id,
+        field_match_type: Some(field_match::FieldMatchType::Optional(optional)),
+    }
+}
+
+pub fn action(action_id: u32, params: &[&[u8]]) -> Option<TableAction> {
+    let params = params.iter().enumerate();
+    let params = params.map(|(index, value)| action::Param {
+        param_id: index as u32 + 1,
+        value: value.to_vec(),
+    });
+    let action = Action {
+        action_id,
+        params: params.collect(),
+    };
+    Some(TableAction {
+        r#type: Some(table_action::Type::Action(action)),
+    })
+}
+
+/// Entry of `mac`: destination to port.
+pub fn mac_entry(program: &Program, mac: u8, port: &[u8]) -> TableEntry {
+    TableEntry {
+        table_id: program.table("mac"),
+        r#match: vec![exact(1, &[mac])],
+        action: action(program.action("forward"), &[port]),
+        ..TableEntry::default()
+    }
+}
+
+/// The codes of a batch, from the status's details.
+pub fn batch_codes(status: &Status) -> Vec<Code> {
+    assert_eq!(status.code(), Code::Unknown, "{status:?}");
+    let details = rpc::Status::decode(status.details()).unwrap();
+    assert_eq!(
+        (details.code, details.message.as_str()),
+        (status.code().into(), status.message())
+    );
+    let code = |any: &prost_types::Any| {
+        assert_eq!(any.type_url, "type.googleapis.com/p4.v1.Error");
+        Code::from(Error::decode(any.value.as_slice()).unwrap().canonical_code)
+    };
+    details.details.iter().map(code).collect()
+}
+
+/// An Ethernet frame to a destination MAC.
+pub fn frame(dst: u8, ether_type: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 0, 0, dst, 0, 0, 0, 0, 0, 99];
+    frame.extend_from_slice(&ether_type.to_be_bytes());
+    frame.extend_from_slice(payload);
+    frame
+}
