@@ -2,8 +2,9 @@
 //! The XCP congestion header: a shim between IPv4 and TCP, and the one place that says its units.
 //!
 //! IPv4's protocol is [`PROTOCOL`] (RFC 3692's experimental 253); then these 20 bytes, fields big-endian, in
-//! the order of draft-falk-xcp-spec and of figure A.2 of the AAPN thesis; then the TCP header, whose checksum
-//! is as if the shim were not there, so that a router that writes feedback mends no checksum.
+//! the order of figure A.2 of the AAPN thesis, which is that of draft-falk-xcp-spec; then the TCP header, whose
+//! checksum is as if the shim were not there, so that a router that writes feedback mends no checksum. The units are
+//! ours: the thesis has floating-point numbers of a simulator.
 //!
 //! | field | bits | unit |
 //! | --- | --- | --- |
@@ -36,7 +37,7 @@ pub const THROUGHPUT_PER_BYTE: u64 = 16;
 /// What a sender asks for: as much as the field holds, so that routers decide.
 pub const LARGEST_DELTA: i32 = i32::MAX;
 
-/// What a router may do with the shim (draft-falk-xcp-spec section 3).
+/// What a router may do with the shim. Data has the standard format; a SYN and a bare acknowledgment the minimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Format {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The window of an XCP sender (draft-falk-xcp-spec section 3; AAPN thesis section 4.2).
+//! The window of an XCP sender (AAPN thesis section 4.2 and appendix A, after draft-falk-xcp-spec).
 
 use super::{Ack, CongestionControl, half_flight};
 use crate::xcp::THROUGHPUT_PER_BYTE;

@@ -36,8 +36,8 @@ impl<S: Source> Sender<S> {
         let shift = self.peer.map_or(0, |peer| peer.window_shift);
         let window = u64::from(segment.window) << shift;
         let same_window = window == self.send_window;
-        if self.una == self.high && window > self.send_window {
-            // Probing a closed window backed the timer off.
+        if newly_acked == 0 && self.una == self.high && window > self.send_window {
+            // The window opens after probes, which backed the timer off.
             self.rtt.end_back_off();
         }
         self.send_window = window;

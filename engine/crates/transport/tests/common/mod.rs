@@ -32,6 +32,8 @@ pub struct Flow {
     pub receiver_events: Vec<(u64, Event)>,
     /// Data packets sent, counted from 0; those in `drops` are lost.
     pub data_packets: u64,
+    /// Packets that the receiver sent.
+    pub acks: u64,
     pub drops: BTreeSet<u64>,
     /// When a timer of the sender, the receiver is scheduled already.
     scheduled_ns: [Option<u64>; 2],
@@ -57,6 +59,7 @@ pub fn flow(
         sender_events: Vec::new(),
         receiver_events: Vec::new(),
         data_packets: 0,
+        acks: 0,
         drops: BTreeSet::new(),
         scheduled_ns: [None; 2],
     }
@@ -187,6 +190,7 @@ impl Network {
     fn serve_receiver(&mut self, i: usize) {
         let mut packet = Vec::new();
         while self.flows[i].receiver.poll_transmit(self.now_ns, &mut packet).is_some() {
+            self.flows[i].acks += 1;
             let delay = self.flows[i].backward_ns;
             self.deliver(delay, packet.clone(), |p| Happening::AtSender(i, p));
         }
