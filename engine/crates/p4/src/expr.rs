@@ -30,6 +30,8 @@ pub(crate) enum Expr {
     /// Index of the last extracted element, modulo 2^32; wraps if there is none, as in BMv2.
     LastIndex(Slot),
     HeadersEqual(HeaderId, HeaderId),
+    /// Variable fields of one largest width: their first words, and how many words each has.
+    VariablesEqual { left: Slot, right: Slot, words: usize },
     UnionValid(UnionId),
     UnionsEqual(UnionId, UnionId),
     /// The low word of a wide value.
@@ -187,6 +189,9 @@ impl Env<'_> {
             }
             Expr::LastIndex(next) => self.words[*next].wrapping_sub(1) & mask(32),
             Expr::HeadersEqual(left, right) => u64::from(self.headers_equal(*left, *right)),
+            Expr::VariablesEqual { left, right, words } => {
+                u64::from(self.words[*left..*left + words] == self.words[*right..*right + words])
+            }
             Expr::UnionValid(union) => {
                 u64::from(self.layout.unions[*union].iter().any(|&h| self.is_valid(h)))
             }

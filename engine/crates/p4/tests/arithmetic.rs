@@ -112,7 +112,7 @@ fn edges_of_every_width() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_operands(bytes in any::<[u8; 10]>(), a64: u64, b64: u64, a128: u128, b128: u128) {

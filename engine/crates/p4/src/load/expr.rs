@@ -8,7 +8,7 @@ use super::json::{Load, Place};
 use super::lower;
 use super::MAX_VALUE_BITS;
 use crate::expr::{Comparison, Expr, Unary};
-use crate::ir::{HeaderId, Layout, Param, StackId, UnionId, UnionStackId};
+use crate::ir::{FieldRef, HeaderId, Layout, Param, StackId, UnionId, UnionStackId};
 use crate::value::{bit_length, limbs_for};
 
 /// What an expression may refer to.
@@ -104,6 +104,7 @@ pub(super) enum HeaderExpr {
 #[derive(Debug, Clone)]
 pub(super) enum Typed {
     Number(Number),
+    Variable(FieldRef),
     Bool(Expr),
     Header(HeaderExpr),
     Stack(StackId),
@@ -115,6 +116,7 @@ impl Typed {
     fn name(&self) -> &'static str {
         match self {
             Typed::Number(_) => "a number",
+            Typed::Variable(_) => "a variable field",
             Typed::Bool(_) => "a boolean",
             Typed::Header(_) => "a header",
             Typed::Stack(_) => "a header stack",
@@ -190,7 +192,7 @@ impl Scope<'_> {
             "field" => {
                 let field = self.names.field(self.layout, &value)?;
                 if field.variable {
-                    return value.error("a variable field can only be assigned and emitted");
+                    return Ok(Typed::Variable(field));
                 }
                 let kind = NumberKind::Field { slot: field.slot, width: field.width };
                 Ok(Typed::Number(Number { int_type: int_type(field.width, field.signed), kind }))
@@ -214,7 +216,7 @@ impl Scope<'_> {
                 let stack = self.names.stack(&stack)?;
                 let field = type_field(self.layout, self.layout.stacks[stack].header_type, &field)?;
                 if field.variable {
-                    return value.error("a variable field can only be assigned and emitted");
+                    return value.error("a variable field can only be assigned, compared and emitted");
                 }
                 let kind = NumberKind::Last { stack, offset: field.offset, width: field.width };
                 Ok(Typed::Number(Number { int_type: int_type(field.width, field.signed), kind }))
@@ -327,6 +329,13 @@ impl Scope<'_> {
                 let operator = crate::expr::Binary::Unsigned(comparison);
                 return Ok(Typed::Bool(Expr::Binary(operator, Box::new((left, right)))));
             }
+            (Typed::Variable(left), Typed::Variable(right)) => {
+                if left.width != right.width {
+                    return place.error("variable fields of different largest widths");
+                }
+                let words = 1 + limbs_for(left.width);
+                Expr::VariablesEqual { left: left.slot, right: right.slot, words }
+            }
             (Typed::Header(HeaderExpr::Fixed(left)), Typed::Header(HeaderExpr::Fixed(right))) => {
                 if self.layout.headers[left].header_type != self.layout.headers[right].header_type {
                     return place.error("headers of different types");
@@ -388,7 +397,7 @@ impl Scope<'_> {
             return position.error(format!("the header has {} fields", fields.len()));
         };
         if field.variable {
-            return position.error("a variable field can only be assigned and emitted");
+            return position.error("a variable field can only be assigned, compared and emitted");
         }
         let (offset, width) = (field.offset, field.width);
         let kind = match header {
