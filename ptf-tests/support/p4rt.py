@@ -106,9 +106,11 @@ class Switch:
         entry = p4rt.TableEntry(table_id=info.preamble.id, is_default_action=True, action=self._action(action, params))
         self._write(p4rt.Update.MODIFY, p4rt.Entity(table_entry=entry))
 
-    def counter(self, name, index):
-        """Packets and bytes counted in one cell of an indirect counter."""
-        entry = p4rt.CounterEntry(counter_id=self._named(self.info.counters, name).preamble.id, index=p4rt.Index(index=index))
+    def counter(self, name, index=None):
+        """Packets and bytes counted in one cell of an indirect counter, or in all of them."""
+        entry = p4rt.CounterEntry(counter_id=self._named(self.info.counters, name).preamble.id)
+        if index is not None:
+            entry.index.index = index
         request = p4rt.ReadRequest(device_id=self.device_id, entities=[p4rt.Entity(counter_entry=entry)])
         cells = [e.counter_entry.data for reply in self._stub.Read(request, timeout=TIMEOUT_S) for e in reply.entities]
         return sum(c.packet_count for c in cells), sum(c.byte_count for c in cells)

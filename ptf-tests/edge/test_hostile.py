@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutated frames into every port of an edge. The digests were the same on every target when they were written down;
+a program that is meant to do something else with such frames gets new ones from the failing test, once the transcripts
+of all targets agree."""
+from slotwise import wire
+from support import edge as e
+from support.base import ethernet, frame, ipv4, linecard, optical, tick
+from support.hostile import Hostile
+
+HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
+DATAGRAM = wire.L4Ports(src=4000, dst=5201).encode() + b"datagram"
+MASTER_DIGEST = "40bcb248a32bb065d8eb302279d04dbf04e9cd8150ba4ed42dbb2efe18095d19"
+SLAVE_DIGEST = "c83c4215466db94c76cbb0c1853cabc17b8b2844009cf145dcf8ed8a8825331c"
+OUT = [e.OTHER_HOST_PORT, e.HOST_PORT, e.FIBRE, wire.PORT_LINECARD, wire.PORT_CORE_CONTROL]
+
+
+def from_host(ether_type, *parts):
+    return frame(ethernet(ether_type, dst=e.MAC, src=e.HOST_MAC), *parts)
+
+
+def light(kind, *parts, **fields):
+    return frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(kind, **fields), *parts)
+
+
+class HostileTest(Hostile):
+    def setUp(self):
+        super().setUp()
+        self.switch.insert("ipv4_route", {"dst": (HOST, 32)}, "to_host", port=e.OTHER_HOST_PORT, mac=e.OTHER_HOST_MAC)
+        self.switch.insert("ipv4_route", {"dst": (0x0A020000, 16)}, "to_edge", edge=e.REMOTE)
+        self.switch.insert("traffic_class", {"protocol": (wire.IP_PROTOCOL_UDP, 0xFF)}, "set_class", priority=1, traffic_class=1)
+        for traffic_class in (0, 1):
+            self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": traffic_class}, "enqueue", queue=traffic_class, port=e.FIBRE)
+        for bank in (0, 1):
+            self.grant(bank, e.SLOT, queue=2 + bank)
+        self.switch.insert("signaling", {"slot": 1, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
+        self.switch.insert("signaling", {"slot": 0, "repeat": 1}, "send_commit", edge=e.SLAVE, port=wire.PORT_CORE_CONTROL)
+
+    def templates(self):
+        to_remote = ipv4(REMOTE_HOST, DATAGRAM, protocol=wire.IP_PROTOCOL_UDP)
+        arp = wire.ArpIpv4(opcode=wire.ARP_REQUEST, sender_mac=e.HOST_MAC, sender_ip=HOST, target_ip=REMOTE_HOST)
+        data = light(wire.OpticalKind.DATA, ipv4(HOST, b"light"), b"light", dst_edge=self.edge, inner_type=wire.ETHERTYPE_IPV4)
+        beacon = light(wire.OpticalKind.COMMIT, wire.Commit(frame=4, active_version=2, next_version=3, first_frame=5),
+                       src_edge=e.MASTER, dst_edge=self.edge)
+        report = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
+                       wire.QueueReport(queue=3, backlog_bytes=1000))
+        commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1))
+        return [(e.HOST_PORT, from_host(wire.ETHERTYPE_IPV4, to_remote, DATAGRAM)),
+                (e.HOST_PORT, from_host(wire.ETHERTYPE_ARP, arp)),
+                (e.FIBRE, data), (e.FIBRE, beacon), (e.FIBRE, self.request()),
+                (wire.PORT_LINECARD, frame(*tick(e.SLOT, frame_number=5))), (wire.PORT_LINECARD, frame(*tick(0, frame_number=6))),
+                (wire.PORT_LINECARD, frame(*tick(1, repeat=1))), (wire.PORT_LINECARD, frame(*tick(0, repeat=1))),
+                (wire.PORT_LINECARD, report), (wire.PORT_CPU, commit), (wire.PORT_CORE_CONTROL, beacon)]
+
+    def request(self, sequence=1):
+        return light(wire.OpticalKind.REQUEST, wire.Request(frame=4), bytes(wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE),
+                     src_edge=e.REMOTE, dst_edge=self.edge, sequence=sequence)
+
+
+class HostileToMaster(HostileTest, e.MasterTest):
+    def runTest(self):
+        last = self.request(sequence=0xFFFFFFFF)
+        self.assertEqual(self.digest_of(self.templates(), OUT, request=(e.FIBRE, last)), MASTER_DIGEST)
+
+
+class HostileToSlave(HostileTest, e.EdgeTest):
+    def runTest(self):
+        self.assertEqual(self.digest_of(self.templates(), OUT), SLAVE_DIGEST)
