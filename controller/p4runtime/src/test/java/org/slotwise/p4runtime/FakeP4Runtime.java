@@ -42,13 +42,13 @@ import p4.v1.P4RuntimeOuterClass.WriteRequest;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /** P4Runtime server with many switches that hold tables and forward nothing; strict about what it is asked. */
-final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements AutoCloseable {
+public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements AutoCloseable {
     private static final int INGRESS_PORT_ID = 1;
     private static final long TIMEOUT_S = 20;
 
     /** What controllers did, in order: "program 1001", "write 1001", ... */
     final BlockingQueue<String> log = new LinkedBlockingQueue<>();
-    /** Payloads of packet-outs with the device before: "1:88b5...". */
+    /** Packet-outs in order. */
     final BlockingQueue<PacketOutSeen> packetOuts = new LinkedBlockingQueue<>();
     final BlockingQueue<Done> dones = new LinkedBlockingQueue<>();
     private final Map<Long, Device> devices = new TreeMap<>();
@@ -65,7 +65,8 @@ final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements Aut
         private long electionId;
     }
 
-    FakeP4Runtime(long... deviceIds) throws IOException {
+    /** Starts a server on a free port. */
+    public FakeP4Runtime(long... deviceIds) throws IOException {
         for (long id : deviceIds) {
             devices.put(id, new Device());
         }
@@ -73,7 +74,8 @@ final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase implements Aut
                 .addService(this).build().start();
     }
 
-    String address() {
+    /** {@code host:port}. */
+    public String address() {
         return "127.0.0.1:" + server.getPort();
     }
 

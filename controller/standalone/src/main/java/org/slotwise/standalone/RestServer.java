@@ -8,6 +8,8 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.glassfish.jersey.jdkhttp.JdkHttpHandlerContainer;
 import org.glassfish.jersey.server.ContainerFactory;
 import org.glassfish.jersey.server.ResourceConfig;
@@ -17,6 +19,8 @@ import org.slotwise.rest.SlotwiseApplication;
 
 /** Serves the REST resources over HTTP. */
 final class RestServer implements AutoCloseable {
+    /** Jersey warns of every resource that is given as an object; kept here, or the setting would be collected. */
+    private static final Logger JERSEY_LOG = Logger.getLogger("org.glassfish.jersey");
     private static final int THREADS = 2;
     private static final int STOP_DELAY_S = 0;
     private static final long STOP_TIMEOUT_S = 1;
@@ -36,6 +40,7 @@ final class RestServer implements AutoCloseable {
         // The built-in server waits for slow clients for ever unless told otherwise, in seconds.
         System.setProperty("sun.net.httpserver.maxReqTime", "10");
         System.setProperty("sun.net.httpserver.maxRspTime", "10");
+        JERSEY_LOG.setLevel(Level.SEVERE);
         HttpServer server;
         try {
             server = HttpServer.create(new InetSocketAddress(host, port), 0);

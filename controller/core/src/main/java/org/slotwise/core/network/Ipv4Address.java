@@ -6,7 +6,8 @@ import java.util.regex.Pattern;
 
 /** 32-bit IPv4 address. */
 public final class Ipv4Address {
-    private static final Pattern FORM = Pattern.compile("(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,3})");
+    private static final Pattern FORM =
+            Pattern.compile("(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})");
 
     private final long value;
 

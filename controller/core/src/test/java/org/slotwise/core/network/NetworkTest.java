@@ -58,7 +58,7 @@ class NetworkTest {
     void addressesAreStrict() {
         assertEquals("02:00:00:01:00:0a", MacAddress.parse("02:00:00:01:00:0A").toString());
         assertEquals("10.0.255.1", Ipv4Address.parse("10.0.255.1").toString());
-        for (String bad : List.of("", "10.0.0", "10.0.0.256", "10.0.0.1 ", "1.2.3.4.5", "99999999999.0.0.1")) {
+        for (String bad : List.of("", "10.0.0", "10.0.0.256", "10.0.0.1 ", "1.2.3.4.5", "10.0.0.01", "99999999999.0.0.1")) {
             assertThrows(IllegalArgumentException.class, () -> Ipv4Address.parse(bad), bad);
         }
         for (String bad : List.of("", "02:00:00:00:00", "02-00-00-00-00-00", "02:00:00:00:00:0g")) {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchema;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.core.schedule.SchedulerKind;
+
+/** The reader and {@code schema/network.schema.json} must agree; both are tried on the same example files. */
+class NetworkCodecTest {
+    private static final Path SCHEMAS = Path.of("../../schema");
+    private static final String PREFIX = "network-";
+    private static final String INVALID_PREFIX = PREFIX + "invalid-";
+
+    private final JsonNode schemaText = read(SCHEMAS.resolve("network.schema.json"));
+    private final JsonSchema schema =
+            JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(schemaText);
+
+    @Test
+    void validExamplesAreAcceptedByBoth() throws Exception {
+        for (Path file : examples(false)) {
+            JsonNode network = read(file);
+            assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
+            NetworkCodec.decode("", network);
+            SchedulerCodec.decode("scheduler", network.get("scheduler"));
+        }
+    }
+
+    @Test
+    void invalidExamplesAreRefusedByBothWithPlaceAndReason() throws IOException {
+        Map<String, String> reasons = new TreeMap<>();
+        for (Path file : examples(true)) {
+            JsonNode network = read(file);
+            assertEquals(1, violations(network).size() > 0 ? 1 : 0, () -> file + " passes the schema");
+            Exception refusal = assertThrows(Exception.class, () -> {
+                NetworkCodec.decode("", network);
+                SchedulerCodec.decode("scheduler", network.get("scheduler"));
+            }, file::toString);
+            reasons.put(file.getFileName().toString(), refusal.getMessage());
+        }
+        assertEquals(Map.of(
+                "network-invalid-bad-ip.json", "edges[1].hosts[0].ip: an IPv4 address is four numbers 0 .. 255"
+                        + " joined by dots, got '10.0.1.256'",
+                "network-invalid-missing-mac.json", "edges[2].mac: missing",
+                "network-invalid-rate-out-of-range.json",
+                "edges[0].fibres[0].rate_bps: an integer 1 .. 1000000000000 is needed, got 0",
+                "network-invalid-slot-is-text.json",
+                "frame.slots: an integer 2 .. 4096 is needed, got a value of type string",
+                "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
+                "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
+                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, rotation"),
+                reasons);
+    }
+
+    @Test
+    void exampleOfTheMainScenarioIsReadWhole() throws Exception {
+        Network network = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-star4.json")));
+        assertEquals(4, network.edges().size());
+        assertEquals("h3_1", network.edges().get(3).hosts().get(1).name());
+        assertEquals(100_000, network.edges().get(3).fibre().delayNs());
+        assertEquals(1001, network.core().device().value());
+        assertEquals(5920, network.slotPayloadBytes(network.master()));
+    }
+
+    @Test
+    void placeInALargerDocumentIsNamed() throws IOException {
+        JsonNode network = read(SCHEMAS.resolve("examples/network-invalid-missing-mac.json"));
+        assertEquals("network.edges[2].mac: missing",
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("network", network)).getMessage());
+    }
+
+    @Test
+    void everySchedulerIsInTheSchema() {
+        List<String> titles = Stream.of(SchedulerKind.values()).map(SchedulerKind::title)
+                .collect(Collectors.toList());
+        List<String> inSchema = new java.util.ArrayList<>();
+        schemaText.at("/properties/scheduler/properties/name/enum").forEach(name -> inSchema.add(name.textValue()));
+        assertEquals(titles, inSchema);
+    }
+
+    @Test
+    void brokenJsonIsRefusedWithThePlace() {
+        for (String text : List.of("", "{", "{\"a\":1,\"a\":2}", "{} {}", "[1,", "nul", "\u0000")) {
+            assertThrows(InvalidJsonException.class, () -> JsonFields.parse(text.getBytes()), text);
+        }
+        assertEquals("line 1, column 8: not JSON: Duplicate field 'a'",
+                assertThrows(InvalidJsonException.class, () -> JsonFields.parse("{\"a\":1,\"a\":2}".getBytes()))
+                        .getMessage().replaceFirst("column \\d+", "column 8"));
+        assertThrows(InvalidJsonException.class,
+                () -> JsonFields.parse("[".repeat(100_000).getBytes()), "deep nesting");
+    }
+
+    @Test
+    void schedulerSettingsMustBeText() {
+        assertThrows(InvalidJsonException.class, () -> decode("{\"name\":\"fair\",\"settings\":{\"share\":1}}"));
+        assertThrows(InvalidJsonException.class, () -> decode("{\"name\":\"fair\",\"settings\":[]}"));
+        assertThrows(InvalidJsonException.class, () -> decode("{\"nam\":\"fair\"}"));
+        assertThrows(InvalidJsonException.class, () -> decode("7"));
+        assertThrows(InvalidSettingsException.class, () -> decode("{\"name\":\"fair\",\"settings\":{\"x\":\"y\"}}"));
+    }
+
+    private static void decode(String text) throws InvalidJsonException, InvalidSettingsException {
+        SchedulerCodec.decode("", JsonFields.parse(text.getBytes()));
+    }
+
+    private Map<String, String> violations(JsonNode network) {
+        Map<String, String> messages = new TreeMap<>();
+        schema.validate(network).forEach(message ->
+                messages.put(message.getInstanceLocation() + " " + message.getType(), message.getMessage()));
+        return messages;
+    }
+
+    private static List<Path> examples(boolean invalid) throws IOException {
+        try (Stream<Path> files = Files.list(SCHEMAS.resolve("examples"))) {
+            return files.filter(file -> file.getFileName().toString().startsWith(PREFIX)
+                    && file.getFileName().toString().startsWith(INVALID_PREFIX) == invalid)
+                    .sorted().collect(Collectors.toList());
+        }
+    }
+
+    private static JsonNode read(Path file) {
+        try {
+            return new ObjectMapper().readTree(file.toFile());
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+}

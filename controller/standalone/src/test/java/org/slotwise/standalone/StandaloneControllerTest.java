@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.core.Event;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.p4runtime.FakeP4Runtime;
+import org.slotwise.rest.json.InvalidJsonException;
+
+class StandaloneControllerTest {
+    private static final long TIMEOUT_S = 20;
+    private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Event.SchedulerChosen FAIR = new Event.SchedulerChosen(
+            SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread"));
+    private static final Event.SchedulerChosen ROTATION =
+            new Event.SchedulerChosen(SchedulerKind.ROTATION, Map.of());
+
+    @TempDir
+    private Path directory;
+    private FakeP4Runtime switches;
+
+    @BeforeEach
+    void startSwitches() throws IOException {
+        switches = new FakeP4Runtime(1, 2, 3, 4, 1001);
+    }
+
+    @AfterEach
+    void stopSwitches() throws InterruptedException {
+        switches.close();
+    }
+
+    private ObjectNode configuration() throws IOException {
+        ObjectNode node = JSON.createObjectNode();
+        node.putObject("p4runtime").put("address", switches.address());
+        node.putObject("rest").put("host", "127.0.0.1").put("port", 0);
+        node.put("store", directory.resolve("store").toString()).put("clock", "wall");
+        ObjectNode pipelines = node.putObject("pipelines");
+        for (String program : new String[] {"edge", "core"}) {
+            pipelines.putObject(program)
+                    .put("json", REPOSITORY.resolve("p4src/p4c-out/" + program + ".json").toString())
+                    .put("p4info", REPOSITORY.resolve("p4src/p4c-out/" + program + ".p4info.txtpb").toString());
+        }
+        node.set("network", JSON.readTree(REPOSITORY.resolve("schema/examples/network-star4.json").toFile()));
+        return node;
+    }
+
+    private Configuration read(ObjectNode node) throws IOException, InvalidJsonException {
+        Path file = directory.resolve("controller.json");
+        JSON.writeValue(file.toFile(), node);
+        return Configuration.read(file);
+    }
+
+    private static HttpResponse<String> call(StandaloneController controller, String resource, String body)
+            throws IOException, InterruptedException {
+        HttpRequest.Builder request =
+                HttpRequest.newBuilder(URI.create(controller.restUrl() + "/slotwise/v1/" + resource));
+        if (body != null) {
+            request.PUT(HttpRequest.BodyPublishers.ofString(body)).header("Content-Type", "application/json");
+        }
+        return HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    @Test
+    void configuresSwitchesAndKeepsTheChosenSchedulerOverARestart() throws Exception {
+        for (String clock : new String[] {"wall", "lockstep"}) {
+            Configuration configuration = read(configuration().put("clock", clock));
+            try (StandaloneController controller = StandaloneController.start(configuration)) {
+                controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+                assertTrue(call(controller, "status", null).body().contains("\"configured\":true"));
+                assertEquals(200, call(controller, "scheduler", "{\"name\":\"rotation\"}").statusCode());
+            }
+        }
+        try (StandaloneController controller = StandaloneController.start(read(configuration()))) {
+            assertTrue(call(controller, "scheduler", null).body().startsWith("{\"name\":\"rotation\""));
+        }
+    }
+
+    @Test
+    void storeGivesEverHigherElectionIds() throws IOException {
+        Instant now = Instant.ofEpochSecond(1_000_000);
+        long first;
+        try (Store store = Store.open(directory)) {
+            first = store.nextElectionId(now);
+            assertEquals(1_000_000, first);
+            assertEquals(first + 1, store.nextElectionId(now));
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(first + 2, store.nextElectionId(now.minusSeconds(500)));
+        }
+    }
+
+    @Test
+    void storedSchedulerGivesWayToANewConfiguration() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.keep(ROTATION, FAIR);
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Optional.empty(), store.scheduler(ROTATION));
+        }
+    }
+
+    @Test
+    void storeThatIsInUseOrBrokenIsRefused() throws IOException {
+        Store store = Store.open(directory);
+        assertTrue(assertThrows(IOException.class, () -> Store.open(directory))
+                .getMessage().contains(directory.toString()));
+        store.close();
+        Path broken = directory.resolve("broken");
+        Files.createDirectories(broken);
+        Files.write(broken.resolve("controller.mv"), new byte[10_000]);
+        assertThrows(IOException.class, () -> Store.open(broken));
+    }
+
+    @Test
+    void wrongConfigurationIsRefusedWithThePlace() throws IOException {
+        checkRefused("clock: must be wall or lockstep, got 'sundial'", configuration().put("clock", "sundial"));
+        checkRefused("stor: unknown field; did you mean 'store'?", configuration().put("stor", "x"));
+        ObjectNode port = configuration();
+        ((ObjectNode) port.get("rest")).put("port", 70_000);
+        checkRefused("rest.port: an integer 0 .. 65535 is needed, got 70000", port);
+        ObjectNode network = configuration();
+        ((ObjectNode) network.at("/network/frame")).put("slots", 4);
+        checkRefused("network.frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots,"
+                + " got 4", network);
+        ObjectNode info = configuration();
+        Path notText = directory.resolve("garbage.txt");
+        Files.writeString(notText, "tables { preamble {");
+        ((ObjectNode) info.at("/pipelines/edge")).put("p4info", notText.toString());
+        assertTrue(assertThrows(IOException.class, () -> read(info)).getMessage().contains("garbage.txt"));
+    }
+
+    private void checkRefused(String message, ObjectNode node) {
+        assertEquals(message, assertThrows(InvalidJsonException.class, () -> read(node)).getMessage());
+    }
+}
