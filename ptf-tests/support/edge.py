@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An edge with two hosts' ports and one fibre, as master (edge 0) or as slave (edge 1)."""
+"""An edge with two hosts' ports and one fibre, as master (edge 4) or as slave (edge 1)."""
 from slotwise import wire
 from support.base import SwitchTest, ethernet, frame, linecard, optical, tick
 
 HOST_PORT, OTHER_HOST_PORT = 1, 2
 FIBRE = wire.PORT_OPTICAL_BASE
-MASTER, SLAVE, REMOTE = 0, 1, 2
+MASTER, SLAVE, REMOTE = 4, 1, 2
 MAC = 0x02FF00010000
 HOST_MAC, OTHER_HOST_MAC = 0x020000010001, 0x020000010002
 GUARD_NS, SLOT_NS, HOLD_FRAMES = 10_000, 250_000, 1
