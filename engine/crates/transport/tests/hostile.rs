@@ -190,20 +190,76 @@ fn a_reset_counts_only_at_the_exact_number() {
     assert_eq!(flow.sender.poll_timeout(), None);
 }
 
+/// A sender whose handshake is done at 1 ms with a peer by hand: 960 bytes of payload, SACK if said, the window given.
+fn connected(sack: bool, window: u16) -> (Sender<Pattern>, Segment) {
+    let mut settings = config(0, Algorithm::NewReno);
+    settings.initial_window_segments = Some(4);
+    let mut sender = Sender::new(settings, Some(8 * 960), Pattern::new(1)).unwrap();
+    let mut out = Vec::new();
+    sender.poll_transmit(0, &mut out).expect("the SYN");
+    let mut answer = from_receiver();
+    (answer.sequence, answer.acknowledgment, answer.window) = (77, 1, window);
+    answer.flags = flags::SYN | flags::ACK;
+    answer.options = Options::syn(960, None, sack);
+    sender.handle_segment(MS, &bytes_of(&answer, b""));
+    (answer.sequence, answer.flags, answer.options) = (78, flags::ACK, Options::default());
+    (sender, answer)
+}
+
+/// Sequence numbers of the data that goes out now.
+fn sent_now(sender: &mut Sender<Pattern>, now_ns: u64) -> Vec<u32> {
+    let mut out = Vec::new();
+    let mut numbers = Vec::new();
+    while sender.poll_transmit(now_ns, &mut out).is_some() {
+        let (segment, payload) = Segment::decode(&out).unwrap();
+        if !payload.is_empty() {
+            numbers.push(segment.sequence);
+        }
+    }
+    numbers
+}
+
+#[test]
+fn what_a_peer_selectively_acknowledged_and_dropped_is_sent_again() {
+    let (mut sender, mut ack) = connected(true, u16::MAX);
+    assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
+    ack.options.push_sack(961, 3841);
+    sender.handle_segment(2 * MS, &bytes_of(&ack, b""));
+    assert_eq!(sent_now(&mut sender, 2 * MS)[0], 1, "three segments above it are there");
+    let timeout_ns = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout_ns);
+    assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
+    // RFC 2018 section 8: the peer has only the first after all.
+    (ack.acknowledgment, ack.options) = (961, Options::default());
+    sender.handle_segment(timeout_ns + MS, &bytes_of(&ack, b""));
+    assert_eq!(sent_now(&mut sender, timeout_ns + MS), [961, 1921]);
+}
+
+#[test]
+fn duplicates_of_what_was_sent_before_a_timeout_prove_no_loss() {
+    let (mut sender, mut ack) = connected(false, u16::MAX);
+    assert_eq!(sent_now(&mut sender, MS), [1, 961, 1921, 2881]);
+    let timeout_ns = sender.poll_timeout().unwrap();
+    sender.handle_timeout(timeout_ns);
+    assert_eq!(sent_now(&mut sender, timeout_ns), [1]);
+    let now_ns = timeout_ns + MS;
+    ack.acknowledgment = 3841;
+    sender.handle_segment(now_ns, &bytes_of(&ack, b""));
+    assert_eq!(sent_now(&mut sender, now_ns), [3841, 4801]);
+    // The first segments arrive once more, late. RFC 6582 section 3.2 step 2: no fast retransmit of 3841.
+    for expected in [vec![5761], vec![6721], vec![]] {
+        sender.handle_segment(now_ns, &bytes_of(&ack, b""));
+        assert_eq!(sent_now(&mut sender, now_ns), expected);
+    }
+    assert_eq!(sender.stats().fast_recoveries, 0);
+}
+
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
-    // A peer by hand: it opens with a window of zero.
-    let settings = config(0, Algorithm::NewReno);
-    let mut sender = Sender::new(settings, Some(5000), Pattern::new(1)).unwrap();
+    let (mut sender, mut answer) = connected(true, 0);
     let mut out = Vec::new();
-    sender.poll_transmit(0, &mut out).unwrap();
-    let mut answer = from_receiver();
-    (answer.sequence, answer.acknowledgment, answer.window) = (77, 1, 0);
-    answer.flags = flags::SYN | flags::ACK;
-    sender.handle_segment(MS, &bytes_of(&answer, b""));
     assert_eq!(sender.poll_transmit(MS, &mut out), Some(40), "the handshake's last");
     assert_eq!(sender.poll_transmit(MS, &mut out), None);
-    (answer.sequence, answer.flags) = (78, flags::ACK);
     for _ in 0..20 {
         let now_ns = sender.poll_timeout().expect("it goes on probing");
         sender.handle_timeout(now_ns);
@@ -220,11 +276,7 @@ fn a_closed_window_is_probed_until_it_opens() {
     }
     answer.window = 1000;
     sender.handle_segment(2000 * SECOND, &bytes_of(&answer, b""));
-    assert_eq!(
-        sender.poll_transmit(2000 * SECOND, &mut out),
-        Some(576),
-        "no MSS named: 536 bytes"
-    );
+    assert_eq!(sender.poll_transmit(2000 * SECOND, &mut out), Some(1000));
 }
 
 #[test]
@@ -252,4 +304,26 @@ fn settings_that_cannot_work_are_refused_with_the_reason() {
     let check = PatternCheck::new(Pattern::new(1));
     let error = Receiver::new(receiver, check).err().expect("refused").to_string();
     assert_eq!(error, "delayed_ack_ns is 1000000000, must be 1 to 500000000");
+}
+
+#[test]
+fn a_fin_below_what_has_arrived_does_not_end_the_stream() {
+    let settings = config(0, Algorithm::NewReno);
+    let mut receiver = Receiver::new(ReceiverConfig::new(settings.remote), PatternCheck::new(Pattern::new(1))).unwrap();
+    let mut segment = from_receiver();
+    std::mem::swap(&mut segment.source, &mut segment.destination);
+    let mut hand = |number, bits, length| {
+        (segment.sequence, segment.flags) = (number, bits);
+        segment.acknowledgment = u32::from(number > 0);
+        receiver.handle_segment(MS, &bytes_of(&segment, &vec![0; length]));
+        let mut out = Vec::new();
+        while receiver.poll_transmit(MS, &mut out).is_some() {}
+        receiver.poll_event()
+    };
+    assert_eq!(hand(0, flags::SYN, 0), None);
+    assert_eq!(hand(1, flags::ACK, 0), Some(Event::Connected));
+    assert_eq!(hand(1001, flags::ACK, 100), None);
+    assert_eq!(hand(501, flags::ACK | flags::FIN, 0), None);
+    assert_eq!(hand(1, flags::ACK, 1000), None);
+    assert_eq!(hand(1101, flags::ACK | flags::FIN, 0), Some(Event::Finished));
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use common::{Faults, Flow, MS, Network, Router, SECOND, config, flow};
 use slotwise_transport::xcp::{self, Format, Header};
-use slotwise_transport::{Algorithm, SenderConfig};
+use slotwise_transport::{Algorithm, Endpoint, SenderConfig};
 
 const ALPHA: f64 = 0.4;
 const BETA: f64 = 0.226;
@@ -215,6 +215,39 @@ fn a_loss_halves_the_window_and_feedback_grows_it_again() {
         "{after:?} after {before:?}"
     );
     assert_eq!((after.retransmissions, after.timeouts), (1, 0));
+}
+
+#[test]
+fn an_acknowledgment_gives_back_the_sum_of_the_deltas_since_the_last() {
+    let mut flow = flow(
+        config(0, Algorithm::Xcp),
+        |r| r.delayed_ack_ns = Some(100 * MS),
+        None,
+        (0, 0),
+    );
+    let shim = IP_HEADER..IP_HEADER + xcp::SIZE;
+    let mut packet = Vec::new();
+    let mut given_back = Vec::new();
+    let mut deltas = [-3, 1_000_000, i32::MAX, i32::MAX].into_iter();
+    while given_back.len() < 3 {
+        flow.sender.poll_transmit(MS, &mut packet).expect("a greedy sender");
+        let mut header = Header::decode(&packet[shim.clone()]).unwrap();
+        if header.format == Format::Standard {
+            assert_eq!(header.delta_throughput, xcp::LARGEST_DELTA);
+            header.delta_throughput = deltas.next().unwrap();
+            packet[shim.clone()].copy_from_slice(&header.encode());
+        }
+        flow.receiver.handle_segment(2 * MS, &packet);
+        while flow.receiver.poll_transmit(2 * MS, &mut packet).is_some() {
+            let header = Header::decode(&packet[shim.clone()]).unwrap();
+            assert_eq!(header.format, Format::Minimal);
+            given_back.push(header.reverse_feedback);
+            if given_back.len() == 1 {
+                flow.sender.handle_segment(3 * MS, &packet);
+            }
+        }
+    }
+    assert_eq!(given_back, [0, 999_997, i32::MAX], "SYN, two packets, two packets");
 }
 
 #[test]

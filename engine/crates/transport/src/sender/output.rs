@@ -73,22 +73,21 @@ impl<S: Source> Sender<S> {
             self.nxt = end;
         }
         let end = self.segment_end();
-        let wanted = end - self.nxt;
-        if wanted == 0 {
+        if end == self.nxt {
             self.window_limited = false;
             return None;
         }
-        if room < wanted {
+        // A FIN takes no room.
+        let payload = end.min(self.fin.unwrap_or(end)) - self.nxt;
+        if room < payload {
             self.window_limited = true;
             return None;
         }
         let open = (self.una + self.send_window).saturating_sub(self.nxt);
-        // A FIN alone needs no window. RFC 9293 section 3.8.6.2.1: no small piece of a small window, unless
-        // the timer says so.
-        let fin_alone = self.fin == Some(self.nxt);
-        if open >= wanted || fin_alone {
+        if open >= payload {
             return Some(self.nxt..end);
         }
+        // RFC 9293 section 3.8.6.2.1: no small piece of a small window, unless the timer says so.
         self.window_limited = false;
         if open > 0 && (open >= self.largest_send_window / 2 || self.probe_due) {
             return Some(self.nxt..self.nxt + open);
