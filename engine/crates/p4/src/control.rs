@@ -29,8 +29,8 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut 
             Node::If { condition, yes, no } => {
                 if machine.eval(condition, &[]) != 0 { *yes } else { *no }
             }
-            Node::Action { action, next } => {
-                machine.run(&machine.ir.actions[*action].body, &[]);
+            Node::Action { action, args, next } => {
+                machine.run(&machine.ir.actions[*action].body, args);
                 *next
             }
         };

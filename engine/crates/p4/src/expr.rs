@@ -163,16 +163,16 @@ impl Env<'_> {
             Expr::Word(slot) => self.words[*slot],
             Expr::SignedWord { slot, bits } => sign_extend_word(self.words[*slot], *bits),
             Expr::Arg(index) => self.args[*index],
-            Expr::Unary(op, operand) => unary(*op, self.eval(operand)),
+            Expr::Unary(op, operand) => unary(*op, self.operand(operand)),
             Expr::Binary(Binary::LogicalAnd, sides) => {
-                u64::from(self.eval(&sides.0) != 0 && self.eval(&sides.1) != 0)
+                u64::from(self.operand(&sides.0) != 0 && self.operand(&sides.1) != 0)
             }
             Expr::Binary(Binary::LogicalOr, sides) => {
-                u64::from(self.eval(&sides.0) != 0 || self.eval(&sides.1) != 0)
+                u64::from(self.operand(&sides.0) != 0 || self.operand(&sides.1) != 0)
             }
             Expr::Binary(op, sides) => {
-                let left = self.eval(&sides.0);
-                let right = self.eval(&sides.1);
+                let left = self.operand(&sides.0);
+                let right = self.operand(&sides.1);
                 binary(*op, left, right)
             }
             Expr::Select(parts) => {
@@ -214,6 +214,16 @@ impl Env<'_> {
                 self.stack.truncate(bottom);
                 u64::from(holds)
             }
+        }
+    }
+
+    /// As [`Env::eval`]; most operands are leaves, which need no call.
+    #[inline]
+    fn operand(&mut self, expr: &Expr) -> u64 {
+        match expr {
+            Expr::Const(value) => *value,
+            Expr::Word(slot) => self.words[*slot],
+            _ => self.eval(expr),
         }
     }
 

@@ -357,7 +357,7 @@ pub(crate) struct Pipeline {
 pub(crate) enum Node {
     Table(TableId),
     If { condition: Expr, yes: Option<usize>, no: Option<usize> },
-    Action { action: ActionId, next: Option<usize> },
+    Action { action: ActionId, args: Vec<u64>, next: Option<usize> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Controls<'_> {
         for table in &tables {
             let loaded = self.load_table(table, &nodes)?;
             unique(&mut self.table_names, &table.need("name")?, self.tables.len())?;
-            pipeline.nodes.push(Node::Table(self.tables.len()));
+            pipeline.nodes.push(plain_action(&loaded).unwrap_or(Node::Table(self.tables.len())));
             self.tables.push(loaded);
         }
         for conditional in &conditionals {
@@ -61,7 +61,8 @@ impl Controls<'_> {
             if !self.actions[action].params.is_empty() {
                 return call.error("a called action has no parameters");
             }
-            pipeline.nodes.push(Node::Action { action, next: next(call, "next_node", &nodes)? });
+            let next = next(call, "next_node", &nodes)?;
+            pipeline.nodes.push(Node::Action { action, args: Vec::new(), next });
         }
         self.check_acyclic(&place, &pipeline)?;
         Ok(pipeline)
@@ -334,6 +335,19 @@ impl Controls<'_> {
         }
         Ok(entries)
     }
+}
+
+/// p4c wraps each run of statements in a table without a key whose default action nobody can change: that is an action.
+fn plain_action(table: &Table) -> Option<Node> {
+    if !table.key.is_empty() || !table.const_default_entry || table.profile.is_some() {
+        return None;
+    }
+    let default = table.default.as_ref()?;
+    let next = match &table.next {
+        NextNode::ByAction { next, .. } => next[default.action],
+        NextNode::HitMiss { miss, .. } => *miss,
+    };
+    Some(Node::Action { action: table.actions[default.action], args: default.args.clone(), next })
 }
 
 fn const_key(place: &Place, column: &KeyPart) -> Load<KeyField> {
