@@ -26,18 +26,16 @@ control StageVersion(in commit_t commit, inout DropReason drop_reason) {
 }
 
 // At the master's first slot of a frame: an announcement holds from the next frame at the earliest, so
-// that a beacon tells every switch before.
+// that a beacon tells every switch before. Announcing again what waits for a later frame changes nothing.
 control AnnounceVersion(in bit<32> frame) {
     bit<32> active;
-    bit<32> next;
     bit<32> staged;
     bit<32> first_frame;
 
     apply {
         active_version.read(active, 0);
-        next_version.read(next, 0);
         staged_version.read(staged, 0);
-        if (next == active && staged[0:0] != active[0:0]) {
+        if (staged[0:0] != active[0:0]) {
             staged_frame.read(first_frame, 0);
             if (first_frame <= frame) {
                 first_frame = frame + 1;

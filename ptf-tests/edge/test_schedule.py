@@ -105,6 +105,23 @@ class FlipInAnySlot(e.MasterTest):
         self.expect_open(NEW_QUEUE)
 
 
+class CommitAfterCommit(e.MasterTest):
+    """Each commit uses the bank that the one before it has left; what is in force stays until then."""
+
+    def runTest(self):
+        self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
+        self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
+        for version, queue in ((1, NEW_QUEUE), (2, OLD_QUEUE), (3, NEW_QUEUE)):
+            announced = 10 * version
+            self.commit(next_version=version, first_frame=announced + 2)
+            for frame_number in (announced, announced + 1, announced + 2):
+                self.tick(0, frame_number=frame_number)
+            self.tick(e.SLOT, frame_number=announced + 2)
+            self.expect_open(queue)
+        self.tick(e.SLOT, frame_number=announced + 3)
+        self.expect_open(NEW_QUEUE)
+
+
 class CommitOfActiveBank(e.MasterTest):
     def runTest(self):
         self.commit(next_version=0)
