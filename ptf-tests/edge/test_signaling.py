@@ -45,6 +45,16 @@ class RequestContents(SignalingTest):
         self.expect_silence()
 
 
+class EveryEntry(SignalingTest):
+    def runTest(self):
+        self.request_at(repeat=1, block=FIRST_BLOCK)
+        entries = {queue: (100 + queue, 200 + queue) for queue in range(wire.REQUEST_ENTRIES)}
+        for queue, (backlog_bytes, arrived_bytes) in entries.items():
+            self.report(queue, backlog_bytes, arrived_bytes)
+        self.tick(self.edge, repeat=1)
+        self.expect(e.FIBRE, *request(1, self.edge, entries))
+
+
 class RequestTellsVersions(SignalingTest):
     def runTest(self):
         self.request_at(repeat=1, block=FIRST_BLOCK)
