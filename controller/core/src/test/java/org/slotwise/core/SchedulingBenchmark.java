@@ -27,7 +27,7 @@ public final class SchedulingBenchmark {
         for (String order : new String[] {"spread", "contiguous"}) {
             measure(4, 20, order, 1);
             measure(16, 128, order, 50);
-            measure(64, 512, order, 1000);
+            measure(64, 512, order, 2000);
         }
     }
 

@@ -25,6 +25,8 @@ final class EdgeColouring {
     /** Free slots by sender and by receiver. */
     private final SlotSet[] freeToSend;
     private final SlotSet[] freeToReceive;
+    /** Slots by sender and receiver. */
+    private final SlotSet[][] own;
 
     private EdgeColouring(int edges, int slots, SlotOrder order) {
         this.edges = edges;
@@ -34,6 +36,7 @@ final class EdgeColouring {
         this.sender = new int[slots][edges];
         this.freeToSend = new SlotSet[edges];
         this.freeToReceive = new SlotSet[edges];
+        this.own = new SlotSet[edges][edges];
         for (int slot = 0; slot < slots; slot++) {
             Arrays.fill(receiver[slot], FREE);
             Arrays.fill(sender[slot], FREE);
@@ -41,6 +44,9 @@ final class EdgeColouring {
         for (int edge = 0; edge < edges; edge++) {
             freeToSend[edge] = SlotSet.all(slots);
             freeToReceive[edge] = SlotSet.all(slots);
+            for (int other = 0; other < edges; other++) {
+                own[edge][other] = SlotSet.empty(slots);
+            }
         }
     }
 
@@ -108,11 +114,11 @@ final class EdgeColouring {
     }
 
     private void release(int i, int j) {
-        disconnect(order.toRelease(slotsOf(i, j), slots), i, j);
+        disconnect(order.toRelease(own[i][j], slots), i, j);
     }
 
     private void place(int i, int j) {
-        int slot = order.toTake(freeToSend[i], freeToReceive[j], slotsOf(i, j), slots);
+        int slot = order.toTake(freeToSend[i], freeToReceive[j], own[i][j], slots);
         if (slot == SlotSet.NONE) {
             slot = freeToSend[i].first();
             swapAlongPath(slot, freeToReceive[j].first(), j);
@@ -150,21 +156,12 @@ final class EdgeColouring {
         }
     }
 
-    private SlotSet slotsOf(int i, int j) {
-        SlotSet set = SlotSet.empty(slots);
-        for (int slot = 0; slot < slots; slot++) {
-            if (receiver[slot][i] == j) {
-                set.add(slot);
-            }
-        }
-        return set;
-    }
-
     private void connect(int slot, int i, int j) {
         receiver[slot][i] = j;
         sender[slot][j] = i;
         freeToSend[i].remove(slot);
         freeToReceive[j].remove(slot);
+        own[i][j].add(slot);
     }
 
     private void disconnect(int slot, int i, int j) {
@@ -172,6 +169,7 @@ final class EdgeColouring {
         sender[slot][j] = FREE;
         freeToSend[i].add(slot);
         freeToReceive[j].add(slot);
+        own[i][j].remove(slot);
     }
 
     private FrameSchedule result() {

@@ -11,7 +11,7 @@ enum SlotOrder {
             int bestDistance = -1;
             for (int slot = send.firstCommon(receive, 0); slot != SlotSet.NONE;
                     slot = send.firstCommon(receive, slot + 1)) {
-                int distance = Math.min(gap(own, slot, 1, slots), gap(own, slot, -1, slots));
+                int distance = Math.min(gapAfter(own, slot, slots), gapBefore(own, slot, slots));
                 if (distance > bestDistance) {
                     bestDistance = distance;
                     best = slot;
@@ -24,8 +24,8 @@ enum SlotOrder {
         int toRelease(SlotSet own, int slots) {
             int best = SlotSet.NONE;
             int bestRoom = Integer.MAX_VALUE;
-            for (int slot = own.first(); slot != SlotSet.NONE; slot = own.firstCommon(own, slot + 1)) {
-                int room = gap(own, slot, 1, slots) + gap(own, slot, -1, slots);
+            for (int slot = own.first(); slot != SlotSet.NONE; slot = own.after(slot)) {
+                int room = gapAfter(own, slot, slots) + gapBefore(own, slot, slots);
                 if (room < bestRoom) {
                     bestRoom = room;
                     best = slot;
@@ -49,11 +49,7 @@ enum SlotOrder {
 
         @Override
         int toRelease(SlotSet own, int slots) {
-            int last = SlotSet.NONE;
-            for (int slot = own.first(); slot != SlotSet.NONE; slot = own.firstCommon(own, slot + 1)) {
-                last = slot;
-            }
-            return last;
+            return own.before(slots);
         }
     };
 
@@ -63,13 +59,23 @@ enum SlotOrder {
     /** Chooses which of the pair's slots goes. */
     abstract int toRelease(SlotSet own, int slots);
 
-    /** Slots to the pair's next one in a direction, around the frame; {@code slots} if it has no other. */
-    private static int gap(SlotSet own, int slot, int direction, int slots) {
-        for (int distance = 1; distance < slots; distance++) {
-            if (own.contains(Math.floorMod(slot + direction * distance, slots))) {
-                return distance;
-            }
+    /** Slots to the pair's next one, around the frame; {@code slots} if it has no other. */
+    private static int gapAfter(SlotSet own, int slot, int slots) {
+        int next = own.after(slot);
+        if (next == SlotSet.NONE) {
+            int first = own.first();
+            return first == SlotSet.NONE ? slots : first + slots - slot;
         }
-        return slots;
+        return next - slot;
+    }
+
+    /** Slots to the pair's one before, around the frame; {@code slots} if it has no other. */
+    private static int gapBefore(SlotSet own, int slot, int slots) {
+        int previous = own.before(slot);
+        if (previous == SlotSet.NONE) {
+            int last = own.before(slots);
+            return last == SlotSet.NONE ? slots : slot + slots - last;
+        }
+        return slot - previous;
     }
 }

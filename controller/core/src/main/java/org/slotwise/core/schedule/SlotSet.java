@@ -43,6 +43,24 @@ final class SlotSet {
         return firstCommon(this, 0);
     }
 
+    /** The lowest slot above {@code slot}, or NONE. */
+    int after(int slot) {
+        return firstCommon(this, slot + 1);
+    }
+
+    /** The highest slot below {@code slot}, or NONE. */
+    int before(int slot) {
+        int word = slot >>> 6;
+        long bits = word < words.length ? words[word] & (1L << slot) - 1 : 0;
+        while (bits == 0) {
+            if (--word < 0) {
+                return NONE;
+            }
+            bits = words[word];
+        }
+        return (word << 6) + 63 - Long.numberOfLeadingZeros(bits);
+    }
+
     /** The lowest slot from {@code from} on that both sets have, or NONE. */
     int firstCommon(SlotSet other, int from) {
         int word = from >>> 6;
