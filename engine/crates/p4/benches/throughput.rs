@@ -49,17 +49,33 @@ fn load(name: &str) -> Pipeline {
     let path = format!("{}/../../../p4src/p4c-out/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let config =
-        PipelineConfig { cpu_port: 510, drop_port: 511, timestamp_unit: TimestampUnit::Nanoseconds, seed: 1 };
+    let config = PipelineConfig {
+        cpu_port: 510,
+        drop_port: 511,
+        timestamp_unit: TimestampUnit::Nanoseconds,
+        seed: 1,
+    };
     Pipeline::new(Arc::new(program), config)
 }
 
 fn call(name: &str, args: &[u64]) -> ActionCall {
-    ActionCall { name: name.to_owned(), args: args.iter().map(|a| a.to_be_bytes().to_vec()).collect() }
+    ActionCall {
+        name: name.to_owned(),
+        args: args.iter().map(|a| a.to_be_bytes().to_vec()).collect(),
+    }
 }
 
 fn insert(pipeline: &mut Pipeline, table: &str, key: Vec<KeyField>, action: ActionCall) {
-    pipeline.table_insert(table, TableEntry { key, priority: 0, action }).expect("the entry fits the table");
+    pipeline
+        .table_insert(
+            table,
+            TableEntry {
+                key,
+                priority: 0,
+                action,
+            },
+        )
+        .expect("the entry fits the table");
 }
 
 fn exact(value: u64) -> KeyField {
@@ -85,7 +101,10 @@ fn processor_time(start: Instant) -> Duration {
 
 fn measure(name: &str, pipeline: &mut Pipeline, inputs: &[(Port, Vec<u8>)]) {
     const WARM_UP: u64 = 10_000;
-    let total = std::env::var("PACKETS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000_000u64);
+    let total = std::env::var("PACKETS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(2_000_000u64);
     let mut sink = Sink::default();
     let mut run = |packets: u64, start_ns: u64| {
         for i in 0..packets {
@@ -112,15 +131,32 @@ fn measure(name: &str, pipeline: &mut Pipeline, inputs: &[(Port, Vec<u8>)]) {
 
 fn main() {
     let mut edge = load("edge");
-    let params = call("EdgeIngress.set_edge_params", &[0, 1, 0, 0x0200_0000_0000, 10_000, 250_000, 1]);
-    edge.table_set_default("EdgeIngress.edge_params", Some(params)).expect("the program has edge_params");
+    let params = call(
+        "EdgeIngress.set_edge_params",
+        &[0, 1, 0, 0x0200_0000_0000, 10_000, 250_000, 1],
+    );
+    edge.table_set_default("EdgeIngress.edge_params", Some(params))
+        .expect("the program has edge_params");
     for subnet in 0..250u64 {
         let value = (0x0a01_0000 + (subnet << 8)).to_be_bytes().to_vec();
         let key = KeyField::Lpm { value, prefix_len: 24 };
-        insert(&mut edge, "EdgeIngress.ipv4_route", vec![key], call("EdgeIngress.to_edge", &[1]));
+        insert(
+            &mut edge,
+            "EdgeIngress.ipv4_route",
+            vec![key],
+            call("EdgeIngress.to_edge", &[1]),
+        );
     }
-    let host = KeyField::Lpm { value: vec![10, 0, 0, 7], prefix_len: 32 };
-    insert(&mut edge, "EdgeIngress.ipv4_route", vec![host], call("EdgeIngress.to_host", &[3, 0x0200_0000_0007]));
+    let host = KeyField::Lpm {
+        value: vec![10, 0, 0, 7],
+        prefix_len: 32,
+    };
+    insert(
+        &mut edge,
+        "EdgeIngress.ipv4_route",
+        vec![host],
+        call("EdgeIngress.to_host", &[3, 0x0200_0000_0007]),
+    );
     let queue = call("EdgeIngress.enqueue", &[1, 256]);
     insert(&mut edge, "EdgeIngress.voq", vec![exact(1), exact(0)], queue);
     let to_fibre: Vec<_> = (0..64).map(|i| (1, ipv4_frame([10, 1, i, 5]))).collect();
@@ -129,10 +165,16 @@ fn main() {
 
     let mut core = load("core");
     let params = call("CoreIngress.set_core_params", &[0, u64::from(u32::MAX), 0]);
-    core.table_set_default("CoreIngress.core_params", Some(params)).expect("the program has core_params");
+    core.table_set_default("CoreIngress.core_params", Some(params))
+        .expect("the program has core_params");
     for input in 256..320 {
         let key = vec![exact(0), exact(0), exact(input)];
-        insert(&mut core, "CoreIngress.crossbar", key, call("CoreIngress.connect", &[input ^ 1]));
+        insert(
+            &mut core,
+            "CoreIngress.crossbar",
+            key,
+            call("CoreIngress.connect", &[input ^ 1]),
+        );
     }
     let through: Vec<_> = (256..320).map(|port| (port, ipv4_frame([10, 1, 1, 1]))).collect();
     measure("core: crossbar", &mut core, &through);

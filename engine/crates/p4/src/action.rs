@@ -37,7 +37,11 @@ impl Machine<'_> {
             let to = match primitive {
                 Primitive::Jump(to) => *to,
                 Primitive::JumpIfZero { condition, to } => {
-                    if self.eval(condition, args) == 0 { *to } else { at + 1 }
+                    if self.eval(condition, args) == 0 {
+                        *to
+                    } else {
+                        at + 1
+                    }
                 }
                 _ => {
                     self.step(primitive, args);
@@ -64,12 +68,16 @@ impl Machine<'_> {
             Primitive::Jump(_) | Primitive::JumpIfZero { .. } => {}
             Primitive::AssignVariable { target, source } => {
                 let words = 1 + limbs_for(source.width);
-                self.packet.words.copy_within(source.slot..source.slot + words, target.slot);
+                self.packet
+                    .words
+                    .copy_within(source.slot..source.slot + words, target.slot);
                 let rest = 1 + limbs_for(target.width);
                 self.packet.words[target.slot + words..target.slot + rest].fill(0);
             }
             Primitive::AssignHeader { target, source } => {
-                let (Some(target), source) = (self.header(target, args), self.header(source, args)) else { return };
+                let (Some(target), source) = (self.header(target, args), self.header(source, args)) else {
+                    return;
+                };
                 match source {
                     Some(source) => self.packet.copy_header(self.ir, target, source),
                     None => self.packet.mark_invalid(self.ir, target),
@@ -132,7 +140,11 @@ impl Machine<'_> {
                     cell.1 = cell.1.wrapping_add(bytes);
                 }
             }
-            Primitive::RegisterRead { target, register, index } => {
+            Primitive::RegisterRead {
+                target,
+                register,
+                index,
+            } => {
                 let index = self.eval(index, args);
                 let array = &self.ir.registers[*register];
                 // Out of range: the target keeps its value, as in BMv2.
@@ -161,11 +173,17 @@ impl Machine<'_> {
                     self.packet.store_word(self.ir, args, target, color);
                 }
             }
-            Primitive::Hash { target, base, calculation, modulus } => {
+            Primitive::Hash {
+                target,
+                base,
+                calculation,
+                modulus,
+            } => {
                 let base = self.eval(base, args);
                 let modulus = self.eval(modulus, args).max(1);
                 let hash = compute(self.ir, &self.ir.calculations[*calculation], self.packet, self.payload);
-                self.packet.store_word(self.ir, args, target, (hash % modulus).wrapping_add(base));
+                self.packet
+                    .store_word(self.ir, args, target, (hash % modulus).wrapping_add(base));
             }
             Primitive::Random { target, low, high } => {
                 let low = self.eval(low, args);
@@ -189,7 +207,11 @@ impl Machine<'_> {
             Primitive::Digest { id } => self.packet.requests.digest = Some(self.eval(id, args)),
             Primitive::Truncate { bytes } => {
                 let bytes = usize::try_from(self.eval(bytes, args)).unwrap_or(usize::MAX);
-                let shortest = self.packet.requests.truncate.map_or(bytes, |earlier| earlier.min(bytes));
+                let shortest = self
+                    .packet
+                    .requests
+                    .truncate
+                    .map_or(bytes, |earlier| earlier.min(bytes));
                 self.packet.requests.truncate = Some(shortest);
             }
             Primitive::Assert { condition } => {
@@ -260,7 +282,13 @@ impl Machine<'_> {
         let ir = self.ir;
         let stack = &ir.layout.stacks[stack];
         let count = clip(count, stack.elements.len());
-        for (&to, &from) in stack.elements.iter().skip(count).rev().zip(stack.elements.iter().rev().skip(count)) {
+        for (&to, &from) in stack
+            .elements
+            .iter()
+            .skip(count)
+            .rev()
+            .zip(stack.elements.iter().rev().skip(count))
+        {
             self.packet.copy_header(ir, to, from);
         }
         for &header in &stack.elements[..count] {
@@ -288,7 +316,13 @@ impl Machine<'_> {
         let ir = self.ir;
         let stack = &ir.layout.union_stacks[stack];
         let count = clip(count, stack.elements.len());
-        for (&to, &from) in stack.elements.iter().skip(count).rev().zip(stack.elements.iter().rev().skip(count)) {
+        for (&to, &from) in stack
+            .elements
+            .iter()
+            .skip(count)
+            .rev()
+            .zip(stack.elements.iter().rev().skip(count))
+        {
             self.copy_union(to, from);
         }
         for &union in &stack.elements[..count] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and hashes over fields, headers and payload.
 
+use crate::codec::write_bits;
 use crate::ir::{Calculation, CalculationInput, Checksum, Ir};
 use crate::state::Packet;
-use crate::codec::write_bits;
 
 /// The value of a calculation. Fields of invalid headers are left out.
 pub(crate) fn compute(ir: &Ir, calculation: &Calculation, packet: &mut Packet, payload: &[u8]) -> u64 {
@@ -24,7 +24,9 @@ pub(crate) fn compute(ir: &Ir, calculation: &Calculation, packet: &mut Packet, p
             CalculationInput::Constant { value, width } => push_bits(&mut bytes, &mut bits, *width, value),
             CalculationInput::Header(header) if packet.is_valid(ir, *header) => {
                 let instance = &ir.layout.headers[*header];
-                ir.layout.types[instance.header_type].codec.emit(&packet.words[instance.base..], &mut bytes);
+                ir.layout.types[instance.header_type]
+                    .codec
+                    .emit(&packet.words[instance.base..], &mut bytes);
                 bits = bytes.len() * 8;
             }
             CalculationInput::Header(_) => {}

@@ -19,7 +19,11 @@ pub(crate) struct Codec {
 #[derive(Debug)]
 enum Chunk {
     /// `bytes` bytes at `at`: fields as (offset in the instance, shift, mask).
-    Word { at: usize, bytes: usize, fields: Vec<(usize, u32, u64)> },
+    Word {
+        at: usize,
+        bytes: usize,
+        fields: Vec<(usize, u32, u64)>,
+    },
     /// One field of any width at any bit.
     Bits { at_bit: usize, width: u32, offset: usize },
 }
@@ -39,13 +43,21 @@ impl Codec {
     pub fn new(fields: &[Field]) -> Codec {
         let fixed_bits: usize = fields.iter().filter(|f| !f.variable).map(|f| f.width as usize).sum();
         let split = fields.iter().position(|f| f.variable).unwrap_or(fields.len());
-        let mut codec = Codec { chunks: Vec::new(), fixed_bytes: fixed_bits.div_ceil(8), variable: None };
+        let mut codec = Codec {
+            chunks: Vec::new(),
+            fixed_bytes: fixed_bits.div_ceil(8),
+            variable: None,
+        };
         let mut at_bit = 0usize;
         let mut rest = &fields[..split];
         while let Some(first) = rest.first() {
             let run = aligned_run(at_bit, rest);
             if run == 0 {
-                codec.chunks.push(Chunk::Bits { at_bit, width: first.width, offset: first.offset });
+                codec.chunks.push(Chunk::Bits {
+                    at_bit,
+                    width: first.width,
+                    offset: first.offset,
+                });
                 at_bit += first.width as usize;
                 rest = &rest[1..];
                 continue;
@@ -57,13 +69,22 @@ impl Codec {
                 (f.offset, shift, mask(f.width))
             });
             let fields = placed.collect();
-            codec.chunks.push(Chunk::Word { at: at_bit / 8, bytes: bits as usize / 8, fields });
+            codec.chunks.push(Chunk::Word {
+                at: at_bit / 8,
+                bytes: bits as usize / 8,
+                fields,
+            });
             at_bit += bits as usize;
             rest = &rest[run..];
         }
         if let Some(field) = fields.get(split) {
             let tail = fields[split + 1..].iter().map(|f| (f.offset, f.width)).collect();
-            codec.variable = Some(Variable { at_bit, offset: field.offset, max_bits: field.width, tail });
+            codec.variable = Some(Variable {
+                at_bit,
+                offset: field.offset,
+                max_bits: field.width,
+                tail,
+            });
         }
         codec
     }
@@ -114,7 +135,9 @@ impl Codec {
         for chunk in &self.chunks {
             match chunk {
                 Chunk::Word { at, bytes, fields } => {
-                    let value = fields.iter().fold(0, |acc, &(offset, shift, _)| acc | words[offset] << shift);
+                    let value = fields
+                        .iter()
+                        .fold(0, |acc, &(offset, shift, _)| acc | words[offset] << shift);
                     data[*at..*at + *bytes].copy_from_slice(&value.to_be_bytes()[8 - *bytes..]);
                 }
                 Chunk::Bits { at_bit, width, offset } => write_bits(data, *at_bit, *width, &words[*offset..]),

@@ -27,7 +27,11 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut 
         at = match &pipeline.nodes[node] {
             Node::Table(table) => apply(&machine.ir.tables[*table], &mut tables[*table], profiles, machine),
             Node::If { condition, yes, no } => {
-                if machine.eval(condition, &[]) != 0 { *yes } else { *no }
+                if machine.eval(condition, &[]) != 0 {
+                    *yes
+                } else {
+                    *no
+                }
             }
             Node::Action { action, args, next } => {
                 machine.run(&machine.ir.actions[*action].body, args);
@@ -42,12 +46,7 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut 
 }
 
 /// Applies a table and says which node is next.
-fn apply(
-    table: &Table,
-    live: &mut LiveTable,
-    profiles: &mut [Profile],
-    machine: &mut Machine,
-) -> Option<usize> {
+fn apply(table: &Table, live: &mut LiveTable, profiles: &mut [Profile], machine: &mut Machine) -> Option<usize> {
     let mut small = [0; SMALL_KEY];
     let mut large = Vec::new();
     let key = if table.key_words <= SMALL_KEY {
@@ -58,7 +57,11 @@ fn apply(
     };
     pack(&table.key, machine.packet, key);
     key.iter_mut().zip(&table.key_mask).for_each(|(k, m)| *k &= m);
-    let index = if table.key_words == 0 { None } else { live.entries.lookup(key) };
+    let index = if table.key_words == 0 {
+        None
+    } else {
+        live.entries.lookup(key)
+    };
     let entry = index.and_then(|index| live.entries.get_mut(index));
     let hit = entry.is_some();
     let action = match entry {
@@ -71,9 +74,9 @@ fn apply(
             match &entry.effect {
                 Effect::Action(action) => Some(action),
                 Effect::Member(member) => table.profile.and_then(|p| profiles[p].member(*member)),
-                Effect::Group(group) => {
-                    table.profile.and_then(|p| profiles[p].select(*group, &machine.ir.profiles[p], machine))
-                }
+                Effect::Group(group) => table
+                    .profile
+                    .and_then(|p| profiles[p].select(*group, &machine.ir.profiles[p], machine)),
             }
         }
         None => live.default.as_ref(),
@@ -82,7 +85,13 @@ fn apply(
         machine.run(&machine.ir.actions[table.actions[action.action]].body, &action.args);
     }
     match &table.next {
-        NextNode::HitMiss { hit: on_hit, miss } => if hit { *on_hit } else { *miss },
+        NextNode::HitMiss { hit: on_hit, miss } => {
+            if hit {
+                *on_hit
+            } else {
+                *miss
+            }
+        }
         NextNode::ByAction { next, miss } => action.map_or(*miss, |action| next[action.action]),
     }
 }

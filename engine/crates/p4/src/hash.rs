@@ -81,7 +81,10 @@ mod tests {
     fn short_inputs() {
         assert_eq!(Algorithm::Xor16.compute(&[0x12, 0x34, 0x01]), 0x1334);
         assert_eq!(Algorithm::Identity.compute(&[1, 2]), 0x102);
-        assert_eq!(Algorithm::Identity.compute(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), 0x0102030405060708);
+        assert_eq!(
+            Algorithm::Identity.compute(&[1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            0x0102030405060708
+        );
         assert_eq!(Algorithm::Csum16.compute(&[]), 0xffff);
     }
 }

@@ -7,6 +7,17 @@
 //!
 //! The program becomes an intermediate representation (`ir`) in which every index and width has been checked, so that
 //! running it cannot fail: `load` makes it, `parser`, `control` and `action` run it, `config` is the controller's side.
+//!
+//! # Where it differs from BMv2's simple_switch
+//!
+//! * A packet starts with zeros in every header and field; BMv2 leaves what an earlier packet left there.
+//! * A resubmitted or recirculated packet keeps its `ingress_port`; in BMv2 it becomes 0.
+//! * A stack index out of range reads 0 and writes nothing; BMv2 ends.
+//! * A failed `assert` or `assume` drops the packet and counts it ([`Pipeline::aborted_packets`]); BMv2 ends.
+//! * A parser that visits 1024 states more than the frame has bytes stops with `ParserTimeout`, an action that jumps
+//!   back 65536 times and an input that becomes more than 4096 packets are given up and counted; BMv2 goes on.
+//! * Of const entries with equal keys the first stays; BMv2 refuses the program.
+//! * There is no queue between ingress and egress: queue depths and waiting times are 0.
 
 mod action;
 mod api;
@@ -44,6 +55,8 @@ pub struct Program {
 impl Program {
     /// Loads p4c's BMv2 JSON (versions 2.18 and later).
     pub fn from_json(json: &[u8]) -> Result<Program, LoadError> {
-        Ok(Program { ir: Arc::new(load::load(json)?) })
+        Ok(Program {
+            ir: Arc::new(load::load(json)?),
+        })
     }
 }

@@ -38,7 +38,12 @@ const NS_PER_S: u128 = 1_000_000_000;
 
 impl Bucket {
     fn new(rate: u64, burst: u64, now_ns: u64) -> Bucket {
-        Bucket { rate, burst, tokens: burst, filled_ns: now_ns }
+        Bucket {
+            rate,
+            burst,
+            tokens: burst,
+            filled_ns: now_ns,
+        }
     }
 
     fn fill(&mut self, now_ns: u64) {
@@ -86,7 +91,9 @@ impl Meter {
 
     /// The color of `amount` units now.
     pub fn execute(&mut self, amount: u64, now_ns: u64) -> u64 {
-        let Some((committed, peak)) = &mut self.buckets else { return GREEN };
+        let Some((committed, peak)) = &mut self.buckets else {
+            return GREEN;
+        };
         committed.fill(now_ns);
         peak.fill(now_ns);
         // BMv2 asks the peak bucket first and lets a yellow packet keep what it took there.
@@ -112,7 +119,12 @@ mod tests {
     #[test]
     fn colors_follow_both_buckets_and_refill() {
         let mut meter = Meter::default();
-        let config = MeterConfig { committed_rate: 1000, committed_burst: 100, peak_rate: 2000, peak_burst: 200 };
+        let config = MeterConfig {
+            committed_rate: 1000,
+            committed_burst: 100,
+            peak_rate: 2000,
+            peak_burst: 200,
+        };
         meter.configure(Some(config), 0);
         assert_eq!(meter.config(), Some(config));
         assert_eq!(meter.execute(100, 0), GREEN);
@@ -127,7 +139,12 @@ mod tests {
     #[test]
     fn fractions_of_a_token_are_not_lost() {
         let mut meter = Meter::default();
-        let config = MeterConfig { committed_rate: 1, committed_burst: 1, peak_rate: 1, peak_burst: 1 };
+        let config = MeterConfig {
+            committed_rate: 1,
+            committed_burst: 1,
+            peak_rate: 1,
+            peak_burst: 1,
+        };
         meter.configure(Some(config), 0);
         assert_eq!(meter.execute(1, 0), GREEN);
         for now_ms in 1..1000 {

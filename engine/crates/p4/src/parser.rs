@@ -43,7 +43,6 @@ impl ParserRun<'_, '_> {
         ir.errors.no_error
     }
 
-
     fn state(&mut self, state: usize) -> Result<Option<usize>, Failure> {
         let ir: &Ir = self.machine.ir;
         let state = &ir.parser.states[state];
@@ -74,7 +73,9 @@ impl ParserRun<'_, '_> {
                 let header = self.last(stack.next, &stack.elements)?;
                 ir.layout.headers[header].base + offset
             }
-            KeySource::LastOfUnionStack { stack, member, offset, .. } => {
+            KeySource::LastOfUnionStack {
+                stack, member, offset, ..
+            } => {
                 let stack = &ir.layout.union_stacks[*stack];
                 let union = self.last(stack.next, &stack.elements)?;
                 ir.layout.headers[ir.layout.unions[union][*member]].base + offset
@@ -82,13 +83,16 @@ impl ParserRun<'_, '_> {
             KeySource::Lookahead { offset_bits, width } => return self.push_ahead(*offset_bits, *width),
         };
         let packet = &mut *self.machine.packet;
-        packet.stack.extend_from_slice(&packet.words[slot..slot + limbs_for(source.width())]);
+        packet
+            .stack
+            .extend_from_slice(&packet.words[slot..slot + limbs_for(source.width())]);
         Ok(())
     }
 
     fn last(&self, next: Slot, elements: &[usize]) -> Result<usize, Failure> {
         let last = (self.machine.packet.words[next] as usize).checked_sub(1);
-        last.and_then(|i| elements.get(i).copied()).ok_or(self.machine.ir.errors.stack_out_of_bounds)
+        last.and_then(|i| elements.get(i).copied())
+            .ok_or(self.machine.ir.errors.stack_out_of_bounds)
     }
 
     /// Puts bits of the packet ahead on the stack.
@@ -134,7 +138,11 @@ impl ParserRun<'_, '_> {
                 self.machine.packet.words[stack.next] = next + 1;
                 Ok(())
             }
-            ParserOp::Lookahead { target, offset_bits, width } => {
+            ParserOp::Lookahead {
+                target,
+                offset_bits,
+                width,
+            } => {
                 let bottom = self.machine.packet.stack.len();
                 self.push_ahead(*offset_bits, *width)?;
                 let packet = &mut *self.machine.packet;
@@ -201,8 +209,8 @@ impl ParserRun<'_, '_> {
 fn matches(case: &Transition, key: &[u64], sets: &[ValueSetMembers]) -> bool {
     match &case.when {
         When::Matches { value, mask } => key.iter().zip(mask).zip(value).all(|((k, m), v)| k & m == *v),
-        When::InSet { set, mask } => sets[*set].iter().any(|member| {
-            key.iter().zip(mask).zip(member).all(|((k, m), v)| k & m == v & m)
-        }),
+        When::InSet { set, mask } => sets[*set]
+            .iter()
+            .any(|member| key.iter().zip(mask).zip(member).all(|((k, m), v)| k & m == v & m)),
     }
 }

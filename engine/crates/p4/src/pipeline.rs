@@ -46,7 +46,7 @@ pub struct Pipeline {
 }
 
 /// Where copies of a session go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CloneSession {
     /// One copy each.
     pub replicas: Vec<Replica>,
@@ -100,11 +100,17 @@ impl Pipeline {
     }
 
     /// Runs one packet to its end: parser, ingress, replication, egress, deparser, with clones, resubmits,
-    /// recirculations. `now_ns` must not decrease. Copies leave before what they were copied from goes on.
+    /// recirculations. `now_ns` must not decrease. The packet itself comes out first, then its copies in the order in
+    /// which they were made.
     pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
         let mut packet = std::mem::take(&mut self.packet);
-        let arrival = Arrival { port, frame, instance_type: instance::NORMAL, kept: None };
+        let arrival = Arrival {
+            port,
+            frame,
+            instance_type: instance::NORMAL,
+            kept: None,
+        };
         self.ingress(&mut packet, arrival, out);
         self.packet = packet;
         for _ in 0..MAX_OFFSPRING {
@@ -122,12 +128,26 @@ impl Pipeline {
     }
 
     fn run_job(&mut self, job: &mut Job, out: &mut dyn Output) {
-        let Job { egress_port, ingress_port, packet, frame, payload_at, instance_type, previous, field_list } = job;
+        let Job {
+            egress_port,
+            ingress_port,
+            packet,
+            frame,
+            payload_at,
+            instance_type,
+            previous,
+            field_list,
+        } = job;
         match *egress_port {
             Some(port) => self.egress(packet, *ingress_port, port, frame, *payload_at, out),
             None => {
                 let kept = Some((previous.as_slice(), *field_list));
-                let arrival = Arrival { port: *ingress_port, frame, instance_type: *instance_type, kept };
+                let arrival = Arrival {
+                    port: *ingress_port,
+                    frame,
+                    instance_type: *instance_type,
+                    kept,
+                };
                 self.ingress(packet, arrival, out);
             }
         }
@@ -159,12 +179,20 @@ impl Pipeline {
         let payload = &arrival.frame[payload_at..];
         self.control(&ir, &ir.ingress, packet, payload, out);
 
-        let Requests { clone, digest, resubmit, .. } = packet.requests;
+        let Requests {
+            clone,
+            digest,
+            resubmit,
+            ..
+        } = packet.requests;
         if packet.requests.abort {
             self.aborted_packets += 1;
             return;
         }
-        packet.requests = Requests { truncate: packet.requests.truncate, ..Requests::default() };
+        packet.requests = Requests {
+            truncate: packet.requests.truncate,
+            ..Requests::default()
+        };
         if let Some((session, list)) = clone {
             self.clone_ingress(&ir, packet, &arrival, session, list, out);
         }
@@ -185,8 +213,14 @@ impl Pipeline {
         let egress_port = packet.get(standard.egress_spec);
         if egress_port != u64::from(self.config.drop_port) {
             packet.set(standard.instance_type, instance::NORMAL);
-            // Jobs that this packet made go first: BMv2 queues copies before the packet itself.
-            self.egress(packet, arrival.port, egress_port as Port, arrival.frame, payload_at, out);
+            self.egress(
+                packet,
+                arrival.port,
+                egress_port as Port,
+                arrival.frame,
+                payload_at,
+                out,
+            );
         }
     }
 
@@ -201,7 +235,12 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        let mut run = ParserRun { machine: &mut machine, frame, value_sets: &self.value_sets, at: 0 };
+        let mut run = ParserRun {
+            machine: &mut machine,
+            frame,
+            value_sets: &self.value_sets,
+            at: 0,
+        };
         let error = run.run();
         let at = run.at;
         packet.set_if(ir.standard.parser_error, error);
@@ -212,14 +251,7 @@ impl Pipeline {
         at
     }
 
-    fn control(
-        &mut self,
-        ir: &Ir,
-        pipeline: &ir::Pipeline,
-        packet: &mut Packet,
-        payload: &[u8],
-        out: &mut dyn Output,
-    ) {
+    fn control(&mut self, ir: &Ir, pipeline: &ir::Pipeline, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
         let mut machine = Machine {
             ir,
             packet,
@@ -265,14 +297,19 @@ impl Pipeline {
         job.packet.words.extend_from_slice(&packet.words);
         job.packet.length = packet.length;
         job.packet.ingress_length = packet.ingress_length;
-        job.packet.requests = Requests { truncate: packet.requests.truncate, ..Requests::default() };
+        job.packet.requests = Requests {
+            truncate: packet.requests.truncate,
+            ..Requests::default()
+        };
         job.packet.set_if(ir.standard.replica, u64::from(replica.instance));
         self.queue.push_back(job);
     }
 
     fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
-        let replicas = u32::try_from(group).ok().and_then(|group| self.multicast_groups.remove_entry(&group));
-        let Some((group, replicas)) = replicas else { return };
+        let Ok(group) = u32::try_from(group) else { return };
+        let Some(replicas) = self.multicast_groups.get_mut(&group).map(std::mem::take) else {
+            return;
+        };
         for &replica in &replicas {
             self.copy_to(ir, packet, (arrival.port, arrival.frame, payload_at), replica);
         }
@@ -289,7 +326,9 @@ impl Pipeline {
         list: u64,
         out: &mut dyn Output,
     ) {
-        let Some((id, session)) = self.take_session(session) else { return };
+        let Some((id, session)) = self.take_session(session) else {
+            return;
+        };
         let mut copy = self.idle.pop().unwrap_or_default();
         copy.packet.reset(ir, arrival.frame.len());
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
@@ -298,7 +337,10 @@ impl Pipeline {
         copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
         copy.packet.set(ir.standard.instance_type, instance::INGRESS_CLONE);
-        copy.packet.requests = Requests { truncate: session.max_bytes, ..Requests::default() };
+        copy.packet.requests = Requests {
+            truncate: session.max_bytes,
+            ..Requests::default()
+        };
         for &replica in &session.replicas {
             self.copy_to(ir, &copy.packet, (arrival.port, arrival.frame, payload_at), replica);
         }
@@ -306,9 +348,10 @@ impl Pipeline {
         self.clone_sessions.insert(id, session);
     }
 
-    /// Takes a session out while its copies are made; the caller puts it back.
+    /// Takes what a session holds while its copies are made; the caller puts it back.
     fn take_session(&mut self, session: u64) -> Option<(u32, CloneSession)> {
-        self.clone_sessions.remove_entry(&u32::try_from(session).ok()?)
+        let id = u32::try_from(session).ok()?;
+        Some((id, std::mem::take(self.clone_sessions.get_mut(&id)?)))
     }
 
     fn egress(
@@ -336,7 +379,13 @@ impl Pipeline {
         let payload = &frame[payload_at..];
         self.control(&ir, &ir.egress, packet, payload, out);
 
-        let Requests { clone, recirculate, truncate, abort, .. } = packet.requests;
+        let Requests {
+            clone,
+            recirculate,
+            truncate,
+            abort,
+            ..
+        } = packet.requests;
         if abort {
             self.aborted_packets += 1;
             return;
@@ -351,7 +400,10 @@ impl Pipeline {
                 reset_metadata(&ir, &mut copy.packet);
                 copy.packet.copy_fields(Self::field_list(&ir, list), &packet.words);
                 copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
-                copy.packet.requests = Requests { truncate: session.max_bytes.or(truncate), ..Requests::default() };
+                copy.packet.requests = Requests {
+                    truncate: session.max_bytes.or(truncate),
+                    ..Requests::default()
+                };
                 for &replica in &session.replicas {
                     self.copy_to(&ir, &copy.packet, (ingress_port, frame, payload_at), replica);
                 }

@@ -54,7 +54,11 @@ impl Persistent {
     pub fn new(ir: &Ir, seed: u64) -> Persistent {
         use rand::SeedableRng;
         Persistent {
-            registers: ir.registers.iter().map(|r| vec![0; r.size * limbs_for(r.width)]).collect(),
+            registers: ir
+                .registers
+                .iter()
+                .map(|r| vec![0; r.size * limbs_for(r.width)])
+                .collect(),
             counters: ir.counters.iter().map(|c| vec![(0, 0); c.size]).collect(),
             meters: ir.meters.iter().map(|m| vec![Meter::default(); m.size]).collect(),
             random: Pcg64Mcg::seed_from_u64(seed),
@@ -73,7 +77,12 @@ impl Packet {
     }
 
     pub fn env<'a>(&'a mut self, ir: &'a Ir, args: &'a [u64]) -> Env<'a> {
-        Env { layout: &ir.layout, words: &self.words, args, stack: &mut self.stack }
+        Env {
+            layout: &ir.layout,
+            words: &self.words,
+            args,
+            stack: &mut self.stack,
+        }
     }
 
     /// Sets a field of up to 64 bits.
@@ -96,7 +105,12 @@ impl Packet {
         match target {
             Target::Word { slot, mask } => Some((*slot, mask.count_ones())),
             Target::Wide { slot, width } => Some((*slot, *width)),
-            Target::Element { stack, index, offset, width } => {
+            Target::Element {
+                stack,
+                index,
+                offset,
+                width,
+            } => {
                 let index = self.env(ir, args).eval(index);
                 let base = crate::expr::element(&ir.layout, *stack, index)?;
                 Some((base + offset, *width))
@@ -139,7 +153,9 @@ impl Packet {
                 self.store_word(ir, args, target, value);
             }
             (_, Value::Wide(expr)) => {
-                let Some((slot, width)) = self.resolve(ir, args, target) else { return };
+                let Some((slot, width)) = self.resolve(ir, args, target) else {
+                    return;
+                };
                 // The value is computed before the target changes: they may overlap.
                 let bottom = self.stack.len();
                 self.env(ir, args).push_wide(expr);
@@ -190,7 +206,9 @@ impl Packet {
 
     fn header_bytes(&self, ir: &Ir, header: HeaderId) -> u64 {
         let instance = &ir.layout.headers[header];
-        ir.layout.types[instance.header_type].codec.bytes(&self.words[instance.base..]) as u64
+        ir.layout.types[instance.header_type]
+            .codec
+            .bytes(&self.words[instance.base..]) as u64
     }
 
     /// Copies a header of the same type.

@@ -105,7 +105,12 @@ fn entry_at(slots: &[Option<Entry>], index: u32) -> Option<&Entry> {
 /// The masked key equals the value of the chain's entries.
 fn chain_has(slots: &[Option<Entry>], chain: &[u32], key: &[u64], mask: &[u64]) -> bool {
     let first = chain.first().and_then(|&index| entry_at(slots, index));
-    first.is_some_and(|entry| key.iter().zip(mask).zip(&entry.key.value).all(|((k, m), v)| k & m == *v))
+    first.is_some_and(|entry| {
+        key.iter()
+            .zip(mask)
+            .zip(&entry.key.value)
+            .all(|((k, m), v)| k & m == *v)
+    })
 }
 
 impl Entries {
@@ -128,7 +133,11 @@ impl Entries {
     /// The entry that `key` hits.
     pub fn lookup(&self, key: &[u64]) -> Option<u32> {
         if self.kind == MatchKind::Range {
-            return self.scan.iter().copied().find(|&i| entry_at(&self.slots, i).is_some_and(|e| e.key.matches(key)));
+            return self
+                .scan
+                .iter()
+                .copied()
+                .find(|&i| entry_at(&self.slots, i).is_some_and(|e| e.key.matches(key)));
         }
         let mut best: Option<(i32, u64, u32)> = None;
         for group in &self.groups {
@@ -136,12 +145,18 @@ impl Entries {
                 break;
             }
             let hash = hash_masked(key, &group.mask);
-            let found = group.chains.find(hash, |chain| chain_has(&self.slots, chain, key, &group.mask));
-            let Some(&index) = found.and_then(|chain| chain.first()) else { continue };
+            let found = group
+                .chains
+                .find(hash, |chain| chain_has(&self.slots, chain, key, &group.mask));
+            let Some(&index) = found.and_then(|chain| chain.first()) else {
+                continue;
+            };
             if self.kind != MatchKind::Ternary {
                 return Some(index);
             }
-            let Some(entry) = entry_at(&self.slots, index) else { continue };
+            let Some(entry) = entry_at(&self.slots, index) else {
+                continue;
+            };
             // Of equal priority, the one inserted first.
             let better = best.is_none_or(|(priority, sequence, _)| {
                 entry.key.priority > priority || entry.key.priority == priority && entry.sequence < sequence
@@ -169,15 +184,23 @@ impl Entries {
         }
         let group = self.groups.iter().find(|g| g.mask == key.mask)?;
         let hash = hash_masked(&key.value, &group.mask);
-        let chain = group.chains.find(hash, |chain| chain_has(&self.slots, chain, &key.value, &group.mask))?;
+        let chain = group
+            .chains
+            .find(hash, |chain| chain_has(&self.slots, chain, &key.value, &group.mask))?;
         chain.iter().copied().find(same)
     }
 
     /// Adds an entry whose key is not there yet.
     pub fn insert(&mut self, key: EntryKey, effect: Effect) {
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
-        let entry =
-            Entry { key, effect, sequence: self.next_sequence, packets: 0, bytes: 0, meter: Meter::default() };
+        let entry = Entry {
+            key,
+            effect,
+            sequence: self.next_sequence,
+            packets: 0,
+            bytes: 0,
+            meter: Meter::default(),
+        };
         self.next_sequence += 1;
         self.len += 1;
         let key = entry.key.clone();
@@ -194,21 +217,31 @@ impl Entries {
         }
         let position = self.groups.iter().position(|g| g.mask == key.mask).unwrap_or_else(|| {
             let chains = HashTable::new();
-            self.groups.push(Group { mask: key.mask.clone(), best_priority: key.priority, chains });
+            self.groups.push(Group {
+                mask: key.mask.clone(),
+                best_priority: key.priority,
+                chains,
+            });
             self.groups.len() - 1
         });
         let group = &mut self.groups[position];
         group.best_priority = group.best_priority.max(key.priority);
         let hash = hash_masked(&key.value, &group.mask);
         let mask = &group.mask;
-        match group.chains.find_mut(hash, |chain| chain_has(slots, chain, &key.value, mask)) {
+        match group
+            .chains
+            .find_mut(hash, |chain| chain_has(slots, chain, &key.value, mask))
+        {
             Some(chain) => {
                 let at = chain.partition_point(ranks_before);
                 chain.insert(at, index);
             }
             None => {
                 let rehash = |chain: &Vec<u32>| {
-                    chain.first().and_then(|&i| entry_at(slots, i)).map_or(0, |e| hash_masked(&e.key.value, mask))
+                    chain
+                        .first()
+                        .and_then(|&i| entry_at(slots, i))
+                        .map_or(0, |e| hash_masked(&e.key.value, mask))
                 };
                 group.chains.insert_unique(hash, vec![index], rehash);
             }
@@ -218,7 +251,9 @@ impl Entries {
 
     /// Removes an entry.
     pub fn remove(&mut self, index: u32) {
-        let Some(key) = entry_at(&self.slots, index).map(|e| e.key.clone()) else { return };
+        let Some(key) = entry_at(&self.slots, index).map(|e| e.key.clone()) else {
+            return;
+        };
         if self.kind == MatchKind::Range {
             self.scan.retain(|&i| i != index);
         } else if let Some(position) = self.groups.iter().position(|g| g.mask == key.mask) {
@@ -226,7 +261,10 @@ impl Entries {
             let group = &mut self.groups[position];
             let mask = &group.mask;
             let hash = hash_masked(&key.value, mask);
-            if let Ok(mut chain) = group.chains.find_entry(hash, |chain| chain_has(slots, chain, &key.value, mask)) {
+            if let Ok(mut chain) = group
+                .chains
+                .find_entry(hash, |chain| chain_has(slots, chain, &key.value, mask))
+            {
                 chain.get_mut().retain(|&i| i != index);
                 if chain.get().is_empty() {
                     chain.remove();
@@ -264,7 +302,10 @@ impl Entries {
 
 impl EntryKey {
     fn matches(&self, key: &[u64]) -> bool {
-        key.iter().zip(&self.mask).zip(&self.value).all(|((k, m), v)| k & m == *v)
+        key.iter()
+            .zip(&self.mask)
+            .zip(&self.value)
+            .all(|((k, m), v)| k & m == *v)
             && self.ranges.iter().all(|part| {
                 let value = key[part.word] >> part.shift & part.mask;
                 part.low <= value && value <= part.high
@@ -284,19 +325,34 @@ mod tests {
     use super::*;
 
     fn key(value: u64, mask: u64, priority: i32) -> EntryKey {
-        EntryKey { value: vec![value], mask: vec![mask], ranges: Vec::new(), priority, optional: 0 }
+        EntryKey {
+            value: vec![value],
+            mask: vec![mask],
+            ranges: Vec::new(),
+            priority,
+            optional: 0,
+        }
     }
 
     fn add(entries: &mut Entries, key: EntryKey, action: usize) {
         assert_eq!(entries.find(&key), None);
-        entries.insert(key, Effect::Action(EntryAction { action, args: Vec::new() }));
+        entries.insert(
+            key,
+            Effect::Action(EntryAction {
+                action,
+                args: Vec::new(),
+            }),
+        );
     }
 
     fn hit(entries: &Entries, key: u64) -> Option<usize> {
-        entries.lookup(&[key]).and_then(|i| entries.get(i)).map(|entry| match &entry.effect {
-            Effect::Action(action) => action.action,
-            other => panic!("{other:?}"),
-        })
+        entries
+            .lookup(&[key])
+            .and_then(|i| entries.get(i))
+            .map(|entry| match &entry.effect {
+                Effect::Action(action) => action.action,
+                other => panic!("{other:?}"),
+            })
     }
 
     #[test]
@@ -342,7 +398,13 @@ mod tests {
         let range = |low, high, priority| EntryKey {
             value: vec![0],
             mask: vec![0],
-            ranges: vec![RangePart { word: 0, shift: 0, mask: 0xffff, low, high }],
+            ranges: vec![RangePart {
+                word: 0,
+                shift: 0,
+                mask: 0xffff,
+                low,
+                high,
+            }],
             priority,
             optional: 0,
         };

@@ -30,7 +30,9 @@ pub(crate) fn truncate(limbs: &mut [u64], bits: u32) {
 /// Copies the sign of a `bits`-wide number into everything above it.
 pub(crate) fn sign_extend(limbs: &mut [u64], bits: u32) {
     let sign = bits - 1;
-    let Some(&top) = limbs.get((sign / 64) as usize) else { return };
+    let Some(&top) = limbs.get((sign / 64) as usize) else {
+        return;
+    };
     if top >> (sign % 64) & 1 == 0 {
         truncate(limbs, bits);
         return;
@@ -88,7 +90,11 @@ pub(crate) fn shl(limbs: &mut [u64], amount: u64) {
     for i in (0..n).rev() {
         let high = if i >= whole { limbs[i - whole] } else { 0 };
         let low = if i > whole { limbs[i - whole - 1] } else { 0 };
-        limbs[i] = if part == 0 { high } else { high << part | low >> (64 - part) };
+        limbs[i] = if part == 0 {
+            high
+        } else {
+            high << part | low >> (64 - part)
+        };
     }
 }
 
@@ -101,7 +107,11 @@ pub(crate) fn shr(limbs: &mut [u64], amount: u64) {
     for i in 0..n {
         let low = limbs.get(i + whole).copied().unwrap_or(fill);
         let high = limbs.get(i + whole + 1).copied().unwrap_or(fill);
-        limbs[i] = if part == 0 { low } else { low >> part | high << (64 - part) };
+        limbs[i] = if part == 0 {
+            low
+        } else {
+            low >> part | high << (64 - part)
+        };
     }
 }
 

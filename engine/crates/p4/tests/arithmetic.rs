@@ -32,7 +32,16 @@ impl Operands {
 
     /// What the program answers, field by field.
     fn expected(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let Operands { a8, b8, a32, b32, a64, b64, a128, b128 } = *self;
+        let Operands {
+            a8,
+            b8,
+            a32,
+            b32,
+            a64,
+            b64,
+            a128,
+            b128,
+        } = *self;
         let (sa8, sb8) = (a8 as i8, b8 as i8);
         let flags = |one: bool, two: bool, three: bool| u8::from(one) << 2 | u8::from(two) << 1 | u8::from(three);
         let shl32 = a32.checked_shl(a8.into()).unwrap_or(0);
@@ -75,7 +84,10 @@ impl Operands {
             ("xor128", be128(a128 ^ !b128)),
             ("sat_sub128", be128(a128.saturating_sub(b128))),
             ("slice128", be64((a128 >> 36) as u64)),
-            ("compare128", be8(flags(a128 > b128, a128 != b128, a128 as i128 <= b128 as i128))),
+            (
+                "compare128",
+                be8(flags(a128 > b128, a128 != b128, a128 as i128 <= b128 as i128)),
+            ),
         ]
     }
 }

@@ -23,7 +23,11 @@ fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
             for (key, member) in members {
                 // What the loader does not read cannot break it.
                 if key != "source_info" {
-                    pointers(member, format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
+                    pointers(
+                        member,
+                        format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")),
+                        found,
+                    );
                 }
             }
         }
@@ -59,12 +63,18 @@ fn load_and_run(json: &Value) {
             let mut pipeline = Pipeline::new(Arc::new(program), config());
             replicate(&mut pipeline);
             for first in 0..12u8 {
-                let frame: Vec<u8> = std::iter::once(first).chain((0..80u8).map(|i| i.wrapping_mul(41))).collect();
+                let frame: Vec<u8> = std::iter::once(first)
+                    .chain((0..80u8).map(|i| i.wrapping_mul(41)))
+                    .collect();
                 pipeline.process(1, 3, &frame, &mut Recorder::default());
             }
         }
         Err(error) => {
-            let place = if error.path.is_empty() { Some(json) } else { json.pointer(&error.path) };
+            let place = if error.path.is_empty() {
+                Some(json)
+            } else {
+                json.pointer(&error.path)
+            };
             assert!(place.is_some(), "no such place: {error}");
         }
     }
@@ -72,9 +82,14 @@ fn load_and_run(json: &Value) {
 
 fn replicate(pipeline: &mut Pipeline) {
     let replicas = vec![Replica { port: 2, instance: 1 }, Replica { port: 600, instance: 2 }];
-    let session = CloneSession { replicas: replicas.clone(), max_bytes: Some(5) };
+    let session = CloneSession {
+        replicas: replicas.clone(),
+        max_bytes: Some(5),
+    };
     for session_id in [5, 6] {
-        pipeline.clone_session_set(session_id, session.clone()).expect("a valid session");
+        pipeline
+            .clone_session_set(session_id, session.clone())
+            .expect("a valid session");
     }
     pipeline.multicast_group_set(17, replicas).expect("a valid group");
 }
@@ -171,15 +186,24 @@ fn errors_name_the_place_and_what_would_be_right() {
     };
     assert_eq!(
         reason("/actions/0/primitives/0/op", "frobnicate".into()),
-        ("/actions/0/primitives/0/op".into(), "primitive `frobnicate` is not supported".into())
+        (
+            "/actions/0/primitives/0/op".into(),
+            "primitive `frobnicate` is not supported".into()
+        )
     );
     assert_eq!(
         reason("/__meta__/version", serde_json::json!([2, 7])),
-        ("/__meta__/version".into(), "expected a version from 2.18 on, below 3.0; found 2.7".into())
+        (
+            "/__meta__/version".into(),
+            "expected a version from 2.18 on, below 3.0; found 2.7".into()
+        )
     );
     assert_eq!(
         reason("/parsers/0/init_state", "nowhere".into()),
         ("/parsers/0/init_state".into(), "no such parser state".into())
     );
-    assert_eq!(reason("/pipelines", Value::Null), ("".into(), "missing member `pipelines`".into()));
+    assert_eq!(
+        reason("/pipelines", Value::Null),
+        ("".into(), "missing member `pipelines`".into())
+    );
 }

@@ -42,7 +42,10 @@ const PARSER_TIMEOUT: u8 = 5;
 
 #[test]
 fn a_stack_is_extracted_until_its_bottom() {
-    let report = parse(&mut pipeline("parsing"), &[1, 1, 2 << 1, 0xa0, (3 << 1) | 1, 0xa1, 9, 9]);
+    let report = parse(
+        &mut pipeline("parsing"),
+        &[1, 1, 2 << 1, 0xa0, (3 << 1) | 1, 0xa1, 9, 9],
+    );
     assert_eq!(report.parser_error, NO_ERROR);
     assert_eq!(report.last_index, 1);
     // Index 1, computed: read, then written.
@@ -97,7 +100,10 @@ fn a_variable_field_has_the_length_that_the_packet_says() {
 #[test]
 fn a_variable_field_fits_its_header_and_its_packet() {
     let mut pipeline = pipeline("parsing");
-    assert_eq!(parse(&mut pipeline, &[2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).parser_error, HEADER_TOO_SHORT);
+    assert_eq!(
+        parse(&mut pipeline, &[2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).parser_error,
+        HEADER_TOO_SHORT
+    );
     assert_eq!(parse(&mut pipeline, &[2, 0, 4, 0, 0]).parser_error, PACKET_TOO_SHORT);
 }
 
@@ -140,9 +146,14 @@ fn a_value_set_holds_what_the_controller_wrote() {
     let mut pipeline = pipeline("parsing");
     assert_eq!(parse(&mut pipeline, &[0x30, 0]).in_set, 0);
     let name = "TestParser.special";
-    pipeline.value_set_write(name, &[vec![bits(0x30)], vec![bits(0x31)]]).unwrap();
+    pipeline
+        .value_set_write(name, &[vec![bits(0x30)], vec![bits(0x31)]])
+        .unwrap();
     assert_eq!(parse(&mut pipeline, &[0x31, 0]).in_set, 1);
-    assert_eq!(pipeline.value_set_read(name).unwrap(), [vec![vec![0x30]], vec![vec![0x31]]]);
+    assert_eq!(
+        pipeline.value_set_read(name).unwrap(),
+        [vec![vec![0x30]], vec![vec![0x31]]]
+    );
     assert!(pipeline.value_set_write(name, &[vec![bits(0x100)]]).is_err());
     assert_eq!(parse(&mut pipeline, &[0x30, 0]).in_set, 1);
 }

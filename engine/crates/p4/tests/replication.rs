@@ -21,8 +21,14 @@ fn frame(operation: u8) -> Vec<u8> {
 }
 
 fn session(ports: &[u16]) -> CloneSession {
-    let replica = |(instance, &port): (usize, &u16)| Replica { port, instance: instance as u16 };
-    CloneSession { replicas: ports.iter().enumerate().map(replica).collect(), max_bytes: None }
+    let replica = |(instance, &port): (usize, &u16)| Replica {
+        port,
+        instance: instance as u16,
+    };
+    CloneSession {
+        replicas: ports.iter().enumerate().map(replica).collect(),
+        max_bytes: None,
+    }
 }
 
 #[test]
@@ -33,7 +39,10 @@ fn an_ingress_clone_is_the_packet_as_it_came_in() {
     let out = run(&mut pipeline, &frame(1));
     let mut found: Vec<_> = out.packets.iter().map(summary).collect();
     found.sort();
-    assert_eq!(found, [(1, 0, 0x41, 99, 0, 20), (8, 1, 0x41, 0, 0, 20), (9, 1, 0x41, 0, 1, 20)]);
+    assert_eq!(
+        found,
+        [(1, 0, 0x41, 99, 0, 20), (8, 1, 0x41, 0, 0, 20), (9, 1, 0x41, 0, 1, 20)]
+    );
     pipeline.clone_session_remove(5).unwrap();
     assert_eq!(run(&mut pipeline, &frame(1)).packets.len(), 1);
 }
@@ -41,7 +50,10 @@ fn an_ingress_clone_is_the_packet_as_it_came_in() {
 #[test]
 fn an_egress_clone_is_the_packet_as_it_is() {
     let mut pipeline = pipeline("replication");
-    let target = CloneSession { max_bytes: Some(9), ..session(&[8]) };
+    let target = CloneSession {
+        max_bytes: Some(9),
+        ..session(&[8])
+    };
     pipeline.clone_session_set(6, target).unwrap();
     let out = run(&mut pipeline, &frame(2));
     let mut found: Vec<_> = out.packets.iter().map(summary).collect();
@@ -57,14 +69,20 @@ fn resubmission_starts_over_and_keeps_the_field_list() {
     let mut pipeline = pipeline("replication");
     let out = run(&mut pipeline, &frame(3));
     // v1model resets the instance type of what goes on to egress.
-    assert_eq!(out.packets.iter().map(summary).collect::<Vec<_>>(), [(1, 0, 0x43, 0, 0, 20)]);
+    assert_eq!(
+        out.packets.iter().map(summary).collect::<Vec<_>>(),
+        [(1, 0, 0x43, 0, 0, 20)]
+    );
 }
 
 #[test]
 fn recirculation_goes_round_with_its_changes() {
     let mut pipeline = pipeline("replication");
     let out = run(&mut pipeline, &frame(4));
-    assert_eq!(out.packets.iter().map(summary).collect::<Vec<_>>(), [(1, 0, 0x44, 3, 0, 20)]);
+    assert_eq!(
+        out.packets.iter().map(summary).collect::<Vec<_>>(),
+        [(1, 0, 0x44, 3, 0, 20)]
+    );
 }
 
 #[test]
@@ -79,7 +97,11 @@ fn endless_resubmission_ends_and_is_counted() {
 fn multicast_makes_the_replicas_of_the_group() {
     let mut pipeline = pipeline("replication");
     assert_eq!(run(&mut pipeline, &frame(5)).packets, []);
-    let replicas = vec![Replica { port: 4, instance: 1 }, Replica { port: 4, instance: 2 }, Replica { port: 6, instance: 3 }];
+    let replicas = vec![
+        Replica { port: 4, instance: 1 },
+        Replica { port: 4, instance: 2 },
+        Replica { port: 6, instance: 3 },
+    ];
     pipeline.multicast_group_set(17, replicas).unwrap();
     let out = run(&mut pipeline, &frame(5));
     let found: Vec<_> = out.packets.iter().map(summary).collect();

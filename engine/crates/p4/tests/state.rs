@@ -60,7 +60,11 @@ fn out_of_range_registers_are_left_alone() {
     // As in BMv2, the target of the read keeps its value.
     assert_eq!(command(&mut pipeline, 2, 200, 1234).value, 1234);
     assert!(pipeline.register_read("TestIngress.words", 4).is_err());
-    assert!(pipeline.register_write("TestIngress.words", 0, &[1, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    assert!(
+        pipeline
+            .register_write("TestIngress.words", 0, &[1, 0, 0, 0, 0, 0, 0, 0, 0])
+            .is_err()
+    );
 }
 
 #[test]
@@ -71,7 +75,10 @@ fn registers_wider_than_a_word() {
     assert_eq!(out.wide, 0);
     let out = decode(&answer(&mut pipeline, &frame(3, 1, 0, 1 << 70, 0)));
     assert_eq!(out.wide, (1 << 70) + 1);
-    assert_eq!(pipeline.register_read("TestIngress.wides", 1).unwrap(), [0x40, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        pipeline.register_read("TestIngress.wides", 1).unwrap(),
+        [0x40, 0, 0, 0, 0, 0, 0, 0, 0]
+    );
 }
 
 #[test]
@@ -100,7 +107,9 @@ fn random_numbers_are_in_range_and_follow_the_seed() {
     let draw = |seed| {
         let program = Program::from_json(&program_json("state")).unwrap();
         let mut pipeline = Pipeline::new(Arc::new(program), PipelineConfig { seed, ..config() });
-        (0..50).map(|_| command(&mut pipeline, 6, 0, 0).value).collect::<Vec<_>>()
+        (0..50)
+            .map(|_| command(&mut pipeline, 6, 0, 0).value)
+            .collect::<Vec<_>>()
     };
     let first = draw(1);
     assert!(first.iter().all(|v| (10..=12).contains(v)), "{first:?}");
@@ -117,7 +126,10 @@ fn log_messages_come_out() {
 
 /// The Internet checksum over bytes of even length.
 fn internet_checksum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = bytes.chunks(2).map(|p| u32::from(u16::from_be_bytes([p[0], p[1]]))).sum();
+    let mut sum: u32 = bytes
+        .chunks(2)
+        .map(|p| u32::from(u16::from_be_bytes([p[0], p[1]])))
+        .sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -149,7 +161,10 @@ fn checksums_are_verified() {
     let right = internet_checksum(&covered);
     let out = decode(&answer(&mut pipeline, &frame(9, 0x12, 77, 0, right)));
     assert_eq!((out.index, out.checksum_error), (0x12, 0));
-    assert_eq!(decode(&answer(&mut pipeline, &frame(9, 0x12, 77, 0, right ^ 1))).checksum_error, 1);
+    assert_eq!(
+        decode(&answer(&mut pipeline, &frame(9, 0x12, 77, 0, right ^ 1))).checksum_error,
+        1
+    );
 }
 
 #[test]
@@ -169,7 +184,13 @@ fn exit_ends_ingress_but_not_the_packet() {
 fn timestamps_have_the_unit_that_was_asked_for() {
     for (unit, expected) in [(TimestampUnit::Nanoseconds, 5_000), (TimestampUnit::Microseconds, 5)] {
         let program = Program::from_json(&program_json("state")).unwrap();
-        let mut pipeline = Pipeline::new(Arc::new(program), PipelineConfig { timestamp_unit: unit, ..config() });
+        let mut pipeline = Pipeline::new(
+            Arc::new(program),
+            PipelineConfig {
+                timestamp_unit: unit,
+                ..config()
+            },
+        );
         let mut out = Recorder::default();
         pipeline.process(5_000, 3, &frame(13, 0, 0, 0, 0), &mut out);
         let out = decode(&out.packets[0].1);

@@ -30,5 +30,9 @@ fn named<T>(objects: &[T], name: impl Fn(&T) -> &str, kind: &str, wanted: &str) 
 
 /// Checks an index into an array.
 fn in_range(index: usize, size: usize, name: &str) -> Result<()> {
-    if index < size { Ok(()) } else { invalid(format!("`{name}` has {size} cells; {index} is out of range")) }
+    if index < size {
+        Ok(())
+    } else {
+        invalid(format!("`{name}` has {size} cells; {index} is out of range"))
+    }
 }

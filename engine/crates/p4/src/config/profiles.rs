@@ -52,7 +52,10 @@ impl Pipeline {
     /// Removes a member that no group and no entry names.
     pub fn member_remove(&mut self, profile: &str, member: u32) -> Result<()> {
         let index = self.profile_index(profile)?;
-        let in_group = self.profiles[index].groups.values().any(|group| group.contains(&member));
+        let in_group = self.profiles[index]
+            .groups
+            .values()
+            .any(|group| group.contains(&member));
         if in_group || self.names(index, &Effect::Member(member)) {
             return invalid(format!("member {member} of `{profile}` is in use"));
         }
@@ -79,7 +82,9 @@ impl Pipeline {
         }
         let total: u64 = members.iter().map(|m| u64::from(m.weight)).sum();
         if total > MAX_GROUP_SIZE as u64 {
-            return Err(ConfigError::Exhausted(format!("weights of a group sum up to at most {MAX_GROUP_SIZE}")));
+            return Err(ConfigError::Exhausted(format!(
+                "weights of a group sum up to at most {MAX_GROUP_SIZE}"
+            )));
         }
         let mut expanded = Vec::new();
         for member in members {
@@ -114,16 +119,30 @@ impl Pipeline {
         let weigh = |expanded: &Vec<u32>| {
             expanded
                 .chunk_by(|a, b| a == b)
-                .map(|same| WeightedMember { member: same[0], weight: same.len() as u32 })
+                .map(|same| WeightedMember {
+                    member: same[0],
+                    weight: same.len() as u32,
+                })
                 .collect()
         };
-        Ok(self.profiles[index].groups.iter().map(|(&id, expanded)| (id, weigh(expanded))).collect())
+        Ok(self.profiles[index]
+            .groups
+            .iter()
+            .map(|(&id, expanded)| (id, weigh(expanded)))
+            .collect())
     }
 
     /// An entry of a table with this profile has this effect.
     fn names(&self, profile: usize, effect: &Effect) -> bool {
-        let tables = self.ir.tables.iter().zip(&self.tables).filter(|(table, _)| table.profile == Some(profile));
-        tables.flat_map(|(_, live)| live.entries.iter()).any(|entry| entry.effect == *effect)
+        let tables = self
+            .ir
+            .tables
+            .iter()
+            .zip(&self.tables)
+            .filter(|(table, _)| table.profile == Some(profile));
+        tables
+            .flat_map(|(_, live)| live.entries.iter())
+            .any(|entry| entry.effect == *effect)
     }
 
     fn indirect_effect(&self, table: &str, target: Indirect) -> Result<(usize, Effect)> {
@@ -162,6 +181,10 @@ impl Pipeline {
             Effect::Member(id) => Some(Indirect::Member(*id)),
             Effect::Group(id) => Some(Indirect::Group(*id)),
         };
-        Ok(self.tables[index].entries.iter_in_order().filter_map(|entry| target(&entry.effect)).collect())
+        Ok(self.tables[index]
+            .entries
+            .iter_in_order()
+            .filter_map(|entry| target(&entry.effect))
+            .collect())
     }
 }

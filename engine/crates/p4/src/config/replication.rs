@@ -26,7 +26,9 @@ impl Pipeline {
 
     /// All multicast groups, by number.
     pub fn multicast_groups(&self) -> impl Iterator<Item = (u32, &[Replica])> {
-        self.multicast_groups.iter().map(|(&group, replicas)| (group, replicas.as_slice()))
+        self.multicast_groups
+            .iter()
+            .map(|(&group, replicas)| (group, replicas.as_slice()))
     }
 
     /// Sets where clones of a session go. Sessions are 0..=32767, as in BMv2.

@@ -29,7 +29,11 @@ impl Pipeline {
 
     fn needs_counter(&self, table: &str) -> Result<usize> {
         let index = self.table_index(table)?;
-        if self.ir.tables[index].counters { Ok(index) } else { not_found(format!("table `{table}` has no direct counter")) }
+        if self.ir.tables[index].counters {
+            Ok(index)
+        } else {
+            not_found(format!("table `{table}` has no direct counter"))
+        }
     }
 
     /// (packets, bytes) of an entry's direct counter.
@@ -85,12 +89,7 @@ impl Pipeline {
     }
 
     /// Sets the rates of an entry's direct meter and fills its buckets.
-    pub fn direct_meter_write(
-        &mut self,
-        table: &str,
-        entry: &TableEntry,
-        config: Option<MeterConfig>,
-    ) -> Result<()> {
+    pub fn direct_meter_write(&mut self, table: &str, entry: &TableEntry, config: Option<MeterConfig>) -> Result<()> {
         let index = self.needs_meter(table)?;
         check_meter(config)?;
         let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;

@@ -45,10 +45,16 @@ impl Pipeline {
         let entries = &mut self.tables[index].entries;
         check_effect(shape, &effect)?;
         if entries.find(&key).is_some() {
-            return Err(ConfigError::AlreadyExists(format!("table `{}` has this entry", shape.name)));
+            return Err(ConfigError::AlreadyExists(format!(
+                "table `{}` has this entry",
+                shape.name
+            )));
         }
         if entries.len() >= shape.max_size {
-            return Err(ConfigError::Exhausted(format!("table `{}` holds {} entries", shape.name, shape.max_size)));
+            return Err(ConfigError::Exhausted(format!(
+                "table `{}` holds {} entries",
+                shape.name, shape.max_size
+            )));
         }
         entries.insert(key, effect);
         Ok(())
@@ -86,7 +92,9 @@ impl Pipeline {
     pub(crate) fn entry_mut(&mut self, index: usize, key: &EntryKey) -> Result<&mut Entry> {
         let entries = &mut self.tables[index].entries;
         let found = entries.find(key);
-        found.and_then(|found| entries.get_mut(found)).ok_or_else(|| no_entry(&self.ir.tables[index]))
+        found
+            .and_then(|found| entries.get_mut(found))
+            .ok_or_else(|| no_entry(&self.ir.tables[index]))
     }
 
     pub(crate) fn entry(&self, table: &str, entry: &TableEntry) -> Result<&Entry> {
@@ -94,7 +102,10 @@ impl Pipeline {
         let shape = &self.ir.tables[index];
         let key = pack_key(shape, &entry.key, entry.priority)?;
         let entries = &self.tables[index].entries;
-        entries.find(&key).and_then(|found| entries.get(found)).ok_or_else(|| no_entry(shape))
+        entries
+            .find(&key)
+            .and_then(|found| entries.get(found))
+            .ok_or_else(|| no_entry(shape))
     }
 
     /// All entries, in order of insertion, const entries included. Where the table has an action profile, the action
@@ -105,7 +116,10 @@ impl Pipeline {
         let unpack = |entry: &Entry| {
             let action = match &entry.effect {
                 Effect::Action(action) => unpack_action(&self.ir, shape, action),
-                Effect::Member(_) | Effect::Group(_) => ActionCall { name: String::new(), args: Vec::new() },
+                Effect::Member(_) | Effect::Group(_) => ActionCall {
+                    name: String::new(),
+                    args: Vec::new(),
+                },
             };
             unpack_entry(shape, &entry.key, action)
         };
@@ -116,14 +130,19 @@ impl Pipeline {
     pub fn table_set_default(&mut self, table: &str, action: Option<ActionCall>) -> Result<()> {
         let index = self.table_index(table)?;
         let shape = &self.ir.tables[index];
-        let program = shape.default.as_ref().map(|d| EntryAction { action: d.action, args: d.args.clone() });
+        let program = shape.default.as_ref().map(|d| EntryAction {
+            action: d.action,
+            args: d.args.clone(),
+        });
         let wanted = match action {
             Some(call) => Some(pack_action(&self.ir, shape, &call)?),
             None => program.clone(),
         };
         let action_changes = wanted.as_ref().map(|a| a.action) != program.as_ref().map(|a| a.action);
         if shape.const_default_entry && wanted != program || shape.const_default_action && action_changes {
-            return Err(ConfigError::Denied(format!("table `{table}` has a const default action")));
+            return Err(ConfigError::Denied(format!(
+                "table `{table}` has a const default action"
+            )));
         }
         self.tables[index].default = wanted;
         Ok(())
@@ -155,12 +174,18 @@ fn fresh_table(table: &Table) -> LiveTable {
         // The loader made these of the table's own key, so they pack; of duplicates the first stays.
         if let Ok(key) = pack_parts(table, key, *priority) {
             if entries.find(&key).is_none() {
-                let action = EntryAction { action: action.action, args: action.args.clone() };
+                let action = EntryAction {
+                    action: action.action,
+                    args: action.args.clone(),
+                };
                 entries.insert(key, Effect::Action(action));
             }
         }
     }
-    let default = table.default.as_ref().map(|d| EntryAction { action: d.action, args: d.args.clone() });
+    let default = table.default.as_ref().map(|d| EntryAction {
+        action: d.action,
+        args: d.args.clone(),
+    });
     LiveTable { entries, default }
 }
 
@@ -178,17 +203,34 @@ pub(crate) fn pack_key(table: &Table, key: &[KeyField], priority: i32) -> Result
 
 fn pack_parts(table: &Table, key: &[KeyField], priority: i32) -> Result<EntryKey> {
     if key.len() != table.key.len() || key.is_empty() {
-        return invalid(format!("the key of table `{}` has {} fields, not {}", table.name, table.key.len(), key.len()));
+        return invalid(format!(
+            "the key of table `{}` has {} fields, not {}",
+            table.name,
+            table.key.len(),
+            key.len()
+        ));
     }
     let words = table.key_words;
-    let mut packed = EntryKey { value: vec![0; words], mask: vec![0; words], ranges: Vec::new(), priority, optional: 0 };
+    let mut packed = EntryKey {
+        value: vec![0; words],
+        mask: vec![0; words],
+        ranges: Vec::new(),
+        priority,
+        optional: 0,
+    };
     for (index, (part, field)) in table.key.iter().zip(key).enumerate() {
         let width = part.source.width;
         let value = |bytes: &Bits| limbs(bytes, width, &part.name);
         let all = || ones(width);
         match (part.kind, field) {
             (MatchKind::Exact, KeyField::Exact(bytes)) => place(&mut packed, part, &value(bytes)?, &all()),
-            (MatchKind::Lpm, KeyField::Lpm { value: bytes, prefix_len }) => {
+            (
+                MatchKind::Lpm,
+                KeyField::Lpm {
+                    value: bytes,
+                    prefix_len,
+                },
+            ) => {
                 let prefix = prefix_mask(width, *prefix_len, &part.name)?;
                 place_masked(&mut packed, part, &value(bytes)?, &prefix)?;
                 if table.kind == MatchKind::Lpm {
@@ -209,7 +251,13 @@ fn pack_parts(table: &Table, key: &[KeyField], priority: i32) -> Result<EntryKey
                 if low > high {
                     return invalid(format!("range of `{}` is empty", part.name));
                 }
-                packed.ranges.push(RangePart { word: part.word, shift: part.shift, mask: mask(width), low, high });
+                packed.ranges.push(RangePart {
+                    word: part.word,
+                    shift: part.shift,
+                    mask: mask(width),
+                    low,
+                    high,
+                });
             }
             (kind, _) => return invalid(format!("key field `{}` is {kind:?}", part.name)),
         }
@@ -267,7 +315,12 @@ pub(crate) fn pack_action(ir: &Ir, table: &Table, call: &ActionCall) -> Result<E
 
 fn pack_args(action: &Action, args: &[Bits]) -> Result<Vec<u64>> {
     if args.len() != action.params.len() {
-        return invalid(format!("action `{}` has {} parameters, not {}", action.name, action.params.len(), args.len()));
+        return invalid(format!(
+            "action `{}` has {} parameters, not {}",
+            action.name,
+            action.params.len(),
+            args.len()
+        ));
     }
     let mut packed = Vec::new();
     for (arg, param) in args.iter().zip(&action.params) {
@@ -279,7 +332,10 @@ fn pack_args(action: &Action, args: &[Bits]) -> Result<Vec<u64>> {
 pub(crate) fn unpack_action(ir: &Ir, table: &Table, packed: &EntryAction) -> ActionCall {
     let action = &ir.actions[table.actions[packed.action]];
     let arg = |p: &crate::ir::Param| to_be_bytes(&packed.args[p.offset..p.offset + limbs_for(p.width)]);
-    ActionCall { name: action.name.clone(), args: action.params.iter().map(arg).collect() }
+    ActionCall {
+        name: action.name.clone(),
+        args: action.params.iter().map(arg).collect(),
+    }
 }
 
 pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) -> TableEntry {
@@ -287,24 +343,37 @@ pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) ->
     let field = |(index, part): (usize, &KeyPart)| {
         let width = part.source.width;
         let cut = |words: &[u64]| -> Vec<u64> {
-            (0..limbs_for(width)).map(|i| words[part.word + i] >> part.shift & mask(width.min(64))).collect()
+            (0..limbs_for(width))
+                .map(|i| words[part.word + i] >> part.shift & mask(width.min(64)))
+                .collect()
         };
         let (value, part_mask) = (to_be_bytes(&cut(&key.value)), cut(&key.mask));
         match part.kind {
             MatchKind::Exact => KeyField::Exact(value),
-            MatchKind::Lpm => {
-                KeyField::Lpm { value, prefix_len: part_mask.iter().map(|limb| limb.count_ones()).sum() }
-            }
+            MatchKind::Lpm => KeyField::Lpm {
+                value,
+                prefix_len: part_mask.iter().map(|limb| limb.count_ones()).sum(),
+            },
             MatchKind::Ternary if key.optional >> index.min(63) & 1 == 1 => {
                 KeyField::Optional((bit_length(&part_mask) > 0).then_some(value))
             }
-            MatchKind::Ternary => KeyField::Ternary { value, mask: to_be_bytes(&part_mask) },
+            MatchKind::Ternary => KeyField::Ternary {
+                value,
+                mask: to_be_bytes(&part_mask),
+            },
             MatchKind::Range => {
                 let (low, high) = ranges.next().map_or((0, 0), |range| (range.low, range.high));
-                KeyField::Range { low: to_be_bytes(&[low]), high: to_be_bytes(&[high]) }
+                KeyField::Range {
+                    low: to_be_bytes(&[low]),
+                    high: to_be_bytes(&[high]),
+                }
             }
         }
     };
     let priority = if table.kind == MatchKind::Lpm { 0 } else { key.priority };
-    TableEntry { key: table.key.iter().enumerate().map(field).collect(), priority, action }
+    TableEntry {
+        key: table.key.iter().enumerate().map(field).collect(),
+        priority,
+        action,
+    }
 }

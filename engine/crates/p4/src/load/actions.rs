@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Actions and the primitives in them.
 
-use super::expr::{HeaderExpr, Number, NumberKind, Scope, Typed};
+use super::expr::{HeaderExpr, Scope, Typed};
 use super::headers::type_field;
 use super::json::{Load, Place};
+use super::number::{Number, NumberKind};
 use super::objects::Objects;
 use super::{MAX_STATE_WORDS, MAX_VALUE_BITS, lower};
 use crate::expr::Expr;
@@ -26,25 +27,43 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
         if width == 0 {
             return param.error("a parameter has at least 1 bit");
         }
-        params.push(Param { name: param.need("name")?.text()?.to_owned(), width, offset: arg_words });
+        params.push(Param {
+            name: param.need("name")?.text()?.to_owned(),
+            width,
+            offset: arg_words,
+        });
         arg_words += limbs_for(width);
         if arg_words > MAX_STATE_WORDS {
             return place.error("parameters are too large");
         }
     }
-    let context = Context { scope: Scope { params: &params, ..context.scope }, ..context };
+    let context = Context {
+        scope: Scope {
+            params: &params,
+            ..context.scope
+        },
+        ..context
+    };
     let primitives = place.need("primitives")?.items()?;
     let mut body = Vec::new();
     for primitive in &primitives {
         load_primitive(primitive, context, primitives.len(), &mut body)?;
     }
-    Ok(Action { name: place.need("name")?.text()?.to_owned(), params, body })
+    Ok(Action {
+        name: place.need("name")?.text()?.to_owned(),
+        params,
+        body,
+    })
 }
 
 /// Reads one primitive into `body`: exactly one entry, so that jumps count as in the JSON.
 pub(super) fn load_primitive(place: &Place, context: Context, length: usize, body: &mut Vec<Primitive>) -> Load<()> {
     let op = place.need("op")?;
-    let reader = Reader { place, context, params: place.list("parameters")? };
+    let reader = Reader {
+        place,
+        context,
+        params: place.list("parameters")?,
+    };
     let Some(primitive) = reader.primitive(op.text()?, length)? else {
         return op.error(format!("primitive `{}` is not supported", op.text()?));
     };
@@ -62,7 +81,9 @@ impl<'j> Reader<'_, 'j> {
     fn params<const N: usize>(&self) -> Load<&[Place<'j>; N]> {
         match self.params.as_slice().try_into() {
             Ok(params) => Ok(params),
-            Err(_) => self.place.error(format!("expected {N} parameters, found {}", self.params.len())),
+            Err(_) => self
+                .place
+                .error(format!("expected {N} parameters, found {}", self.params.len())),
         }
     }
 
@@ -80,7 +101,10 @@ impl<'j> Reader<'_, 'j> {
                 if source_field.width > target_field.width {
                     return self.place.error("the source is longer than the target can be");
                 }
-                Primitive::AssignVariable { target: target_field, source: source_field }
+                Primitive::AssignVariable {
+                    target: target_field,
+                    source: source_field,
+                }
             }
             "assign_header" => {
                 let [target, source] = self.params()?;
@@ -100,7 +124,10 @@ impl<'j> Reader<'_, 'j> {
             "_jump" => Primitive::Jump(self.jump(&self.params::<1>()?[0], length)?),
             "_jump_if_zero" => {
                 let [condition, to] = self.params()?;
-                Primitive::JumpIfZero { condition: self.truth(condition)?, to: self.jump(to, length)? }
+                Primitive::JumpIfZero {
+                    condition: self.truth(condition)?,
+                    to: self.jump(to, length)?,
+                }
             }
             "exit" => {
                 self.params::<0>()?;
@@ -112,7 +139,10 @@ impl<'j> Reader<'_, 'j> {
             }
             "count" => {
                 let [counter, index] = self.params()?;
-                Primitive::Count { counter: objects.counter(counter)?, index: scope.word(index)? }
+                Primitive::Count {
+                    counter: objects.counter(counter)?,
+                    index: scope.word(index)?,
+                }
             }
             "register_read" => {
                 let [target, register, index] = self.params()?;
@@ -126,7 +156,11 @@ impl<'j> Reader<'_, 'j> {
                 let [register, index, value] = self.params()?;
                 let register = objects.register(register)?;
                 let width = objects.registers[register].width;
-                Primitive::RegisterWrite { register, index: scope.word(index)?, value: self.value(value, width)? }
+                Primitive::RegisterWrite {
+                    register,
+                    index: scope.word(index)?,
+                    value: self.value(value, width)?,
+                }
             }
             "execute_meter" => {
                 let [meter, index, target] = self.params()?;
@@ -147,20 +181,35 @@ impl<'j> Reader<'_, 'j> {
             }
             "modify_field_rng_uniform" => {
                 let [target, low, high] = self.params()?;
-                Primitive::Random { target: self.target(target)?.0, low: scope.word(low)?, high: scope.word(high)? }
+                Primitive::Random {
+                    target: self.target(target)?.0,
+                    low: scope.word(low)?,
+                    high: scope.word(high)?,
+                }
             }
             "clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress" => {
                 let [session, list] = self.params()?;
-                Primitive::Clone { session: scope.word(session)?, field_list: scope.word(list)? }
+                Primitive::Clone {
+                    session: scope.word(session)?,
+                    field_list: scope.word(list)?,
+                }
             }
-            "resubmit" => Primitive::Resubmit { field_list: scope.word(&self.params::<1>()?[0])? },
-            "recirculate" => Primitive::Recirculate { field_list: scope.word(&self.params::<1>()?[0])? },
+            "resubmit" => Primitive::Resubmit {
+                field_list: scope.word(&self.params::<1>()?[0])?,
+            },
+            "recirculate" => Primitive::Recirculate {
+                field_list: scope.word(&self.params::<1>()?[0])?,
+            },
             "generate_digest" => {
                 let [_receiver, id] = self.params()?;
                 Primitive::Digest { id: scope.word(id)? }
             }
-            "truncate" => Primitive::Truncate { bytes: scope.word(&self.params::<1>()?[0])? },
-            "assert" | "assume" => Primitive::Assert { condition: self.truth(&self.params::<1>()?[0])? },
+            "truncate" => Primitive::Truncate {
+                bytes: scope.word(&self.params::<1>()?[0])?,
+            },
+            "assert" | "assume" => Primitive::Assert {
+                condition: self.truth(&self.params::<1>()?[0])?,
+            },
             "log_msg" => self.log()?,
             _ => return Ok(None),
         }))
@@ -192,7 +241,10 @@ impl<'j> Reader<'_, 'j> {
 
     fn assign(&self, target: &Place, source: &Place) -> Load<Primitive> {
         let (target, width) = self.target(target)?;
-        Ok(Primitive::Assign { target, value: self.value(source, width)? })
+        Ok(Primitive::Assign {
+            target,
+            value: self.value(source, width)?,
+        })
     }
 
     /// Where an assignment goes, and its width.
@@ -243,7 +295,10 @@ impl<'j> Reader<'_, 'j> {
         else {
             return self.place.error("expected two header union stacks");
         };
-        let (to, from) = (&scope.layout.union_stacks[target].elements, &scope.layout.union_stacks[source].elements);
+        let (to, from) = (
+            &scope.layout.union_stacks[target].elements,
+            &scope.layout.union_stacks[source].elements,
+        );
         if to.len() != from.len() || !scope.same_union_type(to[0], from[0]) {
             return self.place.error("header union stacks of different types or sizes");
         }
@@ -276,7 +331,10 @@ impl<'j> Reader<'_, 'j> {
                 });
             }
         }
-        Ok(Primitive::Log { format: format.need("value")?.text()?.to_owned(), values })
+        Ok(Primitive::Log {
+            format: format.need("value")?.text()?.to_owned(),
+            values,
+        })
     }
 }
 
@@ -290,17 +348,45 @@ pub(super) fn target(scope: Scope, place: &Place) -> Load<(Target, u32)> {
 
 fn number_target(number: &Number, place: &Place) -> Load<(Target, u32)> {
     Ok(match &number.kind {
-        NumberKind::Field { slot, width } if *width <= 64 => {
-            (Target::Word { slot: *slot, mask: mask(*width) }, *width)
-        }
-        NumberKind::Field { slot, width } => (Target::Wide { slot: *slot, width: *width }, *width),
-        NumberKind::Element { stack, index, offset, width } => {
+        NumberKind::Field { slot, width } if *width <= 64 => (
+            Target::Word {
+                slot: *slot,
+                mask: mask(*width),
+            },
+            *width,
+        ),
+        NumberKind::Field { slot, width } => (
+            Target::Wide {
+                slot: *slot,
+                width: *width,
+            },
+            *width,
+        ),
+        NumberKind::Element {
+            stack,
+            index,
+            offset,
+            width,
+        } => {
             let index = lower::amount(index, place)?;
-            (Target::Element { stack: *stack, index, offset: *offset, width: *width }, *width)
+            (
+                Target::Element {
+                    stack: *stack,
+                    index,
+                    offset: *offset,
+                    width: *width,
+                },
+                *width,
+            )
         }
-        NumberKind::Last { stack, offset, width } => {
-            (Target::Last { stack: *stack, offset: *offset, width: *width }, *width)
-        }
+        NumberKind::Last { stack, offset, width } => (
+            Target::Last {
+                stack: *stack,
+                offset: *offset,
+                width: *width,
+            },
+            *width,
+        ),
         _ => return place.error("expected a field to assign to"),
     })
 }

@@ -3,13 +3,16 @@
 //!
 //! A number's type is how many bits its exact value can need; `lower` turns it into word or limb arithmetic.
 
+use super::MAX_VALUE_BITS;
 use super::headers::{HeaderNames, type_field};
 use super::json::{Load, Place};
 use super::lower;
-use super::MAX_VALUE_BITS;
+use super::number::{
+    Arithmetic, IntType, Number, NumberKind, arithmetic, arithmetic_type, constant, int_type, join, only_masked,
+};
 use crate::expr::{Comparison, Expr, Unary};
 use crate::ir::{FieldRef, HeaderId, Layout, Param, StackId, UnionId, UnionStackId};
-use crate::value::{bit_length, limbs_for};
+use crate::value::limbs_for;
 
 /// What an expression may refer to.
 #[derive(Clone, Copy)]
@@ -18,79 +21,6 @@ pub(super) struct Scope<'a> {
     pub names: &'a HeaderNames,
     /// Parameters of the action that the expression is in.
     pub params: &'a [Param],
-}
-
-/// The range of an integer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IntType {
-    /// `0 .. 2^bits`
-    Unsigned(u32),
-    /// `-2^(bits-1) .. 2^(bits-1)`
-    Signed(u32),
-}
-
-impl IntType {
-    /// Bits in two's complement.
-    pub fn signed_bits(self) -> u32 {
-        match self {
-            IntType::Unsigned(bits) => bits.saturating_add(1),
-            IntType::Signed(bits) => bits,
-        }
-    }
-
-    pub fn is_signed(self) -> bool {
-        matches!(self, IntType::Signed(_))
-    }
-
-    /// One word holds every value, read with the type's sign.
-    pub fn fits_word(self) -> bool {
-        match self {
-            IntType::Unsigned(bits) | IntType::Signed(bits) => bits <= 64,
-        }
-    }
-
-    pub fn fits_signed_word(self) -> bool {
-        self.signed_bits() <= 64
-    }
-}
-
-/// An integer expression.
-#[derive(Debug, Clone)]
-pub(super) struct Number {
-    pub int_type: IntType,
-    pub kind: NumberKind,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum NumberKind {
-    /// Two's complement.
-    Const(Vec<u64>),
-    Field { slot: usize, width: u32 },
-    Arg { offset: usize, width: u32 },
-    Element { stack: StackId, index: Box<Number>, offset: usize, width: u32 },
-    Last { stack: StackId, offset: usize, width: u32 },
-    /// Already a word.
-    Word(Expr),
-    Not(Box<Number>),
-    Arithmetic(Arithmetic, Box<(Number, Number)>),
-    SignExtend(Box<Number>, u32),
-    ClampUnsigned(Box<Number>, u32),
-    ClampSigned(Box<Number>, u32),
-    Select(Expr, Box<(Number, Number)>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
 }
 
 /// A header that may be chosen at run time.
@@ -124,29 +54,6 @@ impl Typed {
             Typed::UnionStack(_) => "a header union stack",
         }
     }
-}
-
-impl Number {
-    pub fn constant(value: u64) -> Number {
-        let bits = (64 - value.leading_zeros()).max(1);
-        Number { int_type: IntType::Unsigned(bits), kind: NumberKind::Const(vec![value]) }
-    }
-
-    fn word(expr: Expr, bits: u32) -> Number {
-        Number { int_type: IntType::Unsigned(bits), kind: NumberKind::Word(expr) }
-    }
-
-    /// The value if it is a constant that is not negative and fits a word.
-    pub fn as_constant(&self) -> Option<u64> {
-        match (&self.kind, self.int_type) {
-            (NumberKind::Const(limbs), IntType::Unsigned(bits)) if bits <= 64 => limbs.first().copied(),
-            _ => None,
-        }
-    }
-}
-
-fn int_type(width: u32, signed: bool) -> IntType {
-    if signed { IntType::Signed(width) } else { IntType::Unsigned(width) }
 }
 
 impl Scope<'_> {
@@ -187,15 +94,25 @@ impl Scope<'_> {
         match kind.text()? {
             "expression" => {
                 // p4c wraps an expression in another one; only the inner has an operator.
-                if value.get("op")?.is_some() { self.operation(&value) } else { self.typed(&value) }
+                if value.get("op")?.is_some() {
+                    self.operation(&value)
+                } else {
+                    self.typed(&value)
+                }
             }
             "field" => {
                 let field = self.names.field(self.layout, &value)?;
                 if field.variable {
                     return Ok(Typed::Variable(field));
                 }
-                let kind = NumberKind::Field { slot: field.slot, width: field.width };
-                Ok(Typed::Number(Number { int_type: int_type(field.width, field.signed), kind }))
+                let kind = NumberKind::Field {
+                    slot: field.slot,
+                    width: field.width,
+                };
+                Ok(Typed::Number(Number {
+                    int_type: int_type(field.width, field.signed),
+                    kind,
+                }))
             }
             "hexstr" => Ok(Typed::Number(constant(&value)?)),
             "bool" => Ok(Typed::Bool(Expr::Const(u64::from(value.boolean()?)))),
@@ -204,8 +121,14 @@ impl Scope<'_> {
                 let Some(param) = self.params.get(index) else {
                     return value.error(format!("the action has {} parameters", self.params.len()));
                 };
-                let kind = NumberKind::Arg { offset: param.offset, width: param.width };
-                Ok(Typed::Number(Number { int_type: IntType::Unsigned(param.width), kind }))
+                let kind = NumberKind::Arg {
+                    offset: param.offset,
+                    width: param.width,
+                };
+                Ok(Typed::Number(Number {
+                    int_type: IntType::Unsigned(param.width),
+                    kind,
+                }))
             }
             "header" => Ok(Typed::Header(HeaderExpr::Fixed(self.names.header(&value)?))),
             "header_stack" => Ok(Typed::Stack(self.names.stack(&value)?)),
@@ -218,8 +141,15 @@ impl Scope<'_> {
                 if field.variable {
                     return value.error("a variable field can only be assigned, compared and emitted");
                 }
-                let kind = NumberKind::Last { stack, offset: field.offset, width: field.width };
-                Ok(Typed::Number(Number { int_type: int_type(field.width, field.signed), kind }))
+                let kind = NumberKind::Last {
+                    stack,
+                    offset: field.offset,
+                    width: field.width,
+                };
+                Ok(Typed::Number(Number {
+                    int_type: int_type(field.width, field.signed),
+                    kind,
+                }))
             }
             other => kind.error(format!("expression type `{other}` is not supported")),
         }
@@ -251,7 +181,12 @@ impl Scope<'_> {
                 HeaderExpr::Fixed(id) => Ok(Typed::Bool(Expr::Word(self.layout.headers[id].base))),
                 HeaderExpr::Element { stack, index } => {
                     let index = Box::new(lower::amount(&index, place)?);
-                    Ok(Typed::Bool(Expr::Element { stack, index, offset: 0, signed_bits: None }))
+                    Ok(Typed::Bool(Expr::Element {
+                        stack,
+                        index,
+                        offset: 0,
+                        signed_bits: None,
+                    }))
                 }
             },
             "valid_union" => {
@@ -263,27 +198,42 @@ impl Scope<'_> {
             }
             "dereference_header_stack" => self.dereference(place),
             "access_field" => self.access_field(place),
-            "last_stack_index" => Ok(Typed::Number(Number::word(Expr::LastIndex(self.stack_next(place)?), 32))),
+            "last_stack_index" => Ok(Typed::Number(Number::word(
+                Expr::LastIndex(self.stack_next(place)?),
+                32,
+            ))),
             "size_stack" => Ok(Typed::Number(Number::word(Expr::Word(self.stack_next(place)?), 32))),
             "two_comp_mod" => {
                 let (value, bits) = self.cast(place)?;
                 let kind = NumberKind::SignExtend(Box::new(value), bits);
-                Ok(Typed::Number(Number { int_type: IntType::Signed(bits), kind }))
+                Ok(Typed::Number(Number {
+                    int_type: IntType::Signed(bits),
+                    kind,
+                }))
             }
             "usat_cast" => {
                 let (value, bits) = self.cast(place)?;
                 let kind = NumberKind::ClampUnsigned(Box::new(value), bits);
-                Ok(Typed::Number(Number { int_type: IntType::Unsigned(bits), kind }))
+                Ok(Typed::Number(Number {
+                    int_type: IntType::Unsigned(bits),
+                    kind,
+                }))
             }
             "sat_cast" => {
                 let (value, bits) = self.cast(place)?;
                 let kind = NumberKind::ClampSigned(Box::new(value), bits);
-                Ok(Typed::Number(Number { int_type: IntType::Signed(bits), kind }))
+                Ok(Typed::Number(Number {
+                    int_type: IntType::Signed(bits),
+                    kind,
+                }))
             }
             "~" => {
                 let operand = self.number(&place.need("right")?)?;
                 let int_type = IntType::Signed(operand.int_type.signed_bits());
-                Ok(Typed::Number(Number { int_type, kind: NumberKind::Not(Box::new(operand)) }))
+                Ok(Typed::Number(Number {
+                    int_type,
+                    kind: NumberKind::Not(Box::new(operand)),
+                }))
             }
             name => match arithmetic(name) {
                 Some(operator) => self.arithmetic(place, operator),
@@ -334,7 +284,11 @@ impl Scope<'_> {
                     return place.error("variable fields of different largest widths");
                 }
                 let words = 1 + limbs_for(left.width);
-                Expr::VariablesEqual { left: left.slot, right: right.slot, words }
+                Expr::VariablesEqual {
+                    left: left.slot,
+                    right: right.slot,
+                    words,
+                }
             }
             (Typed::Header(HeaderExpr::Fixed(left)), Typed::Header(HeaderExpr::Fixed(right))) => {
                 if self.layout.headers[left].header_type != self.layout.headers[right].header_type {
@@ -359,7 +313,10 @@ impl Scope<'_> {
     /// Member by member of the same header types.
     pub fn same_union_type(&self, left: UnionId, right: UnionId) -> bool {
         let types = |union: UnionId| {
-            self.layout.unions[union].iter().map(|&h| self.layout.headers[h].header_type).collect::<Vec<_>>()
+            self.layout.unions[union]
+                .iter()
+                .map(|&h| self.layout.headers[h].header_type)
+                .collect::<Vec<_>>()
         };
         types(left) == types(right)
     }
@@ -401,12 +358,21 @@ impl Scope<'_> {
         }
         let (offset, width) = (field.offset, field.width);
         let kind = match header {
-            HeaderExpr::Fixed(id) => NumberKind::Field { slot: self.layout.headers[id].base + offset, width },
-            HeaderExpr::Element { stack, index } => {
-                NumberKind::Element { stack, index: Box::new(index), offset, width }
-            }
+            HeaderExpr::Fixed(id) => NumberKind::Field {
+                slot: self.layout.headers[id].base + offset,
+                width,
+            },
+            HeaderExpr::Element { stack, index } => NumberKind::Element {
+                stack,
+                index: Box::new(index),
+                offset,
+                width,
+            },
         };
-        Ok(Typed::Number(Number { int_type: int_type(width, field.signed), kind }))
+        Ok(Typed::Number(Number {
+            int_type: int_type(width, field.signed),
+            kind,
+        }))
     }
 
     /// The operand and the constant width of a cast.
@@ -440,83 +406,9 @@ impl Scope<'_> {
             return place.error("division and remainder are defined for unsigned operands only");
         }
         let int_type = arithmetic_type(operator, &left, &right);
-        Ok(Typed::Number(Number { int_type, kind: NumberKind::Arithmetic(operator, Box::new((left, right))) }))
+        Ok(Typed::Number(Number {
+            int_type,
+            kind: NumberKind::Arithmetic(operator, Box::new((left, right))),
+        }))
     }
-}
-
-/// `value` if `mask` is a constant of ones that covers its type.
-fn only_masked(value: &Number, mask: &Number) -> Option<Number> {
-    let NumberKind::Const(limbs) = &mask.kind else { return None };
-    let IntType::Unsigned(bits) = value.int_type else { return None };
-    let ones = bit_length(limbs);
-    let all_ones = limbs.iter().map(|limb| limb.count_ones()).sum::<u32>() == ones;
-    (all_ones && !mask.int_type.is_signed() && bits <= ones).then(|| value.clone())
-}
-
-fn arithmetic(name: &str) -> Option<Arithmetic> {
-    Some(match name {
-        "+" => Arithmetic::Add,
-        "-" => Arithmetic::Sub,
-        "*" => Arithmetic::Mul,
-        "/" => Arithmetic::Div,
-        "%" => Arithmetic::Mod,
-        "&" => Arithmetic::And,
-        "|" => Arithmetic::Or,
-        "^" => Arithmetic::Xor,
-        "<<" => Arithmetic::Shl,
-        ">>" => Arithmetic::Shr,
-        _ => return None,
-    })
-}
-
-fn join(left: IntType, right: IntType) -> IntType {
-    match (left, right) {
-        (IntType::Unsigned(l), IntType::Unsigned(r)) => IntType::Unsigned(l.max(r)),
-        _ => IntType::Signed(left.signed_bits().max(right.signed_bits())),
-    }
-}
-
-fn arithmetic_type(operator: Arithmetic, left: &Number, right: &Number) -> IntType {
-    let (l, r) = (left.int_type, right.int_type);
-    let grown = |by: u32| match l {
-        IntType::Unsigned(bits) => IntType::Unsigned(bits.saturating_add(by)),
-        IntType::Signed(bits) => IntType::Signed(bits.saturating_add(by)),
-    };
-    match operator {
-        Arithmetic::Add => match join(l, r) {
-            IntType::Unsigned(bits) => IntType::Unsigned(bits.saturating_add(1)),
-            IntType::Signed(bits) => IntType::Signed(bits.saturating_add(1)),
-        },
-        Arithmetic::Sub => IntType::Signed(l.signed_bits().max(r.signed_bits()).saturating_add(1)),
-        Arithmetic::Mul => match (l, r) {
-            (IntType::Unsigned(l), IntType::Unsigned(r)) => IntType::Unsigned(l.saturating_add(r)),
-            _ => IntType::Signed(l.signed_bits().saturating_add(r.signed_bits())),
-        },
-        Arithmetic::And => match (l, r) {
-            (IntType::Unsigned(l), IntType::Unsigned(r)) => IntType::Unsigned(l.min(r)),
-            (IntType::Unsigned(bits), _) | (_, IntType::Unsigned(bits)) => IntType::Unsigned(bits),
-            _ => join(l, r),
-        },
-        Arithmetic::Or | Arithmetic::Xor => join(l, r),
-        Arithmetic::Div | Arithmetic::Shr => l,
-        Arithmetic::Mod => IntType::Unsigned((l.signed_bits() - 1).min(r.signed_bits() - 1)),
-        Arithmetic::Shl => match right.as_constant() {
-            Some(amount) => grown(u32::try_from(amount).unwrap_or(u32::MAX)),
-            None => grown(1u32.checked_shl(r.signed_bits()).unwrap_or(u32::MAX)),
-        },
-    }
-}
-
-fn constant(place: &Place) -> Load<Number> {
-    let hex = place.hex()?;
-    let bits = bit_length(&hex.magnitude);
-    let mut limbs = hex.magnitude;
-    if !hex.negative {
-        limbs.resize(limbs_for(bits), 0);
-        return Ok(Number { int_type: IntType::Unsigned(bits.max(1)), kind: NumberKind::Const(limbs) });
-    }
-    limbs.resize(limbs_for(bits + 1), 0);
-    let mut negated = vec![0; limbs.len()];
-    crate::value::sub(&mut negated, &limbs);
-    Ok(Number { int_type: IntType::Signed(bits + 1), kind: NumberKind::Const(negated) })
 }

@@ -4,7 +4,9 @@
 use super::json::{Load, Place};
 use super::{MAX_STATE_WORDS, MAX_VALUE_BITS, unique};
 use crate::codec::Codec;
-use crate::ir::{Field, FieldRef, Header, HeaderId, HeaderType, Layout, Stack, StackId, UnionId, UnionStack, UnionStackId};
+use crate::ir::{
+    Field, FieldRef, Header, HeaderId, HeaderType, Layout, Stack, StackId, UnionId, UnionStack, UnionStackId,
+};
 use crate::value::limbs_for;
 use std::collections::BTreeMap;
 
@@ -103,14 +105,25 @@ fn load_type(name: &str, place: &Place, max_bytes: usize) -> Load<HeaderType> {
         return place.error(format!("two fields `{}`", twice.name));
     }
     let codec = Codec::new(&fields);
-    Ok(HeaderType { name: name.to_owned(), fields, words, codec })
+    Ok(HeaderType {
+        name: name.to_owned(),
+        fields,
+        words,
+        codec,
+    })
 }
 
 /// Gives fields of (bits, variable) their places in an instance, and says how many words the instance has.
 pub(crate) fn lay_out_fields(shapes: impl IntoIterator<Item = (u32, bool)>) -> (Vec<Field>, usize) {
     let mut words = 1;
     let fields = shapes.into_iter().map(|(width, variable)| {
-        let field = Field { name: String::new(), offset: words, width, signed: false, variable };
+        let field = Field {
+            name: String::new(),
+            offset: words,
+            width,
+            signed: false,
+            variable,
+        };
         words += limbs_for(width) + usize::from(variable);
         field
     });
@@ -139,7 +152,12 @@ fn load_instances(
         }
         layout.initial.resize(base + words, 0);
         layout.initial[base] = u64::from(place.flag("metadata")?);
-        layout.headers.push(Header { name: name.text()?.to_owned(), header_type, base, rivals: Vec::new() });
+        layout.headers.push(Header {
+            name: name.text()?.to_owned(),
+            header_type,
+            base,
+            rivals: Vec::new(),
+        });
         let json_id = place.need("id")?;
         if ids.insert(json_id.number(u64::MAX)?, id).is_some() {
             return json_id.error("another header has this id");
@@ -164,11 +182,18 @@ fn load_stacks(
         };
         let elements = referenced(&place.need("header_ids")?, header_ids, "header")?;
         if let Some(&odd) = elements.iter().find(|&&h| layout.headers[h].header_type != header_type) {
-            return place.error(format!("element `{}` has another type than the stack", layout.headers[odd].name));
+            return place.error(format!(
+                "element `{}` has another type than the stack",
+                layout.headers[odd].name
+            ));
         }
         let next = layout.initial.len();
         layout.initial.push(0);
-        layout.stacks.push(Stack { header_type, elements, next });
+        layout.stacks.push(Stack {
+            header_type,
+            elements,
+            next,
+        });
     }
     Ok(())
 }
@@ -182,7 +207,11 @@ fn referenced(place: &Place, ids: &BTreeMap<u64, usize>, what: &str) -> Load<Vec
             None => return item.error(format!("no {what} has this id")),
         }
     }
-    if found.is_empty() { place.error(format!("expected at least one {what}")) } else { Ok(found) }
+    if found.is_empty() {
+        place.error(format!("expected at least one {what}"))
+    } else {
+        Ok(found)
+    }
 }
 
 fn load_unions(
@@ -237,7 +266,10 @@ fn load_union_stacks(
         unique(&mut names.union_stacks, &name, layout.union_stacks.len())?;
         let elements = referenced(&place.need("header_union_ids")?, union_ids, "header union")?;
         let shape = |union: UnionId| -> Vec<usize> {
-            layout.unions[union].iter().map(|&h| layout.headers[h].header_type).collect()
+            layout.unions[union]
+                .iter()
+                .map(|&h| layout.headers[h].header_type)
+                .collect()
         };
         if elements.iter().any(|&union| shape(union) != shape(elements[0])) {
             return place.error("elements of a stack have one type");
@@ -282,7 +314,13 @@ impl HeaderNames {
         let header = self.header(&header_name)?;
         let instance = &layout.headers[header];
         if field_name.text()? == "$valid$" {
-            return Ok(FieldRef { slot: instance.base, width: 1, signed: false, variable: false, header });
+            return Ok(FieldRef {
+                slot: instance.base,
+                width: 1,
+                signed: false,
+                variable: false,
+                header,
+            });
         }
         let field = type_field(layout, instance.header_type, &field_name)?;
         Ok(FieldRef {
@@ -302,7 +340,10 @@ impl HeaderNames {
         let (header_name, field_name) = name.split_once('.')?;
         let &header = self.headers.get(header_name)?;
         let instance = &layout.headers[header];
-        let field = layout.types[instance.header_type].fields.iter().find(|f| f.name == field_name)?;
+        let field = layout.types[instance.header_type]
+            .fields
+            .iter()
+            .find(|f| f.name == field_name)?;
         Some(FieldRef {
             slot: instance.base + field.offset,
             width: field.width,

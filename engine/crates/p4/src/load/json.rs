@@ -16,16 +16,25 @@ pub(super) type Load<T> = Result<T, LoadError>;
 
 impl<'a> Place<'a> {
     pub fn root(value: &'a Value) -> Place<'a> {
-        Place { value, pointer: String::new() }
+        Place {
+            value,
+            pointer: String::new(),
+        }
     }
 
     pub fn error<T>(&self, reason: impl Into<String>) -> Load<T> {
-        Err(LoadError { path: self.pointer.clone(), reason: reason.into() })
+        Err(LoadError {
+            path: self.pointer.clone(),
+            reason: reason.into(),
+        })
     }
 
     fn child(&self, key: &str, value: &'a Value) -> Place<'a> {
         let escaped = key.replace('~', "~0").replace('/', "~1");
-        Place { value, pointer: format!("{}/{escaped}", self.pointer) }
+        Place {
+            value,
+            pointer: format!("{}/{escaped}", self.pointer),
+        }
     }
 
     fn kind(&self) -> &'static str {
@@ -45,7 +54,9 @@ impl<'a> Place<'a> {
 
     /// The member `key`, if the object has it and it is not null.
     pub fn get(&self, key: &str) -> Load<Option<Place<'a>>> {
-        let Value::Object(members) = self.value else { return self.expected("an object") };
+        let Value::Object(members) = self.value else {
+            return self.expected("an object");
+        };
         Ok(members.get(key).filter(|v| !v.is_null()).map(|v| self.child(key, v)))
     }
 
@@ -59,14 +70,25 @@ impl<'a> Place<'a> {
 
     /// The members of the object, in order of their names.
     pub fn members(&self) -> Load<Vec<(&'a str, Place<'a>)>> {
-        let Value::Object(members) = self.value else { return self.expected("an object") };
-        Ok(members.iter().map(|(key, v)| (key.as_str(), self.child(key, v))).collect())
+        let Value::Object(members) = self.value else {
+            return self.expected("an object");
+        };
+        Ok(members
+            .iter()
+            .map(|(key, v)| (key.as_str(), self.child(key, v)))
+            .collect())
     }
 
     /// The items of an array.
     pub fn items(&self) -> Load<Vec<Place<'a>>> {
-        let Value::Array(items) = self.value else { return self.expected("an array") };
-        Ok(items.iter().enumerate().map(|(i, v)| self.child(&i.to_string(), v)).collect())
+        let Value::Array(items) = self.value else {
+            return self.expected("an array");
+        };
+        Ok(items
+            .iter()
+            .enumerate()
+            .map(|(i, v)| self.child(&i.to_string(), v))
+            .collect())
     }
 
     /// The items of an array that must have exactly `N`.
@@ -118,7 +140,9 @@ impl<'a> Place<'a> {
 
     /// A whole number in `0..=max`.
     pub fn number(&self, max: u64) -> Load<u64> {
-        let Value::Number(number) = self.value else { return self.expected("a number") };
+        let Value::Number(number) = self.value else {
+            return self.expected("a number");
+        };
         match number.as_u64() {
             Some(n) if n <= max => Ok(n),
             _ => self.error(format!("expected a whole number from 0 to {max}, found {number}")),
@@ -156,13 +180,21 @@ impl Place<'_> {
             return self.error(format!("number wider than {} bits", super::MAX_VALUE_BITS));
         }
         let nibble = |b: u8| (b as char).to_digit(16).unwrap_or(0) as u8;
-        let bytes: Vec<u8> =
-            digits.as_bytes().rchunks(2).rev().map(|pair| pair.iter().fold(0, |acc, &b| acc << 4 | nibble(b))).collect();
+        let bytes: Vec<u8> = digits
+            .as_bytes()
+            .rchunks(2)
+            .rev()
+            .map(|pair| pair.iter().fold(0, |acc, &b| acc << 4 | nibble(b)))
+            .collect();
         let mut magnitude = crate::value::from_be_bytes(&bytes, bytes.len().div_ceil(8)).unwrap_or_default();
         while magnitude.last() == Some(&0) {
             magnitude.pop();
         }
-        Ok(Hex { negative: negative && !magnitude.is_empty(), magnitude, bytes })
+        Ok(Hex {
+            negative: negative && !magnitude.is_empty(),
+            magnitude,
+            bytes,
+        })
     }
 
     /// A hexadecimal string that is not negative and fits in `bits` bits, as limbs.
@@ -185,7 +217,14 @@ mod tests {
     #[test]
     fn errors_carry_the_pointer() {
         let value = json!({"a/b": [1, {"c": "x"}]});
-        let place = Place::root(&value).need("a/b").unwrap().items().unwrap().remove(1).need("c").unwrap();
+        let place = Place::root(&value)
+            .need("a/b")
+            .unwrap()
+            .items()
+            .unwrap()
+            .remove(1)
+            .need("c")
+            .unwrap();
         let error = place.number(3).unwrap_err();
         assert_eq!(error.path, "/a~1b/1/c");
         assert_eq!(error.reason, "expected a number, found a string");

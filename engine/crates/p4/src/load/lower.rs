@@ -6,8 +6,8 @@
 //! saturating casts need them exactly. A value modulo 2^64 is exact whenever its type fits a word.
 
 use super::MAX_VALUE_BITS;
-use super::expr::{Arithmetic, IntType, Number, NumberKind};
 use super::json::{Load, Place};
+use super::number::{Arithmetic, IntType, Number, NumberKind};
 use crate::expr::{Binary, Comparison, Expr, Unary, WideBinary, WideExpr, WideOp};
 use crate::ir::Value;
 use crate::value::{limbs_for, mask};
@@ -84,7 +84,10 @@ pub(super) fn compare(comparison: Comparison, left: &Number, right: &Number, pla
         let sides = (wide(left, limbs, place)?, wide(right, limbs, place)?);
         return Ok(Expr::CompareWide(comparison, Box::new(sides)));
     };
-    Ok(Expr::Binary(operator, Box::new((word(left, place)?, word(right, place)?))))
+    Ok(Expr::Binary(
+        operator,
+        Box::new((word(left, place)?, word(right, place)?)),
+    ))
 }
 
 /// The value fits a word, but what it is made from does not.
@@ -111,7 +114,12 @@ pub(super) fn word(number: &Number, place: &Place) -> Load<Expr> {
             _ => Expr::Word(*slot),
         },
         NumberKind::Arg { offset, .. } => Expr::Arg(*offset),
-        NumberKind::Element { stack, index, offset, width } => Expr::Element {
+        NumberKind::Element {
+            stack,
+            index,
+            offset,
+            width,
+        } => Expr::Element {
             stack: *stack,
             index: Box::new(amount(index, place)?),
             offset: *offset,
@@ -137,9 +145,11 @@ pub(super) fn word(number: &Number, place: &Place) -> Load<Expr> {
         NumberKind::SignExtend(..) | NumberKind::ClampUnsigned(..) | NumberKind::ClampSigned(..) => {
             Expr::Low(Box::new(exact_wide(number, place)?))
         }
-        NumberKind::Select(condition, sides) => {
-            Expr::Select(Box::new((condition.clone(), word(&sides.0, place)?, word(&sides.1, place)?)))
-        }
+        NumberKind::Select(condition, sides) => Expr::Select(Box::new((
+            condition.clone(),
+            word(&sides.0, place)?,
+            word(&sides.1, place)?,
+        ))),
         NumberKind::Arithmetic(operator, sides) => return arithmetic_word(number, *operator, sides, place),
     })
 }
@@ -167,7 +177,10 @@ fn arithmetic_word(number: &Number, operator: Arithmetic, sides: &(Number, Numbe
         Arithmetic::Mod if exact => Binary::Mod,
         Arithmetic::Div | Arithmetic::Mod => return place.error("division of more than 64 bits is not supported"),
     };
-    Ok(Expr::Binary(operator, Box::new((word(&sides.0, place)?, word(&sides.1, place)?))))
+    Ok(Expr::Binary(
+        operator,
+        Box::new((word(&sides.0, place)?, word(&sides.1, place)?)),
+    ))
 }
 
 /// The value modulo 2^(64 * limbs).
@@ -176,7 +189,11 @@ pub(super) fn wide(number: &Number, limbs: usize, place: &Place) -> Load<WideExp
     let sized = |limbs: usize, op: WideOp| WideExpr { limbs, op };
     // Operations that look at bits above those asked for are done at a length that has them, then cut.
     let cut = |expr: WideExpr| {
-        if expr.limbs == limbs { expr } else { sized(limbs, WideOp::Resize(Box::new(expr))) }
+        if expr.limbs == limbs {
+            expr
+        } else {
+            sized(limbs, WideOp::Resize(Box::new(expr)))
+        }
     };
     let op = match &number.kind {
         NumberKind::Const(value) => {
@@ -185,11 +202,21 @@ pub(super) fn wide(number: &Number, limbs: usize, place: &Place) -> Load<WideExp
             value.resize(limbs, fill);
             WideOp::Const(value)
         }
-        NumberKind::Field { slot, width } => {
-            WideOp::Field { slot: *slot, words: limbs_for(*width), signed_bits: signed_bits(number, *width) }
-        }
-        NumberKind::Arg { offset, width } => WideOp::Arg { offset: *offset, words: limbs_for(*width) },
-        NumberKind::Element { stack, index, offset, width } => WideOp::Element {
+        NumberKind::Field { slot, width } => WideOp::Field {
+            slot: *slot,
+            words: limbs_for(*width),
+            signed_bits: signed_bits(number, *width),
+        },
+        NumberKind::Arg { offset, width } => WideOp::Arg {
+            offset: *offset,
+            words: limbs_for(*width),
+        },
+        NumberKind::Element {
+            stack,
+            index,
+            offset,
+            width,
+        } => WideOp::Element {
             stack: *stack,
             index: amount(index, place)?,
             offset: *offset,
@@ -202,10 +229,14 @@ pub(super) fn wide(number: &Number, limbs: usize, place: &Place) -> Load<WideExp
             words: limbs_for(*width),
             signed_bits: signed_bits(number, *width),
         },
-        _ if number.int_type.fits_word() && !made_from_limbs(number) => {
-            WideOp::Extend { value: word(number, place)?, signed: number.int_type.is_signed() }
-        }
-        NumberKind::Word(expr) => WideOp::Extend { value: expr.clone(), signed: number.int_type.is_signed() },
+        _ if number.int_type.fits_word() && !made_from_limbs(number) => WideOp::Extend {
+            value: word(number, place)?,
+            signed: number.int_type.is_signed(),
+        },
+        NumberKind::Word(expr) => WideOp::Extend {
+            value: expr.clone(),
+            signed: number.int_type.is_signed(),
+        },
         NumberKind::Not(inner) => WideOp::Not(boxed(inner, limbs)?),
         NumberKind::SignExtend(inner, bits) => {
             let enough = limbs.max(limbs_for(*bits));

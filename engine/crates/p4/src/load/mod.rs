@@ -6,6 +6,7 @@ mod expr;
 pub(crate) mod headers;
 mod json;
 mod lower;
+mod number;
 mod objects;
 mod parser;
 mod tables;
@@ -36,15 +37,27 @@ const OLDEST_VERSION: (u64, u64) = (2, 18);
 pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
     let value: serde_json::Value = match serde_json::from_slice(json) {
         Ok(value) => value,
-        Err(error) => return Err(LoadError { path: String::new(), reason: format!("not JSON: {error}") }),
+        Err(error) => {
+            return Err(LoadError {
+                path: String::new(),
+                reason: format!("not JSON: {error}"),
+            });
+        }
     };
     let root = Place::root(&value);
     check_version(&root)?;
     let (layout, names) = headers::load(&root)?;
-    let scope = Scope { layout: &layout, names: &names, params: &[] };
+    let scope = Scope {
+        layout: &layout,
+        names: &names,
+        params: &[],
+    };
     let standard = standard_metadata(&root, &layout, &names)?;
     let objects = Objects::load(&root, scope)?;
-    let context = Context { scope, objects: &objects };
+    let context = Context {
+        scope,
+        objects: &objects,
+    };
 
     let mut actions = Vec::new();
     let mut action_ids = BTreeMap::new();
@@ -76,7 +89,13 @@ pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
     let field_lists = objects::load_field_lists(&root, scope)?;
     let digests = objects::load_digests(&root, scope)?;
     let errors = parser::load_errors(&root)?;
-    let Objects { registers, counters, meters, calculations, .. } = objects;
+    let Objects {
+        registers,
+        counters,
+        meters,
+        calculations,
+        ..
+    } = objects;
     Ok(Ir {
         layout,
         standard,
@@ -119,9 +138,7 @@ fn check_version(root: &Place) -> Load<()> {
 
 fn standard_metadata(root: &Place, layout: &Layout, names: &HeaderNames) -> Load<StandardMetadata> {
     let find = |name: &str| match names.standard(layout, name) {
-        Some(field) if field.variable || field.width > 64 => {
-            root.error(format!("`{name}` must have at most 64 bits"))
-        }
+        Some(field) if field.variable || field.width > 64 => root.error(format!("`{name}` must have at most 64 bits")),
         found => Ok(found),
     };
     let need = |name: &str| -> Load<FieldRef> {
@@ -138,7 +155,10 @@ fn standard_metadata(root: &Place, layout: &Layout, names: &HeaderNames) -> Load
     let queue = ["enq_qdepth", "deq_qdepth", "deq_timedelta"];
     let mut queue_fields = Vec::new();
     for name in queue {
-        queue_fields.extend(either(&format!("queueing_metadata.{name}"), &format!("standard_metadata.{name}"))?);
+        queue_fields.extend(either(
+            &format!("queueing_metadata.{name}"),
+            &format!("standard_metadata.{name}"),
+        )?);
     }
     Ok(StandardMetadata {
         ingress_port: need("standard_metadata.ingress_port")?,

@@ -36,14 +36,21 @@ impl Objects {
                 let name = place.need("name")?;
                 unique(&mut objects.counter_names, &name, objects.counters.len())?;
                 let size = place.need("size")?.size(MAX_CELLS)?;
-                objects.counters.push(CounterArray { name: name.text()?.to_owned(), size });
+                objects.counters.push(CounterArray {
+                    name: name.text()?.to_owned(),
+                    size,
+                });
             }
         }
         for place in root.list("meter_arrays")? {
             objects.load_meter(&place, scope)?;
         }
         for place in root.list("calculations")? {
-            unique(&mut objects.calculation_names, &place.need("name")?, objects.calculations.len())?;
+            unique(
+                &mut objects.calculation_names,
+                &place.need("name")?,
+                objects.calculations.len(),
+            )?;
             objects.calculations.push(load_calculation(&place, scope)?);
         }
         Ok(objects)
@@ -57,7 +64,11 @@ impl Objects {
             return place.error("a register has at least 1 bit");
         }
         let size = place.need("size")?.size(MAX_CELLS / limbs_for(width))?;
-        self.registers.push(RegisterArray { name: name.text()?.to_owned(), size, width });
+        self.registers.push(RegisterArray {
+            name: name.text()?.to_owned(),
+            size,
+            width,
+        });
         Ok(())
     }
 
@@ -81,7 +92,12 @@ impl Objects {
             }
         }
         let size = place.need("size")?.size(MAX_CELLS)?;
-        self.meters.push(MeterArray { name: name.text()?.to_owned(), size, unit, direct_target });
+        self.meters.push(MeterArray {
+            name: name.text()?.to_owned(),
+            size,
+            unit,
+            direct_target,
+        });
         Ok(())
     }
 
@@ -130,7 +146,11 @@ impl Objects {
                     Some(condition) => Some(scope.condition(&condition)?),
                     None => None,
                 };
-                Ok(Checksum { target: small_field(scope, &place.need("target")?)?, calculation, condition })
+                Ok(Checksum {
+                    target: small_field(scope, &place.need("target")?)?,
+                    calculation,
+                    condition,
+                })
             };
             let wanted = |key| place.get(key)?.map_or(Ok(true), |flag| flag.boolean());
             if wanted("verify")? {
@@ -176,7 +196,10 @@ fn load_calculation(place: &Place, scope: Scope) -> Load<Calculation> {
             "field" => CalculationInput::Field(scope.names.field(scope.layout, &part.need("value")?)?),
             "hexstr" => {
                 let width = part.need("bitwidth")?.number(u64::from(MAX_VALUE_BITS))? as u32;
-                CalculationInput::Constant { value: part.need("value")?.hex_bits(width)?, width }
+                CalculationInput::Constant {
+                    value: part.need("value")?.hex_bits(width)?,
+                    width,
+                }
             }
             "header" => CalculationInput::Header(scope.names.header(&part.need("value")?)?),
             "payload" => CalculationInput::Payload,
@@ -203,7 +226,10 @@ pub(super) fn load_digests(root: &Place, scope: Scope) -> Load<BTreeMap<u64, Dig
     let mut digests = BTreeMap::new();
     for place in root.list("learn_lists")? {
         let id = place.need("id")?;
-        let digest = Digest { name: place.need("name")?.text()?.to_owned(), fields: fields(&place, scope)? };
+        let digest = Digest {
+            name: place.need("name")?.text()?.to_owned(),
+            fields: fields(&place, scope)?,
+        };
         if digests.insert(id.number(u64::MAX)?, digest).is_some() {
             return id.error("another digest has this id");
         }

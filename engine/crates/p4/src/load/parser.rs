@@ -39,7 +39,10 @@ pub(super) fn load_value_sets(root: &Place) -> Load<(Vec<ValueSet>, BTreeMap<Str
         let name = place.need("name")?;
         unique(&mut names, &name, sets.len())?;
         let width = place.need("compressed_bitwidth")?.number(u64::from(MAX_VALUE_BITS))? as u32;
-        sets.push(ValueSet { name: name.text()?.to_owned(), widths: vec![width] });
+        sets.push(ValueSet {
+            name: name.text()?.to_owned(),
+            widths: vec![width],
+        });
     }
     Ok((sets, names))
 }
@@ -92,7 +95,12 @@ fn load_state(
         key.push(load_key(&part, context)?);
     }
     let widths: Vec<u32> = key.iter().map(KeySource::width).collect();
-    let mut state = ParseState { ops, key, cases: Vec::new(), default: None };
+    let mut state = ParseState {
+        ops,
+        key,
+        cases: Vec::new(),
+        default: None,
+    };
     for transition in place.need("transitions")?.items()? {
         let next = match transition.get("next_state")? {
             Some(name) => Some(state_named(names, &name)?),
@@ -115,7 +123,10 @@ fn load_state(
                 };
                 let mut value = parts(&value, &widths)?;
                 value.iter_mut().zip(&mask).for_each(|(v, m)| *v &= m);
-                state.cases.push(Transition { when: When::Matches { value, mask }, next });
+                state.cases.push(Transition {
+                    when: When::Matches { value, mask },
+                    next,
+                });
             }
             ("parse_vset", Some(name)) => {
                 let Some(&set) = set_names.get(name.text()?) else {
@@ -131,7 +142,10 @@ fn load_state(
                     Some(mask) => parts(&mask, &widths)?,
                     None => ones(&widths),
                 };
-                state.cases.push(Transition { when: When::InSet { set, mask }, next });
+                state.cases.push(Transition {
+                    when: When::InSet { set, mask },
+                    next,
+                });
             }
             (other, _) => return transition.error(format!("transition type `{other}` is not supported")),
         }
@@ -185,7 +199,11 @@ fn load_key(place: &Place, context: Context) -> Load<KeySource> {
             if field.variable {
                 return value.error("a variable field cannot be a key");
             }
-            Ok(KeySource::LastOfStack { stack, offset: field.offset, width: field.width })
+            Ok(KeySource::LastOfStack {
+                stack,
+                offset: field.offset,
+                width: field.width,
+            })
         }
         "union_stack_field" => {
             let [stack, member, field] = value.tuple()?;
@@ -196,7 +214,12 @@ fn load_key(place: &Place, context: Context) -> Load<KeySource> {
             if field.variable {
                 return value.error("a variable field cannot be a key");
             }
-            Ok(KeySource::LastOfUnionStack { stack, member, offset: field.offset, width: field.width })
+            Ok(KeySource::LastOfUnionStack {
+                stack,
+                member,
+                offset: field.offset,
+                width: field.width,
+            })
         }
         "lookahead" => {
             let (offset_bits, width) = lookahead(&value)?;
@@ -210,7 +233,11 @@ fn lookahead(place: &Place) -> Load<(u32, u32)> {
     let [offset, width] = place.tuple()?;
     let offset_bits = offset.number(u64::from(MAX_VALUE_BITS))? as u32;
     let bits = width.number(u64::from(MAX_VALUE_BITS))? as u32;
-    if bits == 0 { width.error("expected at least 1 bit") } else { Ok((offset_bits, bits)) }
+    if bits == 0 {
+        width.error("expected at least 1 bit")
+    } else {
+        Ok((offset_bits, bits))
+    }
 }
 
 fn load_op(place: &Place, context: Context) -> Load<ParserOp> {
@@ -224,10 +251,14 @@ fn load_op(place: &Place, context: Context) -> Load<ParserOp> {
             condition: context.scope.condition(condition)?,
             error: context.scope.word(error)?,
         }),
-        ("advance", [bits]) => Ok(ParserOp::Advance { bits: context.scope.word(bits)? }),
+        ("advance", [bits]) => Ok(ParserOp::Advance {
+            bits: context.scope.word(bits)?,
+        }),
         ("shift", [bytes]) => {
             let bytes = bytes.number(u64::from(MAX_VALUE_BITS))?;
-            Ok(ParserOp::Advance { bits: Expr::Const(bytes * 8) })
+            Ok(ParserOp::Advance {
+                bits: Expr::Const(bytes * 8),
+            })
         }
         ("primitive", [primitive]) => {
             let mut body = Vec::new();
@@ -251,7 +282,12 @@ fn load_extract(what: &Place, bits: Option<Expr>, context: Context) -> Load<Pars
     let (layout, names) = (context.scope.layout, context.scope.names);
     let kind = what.need("type")?;
     let value = what.need("value")?;
-    let has_variable = |header: HeaderId| layout.types[layout.headers[header].header_type].codec.max_variable_bits() > 0;
+    let has_variable = |header: HeaderId| {
+        layout.types[layout.headers[header].header_type]
+            .codec
+            .max_variable_bits()
+            > 0
+    };
     let (header, op) = match kind.text()? {
         "regular" => {
             let header = names.header(&value)?;
@@ -263,14 +299,27 @@ fn load_extract(what: &Place, bits: Option<Expr>, context: Context) -> Load<Pars
         }
         "stack" => {
             let stack = names.stack(&value)?;
-            (layout.stacks[stack].elements[0], ParserOp::ExtractNext { stack, bits: bits.clone() })
+            (
+                layout.stacks[stack].elements[0],
+                ParserOp::ExtractNext {
+                    stack,
+                    bits: bits.clone(),
+                },
+            )
         }
         "union_stack" => {
             let [stack, member] = value.tuple()?;
             let stack = names.union_stack(&stack)?;
             let member = names.member(layout, stack, &member)?;
             let header = layout.unions[layout.union_stacks[stack].elements[0]][member];
-            (header, ParserOp::ExtractNextUnion { stack, member, bits: bits.clone() })
+            (
+                header,
+                ParserOp::ExtractNextUnion {
+                    stack,
+                    member,
+                    bits: bits.clone(),
+                },
+            )
         }
         other => return kind.error(format!("cannot extract a `{other}`")),
     };
@@ -284,8 +333,8 @@ fn load_extract(what: &Place, bits: Option<Expr>, context: Context) -> Load<Pars
 fn load_set(to: &Place, from: &Place, context: Context) -> Load<ParserOp> {
     let scope = context.scope;
     let source = from.need("type")?;
-    let is_variable = to.need("type")?.text()? == "field"
-        && scope.names.field(scope.layout, &to.need("value")?)?.variable;
+    let is_variable =
+        to.need("type")?.text()? == "field" && scope.names.field(scope.layout, &to.need("value")?)?.variable;
     if is_variable {
         let target_field = scope.names.field(scope.layout, &to.need("value")?)?;
         if source.text()? != "field" {
@@ -295,12 +344,19 @@ fn load_set(to: &Place, from: &Place, context: Context) -> Load<ParserOp> {
         if !source_field.variable || source_field.width > target_field.width {
             return from.error("expected a variable field that is not longer than the target");
         }
-        return Ok(ParserOp::Primitive(Primitive::AssignVariable { target: target_field, source: source_field }));
+        return Ok(ParserOp::Primitive(Primitive::AssignVariable {
+            target: target_field,
+            source: source_field,
+        }));
     }
     let (target, width) = target(scope, to)?;
     if source.text()? == "lookahead" {
         let (offset_bits, bits) = lookahead(&from.need("value")?)?;
-        return Ok(ParserOp::Lookahead { target, offset_bits, width: bits });
+        return Ok(ParserOp::Lookahead {
+            target,
+            offset_bits,
+            width: bits,
+        });
     }
     let value = match scope.typed(from)? {
         Typed::Number(number) => lower::value(&number, width, from)?,
@@ -317,5 +373,10 @@ pub(super) fn load_deparser(root: &Place, context: Context) -> Load<Vec<HeaderId
     if let Some(primitive) = place.list("primitives")?.first() {
         return primitive.error("primitives in a deparser are not supported");
     }
-    place.need("order")?.items()?.iter().map(|name| context.scope.names.header(name)).collect()
+    place
+        .need("order")?
+        .items()?
+        .iter()
+        .map(|name| context.scope.names.header(name))
+        .collect()
 }

@@ -42,11 +42,16 @@ impl Controls<'_> {
         for (index, node) in tables.iter().chain(&conditionals).chain(&calls).enumerate() {
             unique(&mut nodes, &node.need("name")?, index)?;
         }
-        let mut pipeline = Pipeline { nodes: Vec::new(), start: next(&place, "init_table", &nodes)? };
+        let mut pipeline = Pipeline {
+            nodes: Vec::new(),
+            start: next(&place, "init_table", &nodes)?,
+        };
         for table in &tables {
             let loaded = self.load_table(table, &nodes)?;
             unique(&mut self.table_names, &table.need("name")?, self.tables.len())?;
-            pipeline.nodes.push(plain_action(&loaded).unwrap_or(Node::Table(self.tables.len())));
+            pipeline
+                .nodes
+                .push(plain_action(&loaded).unwrap_or(Node::Table(self.tables.len())));
             self.tables.push(loaded);
         }
         for conditional in &conditionals {
@@ -62,7 +67,11 @@ impl Controls<'_> {
                 return call.error("a called action has no parameters");
             }
             let next = next(call, "next_node", &nodes)?;
-            pipeline.nodes.push(Node::Action { action, args: Vec::new(), next });
+            pipeline.nodes.push(Node::Action {
+                action,
+                args: Vec::new(),
+                next,
+            });
         }
         self.check_acyclic(&place, &pipeline)?;
         Ok(pipeline)
@@ -140,13 +149,21 @@ impl Controls<'_> {
             None => None,
         };
         let max_size = place.need("max_size")?.size(u32::MAX as usize)?;
-        self.profiles.push(ActionProfile { name: name.text()?.to_owned(), max_size, selector });
+        self.profiles.push(ActionProfile {
+            name: name.text()?.to_owned(),
+            max_size,
+            selector,
+        });
         Ok(())
     }
 
     fn load_table(&self, place: &Place, nodes: &BTreeMap<String, usize>) -> Load<Table> {
         let (key, key_words, key_mask) = self.load_key(&place.need("key")?)?;
-        let kind = key.iter().map(|part| part.kind).max_by_key(|&kind| strength(kind)).unwrap_or(MatchKind::Exact);
+        let kind = key
+            .iter()
+            .map(|part| part.kind)
+            .max_by_key(|&kind| strength(kind))
+            .unwrap_or(MatchKind::Exact);
         if key.iter().filter(|part| part.kind == MatchKind::Lpm).count() > 1 && kind == MatchKind::Lpm {
             return place.error("a table has at most one lpm key");
         }
@@ -154,8 +171,12 @@ impl Controls<'_> {
         if match_kind(&declared)? != kind {
             return declared.error(format!("the key makes this a {kind:?} table"));
         }
-        let actions: Vec<ActionId> =
-            place.need("action_ids")?.items()?.iter().map(|id| self.action(id)).collect::<Load<_>>()?;
+        let actions: Vec<ActionId> = place
+            .need("action_ids")?
+            .items()?
+            .iter()
+            .map(|id| self.action(id))
+            .collect::<Load<_>>()?;
         let profile = self.table_profile(place)?;
         if profile.is_some_and(|p| self.tables.iter().any(|t| t.profile == Some(p) && t.actions != actions)) {
             return place.error("tables that share an action profile have the same actions");
@@ -259,7 +280,13 @@ impl Controls<'_> {
                 Some(name) => name.text()?.to_owned(),
                 None => format!("key {}", parts.len()),
             };
-            parts.push(KeyPart { name, kind, source, word, shift });
+            parts.push(KeyPart {
+                name,
+                kind,
+                source,
+                word,
+                shift,
+            });
         }
         Ok((parts, words, masks))
     }
@@ -268,8 +295,14 @@ impl Controls<'_> {
         let map = place.need("next_tables")?;
         let members = map.members()?;
         let miss = next(place, "base_default_next", nodes)?;
-        if members.iter().any(|(name, _)| *name == "__HIT__" || *name == "__MISS__") {
-            if let Some((_, odd)) = members.iter().find(|(name, _)| *name != "__HIT__" && *name != "__MISS__") {
+        if members
+            .iter()
+            .any(|(name, _)| *name == "__HIT__" || *name == "__MISS__")
+        {
+            if let Some((_, odd)) = members
+                .iter()
+                .find(|(name, _)| *name != "__HIT__" && *name != "__MISS__")
+            {
                 return odd.error("`__HIT__` and `__MISS__` stand alone");
             }
             return Ok(NextNode::HitMiss {
@@ -331,7 +364,11 @@ impl Controls<'_> {
         let last = entries.iter().map(|e| e.priority).max().unwrap_or(0);
         let prioritized = matches!(table.kind, MatchKind::Ternary | MatchKind::Range);
         for entry in &mut entries {
-            entry.priority = if prioritized { (last - entry.priority).saturating_add(1) } else { 0 };
+            entry.priority = if prioritized {
+                (last - entry.priority).saturating_add(1)
+            } else {
+                0
+            };
         }
         Ok(entries)
     }
@@ -347,7 +384,11 @@ fn plain_action(table: &Table) -> Option<Node> {
         NextNode::ByAction { next, .. } => next[default.action],
         NextNode::HitMiss { miss, .. } => *miss,
     };
-    Some(Node::Action { action: table.actions[default.action], args: default.args.clone(), next })
+    Some(Node::Action {
+        action: table.actions[default.action],
+        args: default.args.clone(),
+        next,
+    })
 }
 
 fn const_key(place: &Place, column: &KeyPart) -> Load<KeyField> {
@@ -356,15 +397,40 @@ fn const_key(place: &Place, column: &KeyPart) -> Load<KeyField> {
     if match_kind(&kind)? != column.kind {
         return kind.error(format!("the table's key is {:?} here", column.kind));
     }
-    let bits = |key: &str| Ok::<_, crate::LoadError>(value::to_be_bytes(&place.need(key)?.hex_bits(width)?));
+    let limbs = |key: &str| place.need(key)?.hex_bits(width);
+    // P4 programs may write value bits outside the mask; they mean nothing.
+    let masked = |mut value: Vec<u64>, mask: &[u64]| {
+        value.iter_mut().zip(mask).for_each(|(v, m)| *v &= m);
+        value::to_be_bytes(&value)
+    };
     Ok(match column.kind {
-        MatchKind::Exact => KeyField::Exact(bits("key")?),
+        MatchKind::Exact => KeyField::Exact(value::to_be_bytes(&limbs("key")?)),
         MatchKind::Lpm => {
             let prefix_len = place.need("prefix_length")?.number(u64::from(width))? as u32;
-            KeyField::Lpm { value: bits("key")?, prefix_len }
+            let mut prefix = vec![u64::MAX; limbs_for(width)];
+            value::shl(&mut prefix, u64::from(width - prefix_len));
+            KeyField::Lpm {
+                value: masked(limbs("key")?, &prefix),
+                prefix_len,
+            }
         }
-        MatchKind::Ternary => KeyField::Ternary { value: bits("key")?, mask: bits("mask")? },
-        MatchKind::Range => KeyField::Range { low: bits("start")?, high: bits("end")? },
+        MatchKind::Ternary => {
+            let mask = limbs("mask")?;
+            KeyField::Ternary {
+                value: masked(limbs("key")?, &mask),
+                mask: value::to_be_bytes(&mask),
+            }
+        }
+        MatchKind::Range => {
+            let (low, high) = (limbs("start")?, limbs("end")?);
+            if value::compare_unsigned(&low, &high).is_gt() {
+                return place.error("the range is empty");
+            }
+            KeyField::Range {
+                low: value::to_be_bytes(&low),
+                high: value::to_be_bytes(&high),
+            }
+        }
     })
 }
 

@@ -66,6 +66,7 @@ control TestIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         const entries = {
             0x1200 &&& 0xff00: answer(1);
             0x1234:            answer(2);
+            0x99ee &&& 0x00ff: answer(4);  // value bits outside the mask mean nothing
             _:                 answer(3);
         }
     }

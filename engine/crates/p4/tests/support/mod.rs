@@ -36,7 +36,12 @@ pub fn program_json(name: &str) -> Vec<u8> {
 }
 
 pub fn config() -> PipelineConfig {
-    PipelineConfig { cpu_port: 510, drop_port: 511, timestamp_unit: TimestampUnit::Nanoseconds, seed: 1 }
+    PipelineConfig {
+        cpu_port: 510,
+        drop_port: 511,
+        timestamp_unit: TimestampUnit::Nanoseconds,
+        seed: 1,
+    }
 }
 
 /// A fresh pipeline of a program in `tests/programs`.
@@ -66,7 +71,10 @@ pub fn bits(value: u64) -> Bits {
 }
 
 pub fn call(name: &str, args: &[u64]) -> ActionCall {
-    ActionCall { name: name.to_owned(), args: args.iter().map(|&a| bits(a)).collect() }
+    ActionCall {
+        name: name.to_owned(),
+        args: args.iter().map(|&a| bits(a)).collect(),
+    }
 }
 
 pub fn entry(key: Vec<KeyField>, priority: i32, action: ActionCall) -> TableEntry {
@@ -78,13 +86,22 @@ pub fn exact(value: u64) -> KeyField {
 }
 
 pub fn lpm(value: u64, prefix_len: u32) -> KeyField {
-    KeyField::Lpm { value: bits(value), prefix_len }
+    KeyField::Lpm {
+        value: bits(value),
+        prefix_len,
+    }
 }
 
 pub fn ternary(value: u64, mask: u64) -> KeyField {
-    KeyField::Ternary { value: bits(value), mask: bits(mask) }
+    KeyField::Ternary {
+        value: bits(value),
+        mask: bits(mask),
+    }
 }
 
 pub fn range(low: u64, high: u64) -> KeyField {
-    KeyField::Range { low: bits(low), high: bits(high) }
+    KeyField::Range {
+        low: bits(low),
+        high: bits(high),
+    }
 }

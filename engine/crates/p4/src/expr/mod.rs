@@ -5,8 +5,11 @@
 //! each expression can need, so that nearly everything is computed in one 64-bit word modulo 2^64 ([`Expr`]); what
 //! really needs more goes through limbs ([`WideExpr`]).
 
+mod arithmetic;
+
 use crate::ir::{HeaderId, Layout, Slot, StackId, UnionId};
 use crate::value::{self, mask, sign_extend_word};
+use arithmetic::{binary, clamp, unary, wide_binary};
 use std::cmp::Ordering;
 
 /// An expression whose value is one word.
@@ -16,7 +19,10 @@ pub(crate) enum Expr {
     /// A word of the packet state.
     Word(Slot),
     /// A signed field of `bits` bits.
-    SignedWord { slot: Slot, bits: u32 },
+    SignedWord {
+        slot: Slot,
+        bits: u32,
+    },
     /// A word of the action's arguments.
     Arg(usize),
     Unary(Unary, Box<Expr>),
@@ -24,14 +30,27 @@ pub(crate) enum Expr {
     /// condition, if not zero, if zero
     Select(Box<(Expr, Expr, Expr)>),
     /// Field of the stack element with a computed index; 0 out of range.
-    Element { stack: StackId, index: Box<Expr>, offset: usize, signed_bits: Option<u32> },
+    Element {
+        stack: StackId,
+        index: Box<Expr>,
+        offset: usize,
+        signed_bits: Option<u32>,
+    },
     /// Field of the last extracted element; 0 if there is none.
-    Last { stack: StackId, offset: usize, signed_bits: Option<u32> },
+    Last {
+        stack: StackId,
+        offset: usize,
+        signed_bits: Option<u32>,
+    },
     /// Index of the last extracted element, modulo 2^32; wraps if there is none, as in BMv2.
     LastIndex(Slot),
     HeadersEqual(HeaderId, HeaderId),
     /// Variable fields of one largest width: their first words, and how many words each has.
-    VariablesEqual { left: Slot, right: Slot, words: usize },
+    VariablesEqual {
+        left: Slot,
+        right: Slot,
+        words: usize,
+    },
     UnionValid(UnionId),
     UnionsEqual(UnionId, UnionId),
     /// The low word of a wide value.
@@ -118,11 +137,32 @@ pub(crate) struct WideExpr {
 pub(crate) enum WideOp {
     Const(Vec<u64>),
     /// A field: its first word, and its bits if it is signed.
-    Field { slot: Slot, words: usize, signed_bits: Option<u32> },
-    Arg { offset: usize, words: usize },
-    Element { stack: StackId, index: Expr, offset: usize, words: usize, signed_bits: Option<u32> },
-    Last { stack: StackId, offset: usize, words: usize, signed_bits: Option<u32> },
-    Extend { value: Expr, signed: bool },
+    Field {
+        slot: Slot,
+        words: usize,
+        signed_bits: Option<u32>,
+    },
+    Arg {
+        offset: usize,
+        words: usize,
+    },
+    Element {
+        stack: StackId,
+        index: Expr,
+        offset: usize,
+        words: usize,
+        signed_bits: Option<u32>,
+    },
+    Last {
+        stack: StackId,
+        offset: usize,
+        words: usize,
+        signed_bits: Option<u32>,
+    },
+    Extend {
+        value: Expr,
+        signed: bool,
+    },
     /// Of another length: cut, or sign-extended.
     Resize(Box<WideExpr>),
     Not(Box<WideExpr>),
@@ -176,14 +216,27 @@ impl Env<'_> {
                 binary(*op, left, right)
             }
             Expr::Select(parts) => {
-                if self.eval(&parts.0) != 0 { self.eval(&parts.1) } else { self.eval(&parts.2) }
+                if self.eval(&parts.0) != 0 {
+                    self.eval(&parts.1)
+                } else {
+                    self.eval(&parts.2)
+                }
             }
-            Expr::Element { stack, index, offset, signed_bits } => {
+            Expr::Element {
+                stack,
+                index,
+                offset,
+                signed_bits,
+            } => {
                 let index = self.eval(index);
                 let word = element(self.layout, *stack, index).map_or(0, |base| self.words[base + offset]);
                 signed_bits.map_or(word, |bits| sign_extend_word(word, bits))
             }
-            Expr::Last { stack, offset, signed_bits } => {
+            Expr::Last {
+                stack,
+                offset,
+                signed_bits,
+            } => {
                 let word = self.last(*stack).map_or(0, |base| self.words[base + offset]);
                 signed_bits.map_or(word, |bits| sign_extend_word(word, bits))
             }
@@ -192,9 +245,7 @@ impl Env<'_> {
             Expr::VariablesEqual { left, right, words } => {
                 u64::from(self.words[*left..*left + words] == self.words[*right..*right + words])
             }
-            Expr::UnionValid(union) => {
-                u64::from(self.layout.unions[*union].iter().any(|&h| self.is_valid(h)))
-            }
+            Expr::UnionValid(union) => u64::from(self.layout.unions[*union].iter().any(|&h| self.is_valid(h))),
             Expr::UnionsEqual(left, right) => u64::from(
                 self.layout.unions[*left]
                     .iter()
@@ -202,9 +253,13 @@ impl Env<'_> {
                     .all(|(&l, &r)| self.headers_equal(l, r)),
             ),
             Expr::Low(wide) => self.with_wide(wide, |limbs| limbs[0]),
-            Expr::Saturated(wide) => {
-                self.with_wide(wide, |limbs| if limbs[1..].iter().all(|&l| l == 0) { limbs[0] } else { u64::MAX })
-            }
+            Expr::Saturated(wide) => self.with_wide(wide, |limbs| {
+                if limbs[1..].iter().all(|&l| l == 0) {
+                    limbs[0]
+                } else {
+                    u64::MAX
+                }
+            }),
             Expr::CompareWide(comparison, sides) => {
                 let bottom = self.stack.len();
                 self.push_wide(&sides.0);
@@ -243,7 +298,11 @@ impl Env<'_> {
         let (left, right) = (&self.layout.headers[left], &self.layout.headers[right]);
         let words = self.layout.types[left.header_type].words;
         let (left, right) = (&self.words[left.base..][..words], &self.words[right.base..][..words]);
-        if left[0] == 0 || right[0] == 0 { left[0] == right[0] } else { left == right }
+        if left[0] == 0 || right[0] == 0 {
+            left[0] == right[0]
+        } else {
+            left == right
+        }
     }
 
     /// Hands the limbs of `wide` to `use_limbs`.
@@ -270,20 +329,36 @@ impl Env<'_> {
         let limbs = wide.limbs;
         match &wide.op {
             WideOp::Const(value) => self.stack.extend_from_slice(value),
-            WideOp::Field { slot, words, signed_bits } => self.push_words(*slot, *words, limbs, *signed_bits),
+            WideOp::Field {
+                slot,
+                words,
+                signed_bits,
+            } => self.push_words(*slot, *words, limbs, *signed_bits),
             WideOp::Arg { offset, words } => {
                 let args = self.args;
-                self.stack.extend_from_slice(&args[*offset..*offset + *words.min(&limbs)]);
+                self.stack
+                    .extend_from_slice(&args[*offset..*offset + *words.min(&limbs)]);
                 self.stack.resize(bottom + limbs, 0);
             }
-            WideOp::Element { stack, index, offset, words, signed_bits } => {
+            WideOp::Element {
+                stack,
+                index,
+                offset,
+                words,
+                signed_bits,
+            } => {
                 let index = self.eval(index);
                 match element(self.layout, *stack, index) {
                     Some(base) => self.push_words(base + offset, *words, limbs, *signed_bits),
                     None => self.stack.resize(bottom + limbs, 0),
                 }
             }
-            WideOp::Last { stack, offset, words, signed_bits } => match self.last(*stack) {
+            WideOp::Last {
+                stack,
+                offset,
+                words,
+                signed_bits,
+            } => match self.last(*stack) {
                 Some(base) => self.push_words(base + offset, *words, limbs, *signed_bits),
                 None => self.stack.resize(bottom + limbs, 0),
             },
@@ -295,7 +370,11 @@ impl Env<'_> {
             }
             WideOp::Resize(inner) => {
                 self.push_wide(inner);
-                let fill = if value::is_negative(&self.stack[bottom..]) { u64::MAX } else { 0 };
+                let fill = if value::is_negative(&self.stack[bottom..]) {
+                    u64::MAX
+                } else {
+                    0
+                };
                 self.stack.resize(bottom + limbs, fill);
             }
             WideOp::Not(inner) => {
@@ -353,105 +432,4 @@ impl Env<'_> {
 pub(crate) fn element(layout: &Layout, stack: StackId, index: u64) -> Option<Slot> {
     let header = layout.stacks[stack].elements.get(usize::try_from(index).ok()?)?;
     Some(layout.headers[*header].base)
-}
-
-fn unary(op: Unary, value: u64) -> u64 {
-    match op {
-        Unary::Not => !value,
-        Unary::IsZero => u64::from(value == 0),
-        Unary::IsNotZero => u64::from(value != 0),
-        Unary::SignExtend(bits) => sign_extend_word(value, bits),
-        Unary::AtMost(max) => value.min(max),
-        Unary::ClampUnsigned(max) => if (value as i64) < 0 { 0 } else { value.min(max) },
-        Unary::ClampSigned(bits) => {
-            let max = mask(bits - 1) as i64;
-            (value as i64).clamp(-max - 1, max) as u64
-        }
-    }
-}
-
-fn binary(op: Binary, left: u64, right: u64) -> u64 {
-    match op {
-        Binary::Add => left.wrapping_add(right),
-        Binary::Sub => left.wrapping_sub(right),
-        Binary::Mul => left.wrapping_mul(right),
-        Binary::Div => left.checked_div(right).unwrap_or(0),
-        Binary::Mod => left.checked_rem(right).unwrap_or(0),
-        Binary::And => left & right,
-        Binary::Or => left | right,
-        Binary::Xor => left ^ right,
-        Binary::Shl => if right < 64 { left << right } else { 0 },
-        Binary::Shr => if right < 64 { left >> right } else { 0 },
-        Binary::ShrSigned => ((left as i64) >> right.min(63)) as u64,
-        Binary::LogicalAnd => u64::from(left != 0 && right != 0),
-        Binary::LogicalOr => u64::from(left != 0 || right != 0),
-        Binary::Unsigned(comparison) => u64::from(comparison.holds(left.cmp(&right))),
-        Binary::Signed(comparison) => u64::from(comparison.holds((left as i64).cmp(&(right as i64)))),
-    }
-}
-
-fn wide_binary(op: WideBinary, left: &mut [u64], right: &[u64]) {
-    match op {
-        WideBinary::Add => value::add(left, right),
-        WideBinary::Sub => value::sub(left, right),
-        WideBinary::And => left.iter_mut().zip(right).for_each(|(l, r)| *l &= r),
-        WideBinary::Or => left.iter_mut().zip(right).for_each(|(l, r)| *l |= r),
-        WideBinary::Xor => left.iter_mut().zip(right).for_each(|(l, r)| *l ^= r),
-    }
-}
-
-/// Cuts a signed number to what `bits` bits hold, signed or not.
-fn clamp(limbs: &mut [u64], bits: u32, signed: bool) {
-    let negative = value::is_negative(limbs);
-    let magnitude_bits = if signed { bits - 1 } else { bits };
-    let fits = if negative {
-        limbs.iter().rev().enumerate().all(|(from_top, &limb)| {
-            let below = (limbs.len() - 1 - from_top) as u32 * 64;
-            let low = if magnitude_bits <= below { 0 } else { mask(magnitude_bits - below) };
-            limb | low == u64::MAX
-        })
-    } else {
-        value::bit_length(limbs) <= magnitude_bits
-    };
-    if negative && !signed {
-        limbs.fill(0);
-    } else if !fits {
-        limbs.fill(u64::MAX);
-        value::truncate(limbs, magnitude_bits);
-        if negative {
-            limbs.iter_mut().for_each(|limb| *limb = !*limb);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shifts_by_more_than_a_word() {
-        assert_eq!(binary(Binary::Shl, 1, 64), 0);
-        assert_eq!(binary(Binary::Shr, u64::MAX, 64), 0);
-        assert_eq!(binary(Binary::ShrSigned, u64::MAX, 200), u64::MAX);
-    }
-
-    #[test]
-    fn clamps() {
-        assert_eq!(unary(Unary::ClampUnsigned(255), -5i64 as u64), 0);
-        assert_eq!(unary(Unary::ClampUnsigned(255), 300), 255);
-        assert_eq!(unary(Unary::ClampSigned(8), 300), 127);
-        assert_eq!(unary(Unary::ClampSigned(8), -300i64 as u64), -128i64 as u64);
-        let mut wide = [0, 1];
-        clamp(&mut wide, 64, false);
-        assert_eq!(wide, [u64::MAX, 0]);
-        let mut negative = [0, u64::MAX];
-        clamp(&mut negative, 64, true);
-        assert_eq!(negative, [1 << 63, u64::MAX]);
-    }
-
-    #[test]
-    fn division_by_zero_gives_zero() {
-        assert_eq!(binary(Binary::Div, 7, 0), 0);
-        assert_eq!(binary(Binary::Mod, 7, 0), 0);
-    }
 }

@@ -3,10 +3,16 @@
 //!
 //! All state of a packet is one array of 64-bit words (see [`Layout`]); a *slot* is an index into it.
 
+mod control;
+mod parser;
+
 use crate::codec::Codec;
 use crate::expr::{Expr, WideExpr};
 use crate::hash::Algorithm;
 use std::collections::BTreeMap;
+
+pub(crate) use control::*;
+pub(crate) use parser::*;
 
 /// Index of a word in the packet state.
 pub(crate) type Slot = usize;
@@ -135,96 +141,30 @@ pub(crate) struct StandardMetadata {
     pub queue_fields: Vec<FieldRef>,
 }
 
-/// Codes of the core library's errors in this program.
-#[derive(Debug)]
-pub(crate) struct ParserErrors {
-    pub no_error: u64,
-    pub packet_too_short: u64,
-    pub stack_out_of_bounds: u64,
-    pub header_too_short: u64,
-    pub parser_timeout: u64,
-    pub parser_invalid_argument: u64,
-}
-
-#[derive(Debug)]
-pub(crate) struct Parser {
-    pub states: Vec<ParseState>,
-    /// `None`: nothing to parse.
-    pub start: Option<usize>,
-}
-
-#[derive(Debug)]
-pub(crate) struct ParseState {
-    pub ops: Vec<ParserOp>,
-    pub key: Vec<KeySource>,
-    pub cases: Vec<Transition>,
-    /// Where no case matches; `None` ends the parser.
-    pub default: Option<usize>,
-}
-
-#[derive(Debug)]
-pub(crate) enum ParserOp {
-    Extract(HeaderId),
-    ExtractVariable { header: HeaderId, bits: Expr },
-    ExtractNext { stack: StackId, bits: Option<Expr> },
-    ExtractNextUnion { stack: UnionStackId, member: usize, bits: Option<Expr> },
-    /// `target = bits of the packet ahead`
-    Lookahead { target: Target, offset_bits: u32, width: u32 },
-    Advance { bits: Expr },
-    Verify { condition: Expr, error: Expr },
-    Primitive(Primitive),
-}
-
-/// A part of a `select` key; parts lie in words one after the other, `width` bits right-aligned in theirs.
-#[derive(Debug)]
-pub(crate) enum KeySource {
-    Field(FieldRef),
-    LastOfStack { stack: StackId, offset: usize, width: u32 },
-    LastOfUnionStack { stack: UnionStackId, member: usize, offset: usize, width: u32 },
-    Lookahead { offset_bits: u32, width: u32 },
-}
-
-impl KeySource {
-    pub fn width(&self) -> u32 {
-        match self {
-            KeySource::Field(field) => field.width,
-            KeySource::LastOfStack { width, .. }
-            | KeySource::LastOfUnionStack { width, .. }
-            | KeySource::Lookahead { width, .. } => *width,
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Transition {
-    pub when: When,
-    /// `None` ends the parser.
-    pub next: Option<usize>,
-}
-
-#[derive(Debug)]
-pub(crate) enum When {
-    /// `key & mask == value`
-    Matches { value: Vec<u64>, mask: Vec<u64> },
-    InSet { set: usize, mask: Vec<u64> },
-}
-
-#[derive(Debug)]
-pub(crate) struct ValueSet {
-    pub name: String,
-    /// Widths of the parts of a member, as the `select` that uses the set has them.
-    pub widths: Vec<u32>,
-}
-
 /// Where an assignment goes. The value is cut to the width.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Word { slot: Slot, mask: u64 },
-    Wide { slot: Slot, width: u32 },
+    Word {
+        slot: Slot,
+        mask: u64,
+    },
+    Wide {
+        slot: Slot,
+        width: u32,
+    },
     /// Element of a stack by a computed index; out of range: nothing is written.
-    Element { stack: StackId, index: Expr, offset: usize, width: u32 },
+    Element {
+        stack: StackId,
+        index: Expr,
+        offset: usize,
+        width: u32,
+    },
     /// Last extracted element of a stack; empty stack: nothing is written.
-    Last { stack: StackId, offset: usize, width: u32 },
+    Last {
+        stack: StackId,
+        offset: usize,
+        width: u32,
+    },
 }
 
 #[derive(Debug)]
@@ -258,35 +198,108 @@ pub(crate) enum Value {
 
 #[derive(Debug)]
 pub(crate) enum Primitive {
-    Assign { target: Target, value: Value },
-    AssignVariable { target: FieldRef, source: FieldRef },
-    AssignHeader { target: HeaderRef, source: HeaderRef },
-    AssignUnion { target: UnionId, source: UnionId },
-    AssignStack { target: StackId, source: StackId },
-    AssignUnionStack { target: UnionStackId, source: UnionStackId },
+    Assign {
+        target: Target,
+        value: Value,
+    },
+    AssignVariable {
+        target: FieldRef,
+        source: FieldRef,
+    },
+    AssignHeader {
+        target: HeaderRef,
+        source: HeaderRef,
+    },
+    AssignUnion {
+        target: UnionId,
+        source: UnionId,
+    },
+    AssignStack {
+        target: StackId,
+        source: StackId,
+    },
+    AssignUnionStack {
+        target: UnionStackId,
+        source: UnionStackId,
+    },
     SetValid(HeaderRef),
     SetInvalid(HeaderRef),
-    Push { stack: StackId, count: Expr },
-    Pop { stack: StackId, count: Expr },
-    PushUnion { stack: UnionStackId, count: Expr },
-    PopUnion { stack: UnionStackId, count: Expr },
+    Push {
+        stack: StackId,
+        count: Expr,
+    },
+    Pop {
+        stack: StackId,
+        count: Expr,
+    },
+    PushUnion {
+        stack: UnionStackId,
+        count: Expr,
+    },
+    PopUnion {
+        stack: UnionStackId,
+        count: Expr,
+    },
     Jump(usize),
-    JumpIfZero { condition: Expr, to: usize },
+    JumpIfZero {
+        condition: Expr,
+        to: usize,
+    },
     Exit,
     MarkToDrop,
-    Count { counter: usize, index: Expr },
-    RegisterRead { target: Target, register: usize, index: Expr },
-    RegisterWrite { register: usize, index: Expr, value: Value },
-    Meter { meter: usize, index: Expr, target: Target },
-    Hash { target: Target, base: Expr, calculation: usize, modulus: Expr },
-    Random { target: Target, low: Expr, high: Expr },
-    Clone { session: Expr, field_list: Expr },
-    Resubmit { field_list: Expr },
-    Recirculate { field_list: Expr },
-    Digest { id: Expr },
-    Truncate { bytes: Expr },
-    Assert { condition: Expr },
-    Log { format: String, values: Vec<Expr> },
+    Count {
+        counter: usize,
+        index: Expr,
+    },
+    RegisterRead {
+        target: Target,
+        register: usize,
+        index: Expr,
+    },
+    RegisterWrite {
+        register: usize,
+        index: Expr,
+        value: Value,
+    },
+    Meter {
+        meter: usize,
+        index: Expr,
+        target: Target,
+    },
+    Hash {
+        target: Target,
+        base: Expr,
+        calculation: usize,
+        modulus: Expr,
+    },
+    Random {
+        target: Target,
+        low: Expr,
+        high: Expr,
+    },
+    Clone {
+        session: Expr,
+        field_list: Expr,
+    },
+    Resubmit {
+        field_list: Expr,
+    },
+    Recirculate {
+        field_list: Expr,
+    },
+    Digest {
+        id: Expr,
+    },
+    Truncate {
+        bytes: Expr,
+    },
+    Assert {
+        condition: Expr,
+    },
+    Log {
+        format: String,
+        values: Vec<Expr>,
+    },
 }
 
 #[derive(Debug)]
@@ -326,7 +339,10 @@ pub(crate) struct Calculation {
 #[derive(Debug)]
 pub(crate) enum CalculationInput {
     Field(FieldRef),
-    Constant { value: Vec<u64>, width: u32 },
+    Constant {
+        value: Vec<u64>,
+        width: u32,
+    },
     Header(HeaderId),
     /// Everything that the parser did not extract.
     Payload,
@@ -343,94 +359,4 @@ pub(crate) struct Checksum {
 pub(crate) struct Digest {
     pub name: String,
     pub fields: Vec<FieldRef>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Pipeline {
-    pub nodes: Vec<Node>,
-    /// `None`: an empty control.
-    pub start: Option<usize>,
-}
-
-/// A step of a control; each leads to a node with a higher topological rank, so a control always ends.
-#[derive(Debug)]
-pub(crate) enum Node {
-    Table(TableId),
-    If { condition: Expr, yes: Option<usize>, no: Option<usize> },
-    Action { action: ActionId, args: Vec<u64>, next: Option<usize> },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MatchKind {
-    Exact,
-    Lpm,
-    Ternary,
-    Range,
-}
-
-#[derive(Debug)]
-pub(crate) struct KeyPart {
-    pub name: String,
-    pub kind: MatchKind,
-    pub source: FieldRef,
-    /// First word of the packed key, and how far left in it.
-    pub word: usize,
-    pub shift: u32,
-}
-
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub name: String,
-    /// The strongest kind in the key: decides how entries are found and ordered.
-    pub kind: MatchKind,
-    pub key: Vec<KeyPart>,
-    pub key_words: usize,
-    /// Mask that the program puts on the key.
-    pub key_mask: Vec<u64>,
-    pub max_size: usize,
-    pub actions: Vec<ActionId>,
-    pub default: Option<DefaultEntry>,
-    /// The controller may not change which action is the default / its arguments either.
-    pub const_default_action: bool,
-    pub const_default_entry: bool,
-    pub const_entries: Option<Vec<ConstEntry>>,
-    pub counters: bool,
-    pub direct_meter: Option<usize>,
-    pub profile: Option<usize>,
-    pub next: NextNode,
-}
-
-#[derive(Debug)]
-pub(crate) enum NextNode {
-    /// One for each of the table's actions, and for a miss without a default action.
-    ByAction { next: Vec<Option<usize>>, miss: Option<usize> },
-    HitMiss { hit: Option<usize>, miss: Option<usize> },
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct DefaultEntry {
-    /// Index into the table's actions.
-    pub action: usize,
-    pub args: Vec<u64>,
-}
-
-#[derive(Debug)]
-pub(crate) struct ConstEntry {
-    pub key: Vec<crate::KeyField>,
-    /// Larger wins.
-    pub priority: i32,
-    pub action: DefaultEntry,
-}
-
-#[derive(Debug)]
-pub(crate) struct ActionProfile {
-    pub name: String,
-    pub max_size: usize,
-    pub selector: Option<Selector>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Selector {
-    pub algorithm: Algorithm,
-    pub input: Vec<FieldRef>,
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Controls and tables.
+
+use super::{ActionId, FieldRef, TableId};
+use crate::expr::Expr;
+use crate::hash::Algorithm;
+
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub nodes: Vec<Node>,
+    /// `None`: an empty control.
+    pub start: Option<usize>,
+}
+
+/// A step of a control; each leads to a node with a higher topological rank, so a control always ends.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Table(TableId),
+    If {
+        condition: Expr,
+        yes: Option<usize>,
+        no: Option<usize>,
+    },
+    Action {
+        action: ActionId,
+        args: Vec<u64>,
+        next: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MatchKind {
+    Exact,
+    Lpm,
+    Ternary,
+    Range,
+}
+
+#[derive(Debug)]
+pub(crate) struct KeyPart {
+    pub name: String,
+    pub kind: MatchKind,
+    pub source: FieldRef,
+    /// First word of the packed key, and how far left in it.
+    pub word: usize,
+    pub shift: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub name: String,
+    /// The strongest kind in the key: decides how entries are found and ordered.
+    pub kind: MatchKind,
+    pub key: Vec<KeyPart>,
+    pub key_words: usize,
+    /// Mask that the program puts on the key.
+    pub key_mask: Vec<u64>,
+    pub max_size: usize,
+    pub actions: Vec<ActionId>,
+    pub default: Option<DefaultEntry>,
+    /// The controller may not change which action is the default / its arguments either.
+    pub const_default_action: bool,
+    pub const_default_entry: bool,
+    pub const_entries: Option<Vec<ConstEntry>>,
+    pub counters: bool,
+    pub direct_meter: Option<usize>,
+    pub profile: Option<usize>,
+    pub next: NextNode,
+}
+
+#[derive(Debug)]
+pub(crate) enum NextNode {
+    /// One for each of the table's actions, and for a miss without a default action.
+    ByAction {
+        next: Vec<Option<usize>>,
+        miss: Option<usize>,
+    },
+    HitMiss {
+        hit: Option<usize>,
+        miss: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct DefaultEntry {
+    /// Index into the table's actions.
+    pub action: usize,
+    pub args: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConstEntry {
+    pub key: Vec<crate::KeyField>,
+    /// Larger wins.
+    pub priority: i32,
+    pub action: DefaultEntry,
+}
+
+#[derive(Debug)]
+pub(crate) struct ActionProfile {
+    pub name: String,
+    pub max_size: usize,
+    pub selector: Option<Selector>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Selector {
+    pub algorithm: Algorithm,
+    pub input: Vec<FieldRef>,
+}
