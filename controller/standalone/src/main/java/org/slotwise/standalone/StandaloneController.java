@@ -47,6 +47,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     /** Starts everything; the switches are called in the background. */
     static StandaloneController start(Configuration configuration) throws IOException {
         StandaloneController controller = new StandaloneController(configuration);
+        WarmUp.run(configuration.network(), configuration.scheduler());
         controller.driver.start();
         return controller;
     }
