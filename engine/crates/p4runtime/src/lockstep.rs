@@ -158,7 +158,8 @@ impl LockstepLink {
                     });
                 }
             }
-            if must_be_connected && !self.is_connected() {
+            // In this order: what a stream sent is in the queue before the stream counts as gone.
+            if must_be_connected && !self.is_connected() && self.hub.events.is_empty() {
                 return Err(LockstepError::ControllerLeft { sequence });
             }
             match self.hub.wait(self.patience) {

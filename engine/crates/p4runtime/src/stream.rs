@@ -12,6 +12,8 @@ use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request, 
 use crate::proto::slotwise::v1::Done;
 use crate::service::{Shared, election_id};
 
+/// Longest payload of a packet-out.
+const MAX_PAYLOAD_BYTES: usize = 16 * 1024;
 const DONE: &str = "slotwise.v1.Done";
 
 /// One stream, from its first message to its end.
@@ -151,6 +153,11 @@ impl<'a> Session<'a> {
 
     async fn packet_out(&self, packet: &v1::PacketOut) -> Result<(), ApiError> {
         let frame = self.primary_of().and_then(|device| {
+            let length = packet.payload.len();
+            if length > MAX_PAYLOAD_BYTES {
+                let limit = format!("packet-out of {length} bytes; at most {MAX_PAYLOAD_BYTES} are taken");
+                return Err(ApiError::invalid(limit));
+            }
             let info = device.link().info.clone();
             let info = info.ok_or_else(|| ApiError::failed_precondition("the device has no pipeline yet"))?;
             let frame = match &info.packet_out {

@@ -106,7 +106,7 @@ async fn verify_changes_nothing() {
 
 #[tokio::test]
 async fn a_saved_configuration_takes_writes_and_comes_into_force_at_commit() {
-    let bench = Bench::start();
+    let mut bench = Bench::start();
     let mut primary = bench.ready(&TABLES).await;
     assert_eq!(
         primary.set_config(ConfigAction::Commit, None).await.unwrap_err().code(),
@@ -138,7 +138,7 @@ async fn a_saved_configuration_takes_writes_and_comes_into_force_at_commit() {
     assert_eq!(with_config.unwrap_err().code(), Code::InvalidArgument);
     primary.set_config(ConfigAction::Commit, None).await.unwrap();
     bench.inject(1, 4, &frame(1, 0x0800, b"x"));
-    assert_eq!(bench.left.recv().unwrap(), (1, 3, frame(1, 0x0800, b"x")));
+    assert_eq!(bench.left.recv().await.unwrap(), (1, 3, frame(1, 0x0800, b"x")));
     let read = TableEntry {
         table_id: WIDER.table("extra"),
         ..TableEntry::default()

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -111,7 +112,7 @@ pub type Left = (u64, Port, Vec<u8>);
 pub struct Bench {
     pub server: Server,
     events: Sender<Event>,
-    pub left: Receiver<Left>,
+    pub left: mpsc::UnboundedReceiver<Left>,
 }
 
 pub fn pipeline_config() -> PipelineConfig {
@@ -140,7 +141,7 @@ impl Bench {
     /// Devices 1 and 2, without a program.
     pub fn start() -> Bench {
         let (events, inbox) = channel();
-        let (outbox, left) = channel();
+        let (outbox, left) = mpsc::unbounded_channel();
         let waker = events.clone();
         let (server, hub) =
             Server::start(server_config(false), Arc::new(move || drop(waker.send(Event::Wake)))).unwrap();
@@ -149,7 +150,7 @@ impl Bench {
     }
 
     pub async fn client(&self) -> P4RuntimeClient<Channel> {
-        client(&self.server).await
+        client(self.server.address()).await
     }
 
     /// A frame arrives at a device.
@@ -174,13 +175,11 @@ impl Bench {
     }
 }
 
-pub async fn client(server: &Server) -> P4RuntimeClient<Channel> {
-    P4RuntimeClient::connect(format!("http://{}", server.address()))
-        .await
-        .unwrap()
+pub async fn client(address: SocketAddr) -> P4RuntimeClient<Channel> {
+    P4RuntimeClient::connect(format!("http://{address}")).await.unwrap()
 }
 
-fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &Sender<Left>) {
+fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSender<Left>) {
     let mut devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
     let process = |device: &mut Device, hub: &DeviceHub, device_id: u64, port: Port, frame: &[u8]| {
         let mut emitted = Emitted::default();
@@ -278,7 +277,11 @@ pub struct Primary {
 
 impl Primary {
     pub async fn of(server: &Server, device_id: u64, election_id: u64) -> Primary {
-        let mut client = client(server).await;
+        Primary::at(server.address(), device_id, election_id).await
+    }
+
+    pub async fn at(address: SocketAddr, device_id: u64, election_id: u64) -> Primary {
+        let mut client = client(address).await;
         let mut stream = Stream::open(&mut client).await;
         stream.arbitrate(device_id, "", Some(election_id)).await;
         assert_eq!(stream.advisory().await, (Code::Ok, Some(election_id)));

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lock step, with a controller that keeps the rules and ones that do not.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use prost::Message;
+use slotwise_p4::Pipeline;
+use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
+use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
+use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
+use slotwise_p4runtime::proto::p4::v1::{PacketMetadata, PacketOut};
+use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done};
+use slotwise_p4runtime::{
+    ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, Turn, Work,
+};
+use support::*;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Default)]
+struct Device(Option<Pipeline>);
+
+impl DeviceAccess for Device {
+    fn pipeline(&mut self) -> Option<&mut Pipeline> {
+        self.0.as_mut()
+    }
+
+    fn install(&mut self, pipeline: Pipeline) {
+        self.0 = Some(pipeline);
+    }
+}
+
+/// The fabric's side: a link and its devices.
+struct Fabric {
+    link: LockstepLink,
+    devices: BTreeMap<u64, Device>,
+    writes: usize,
+}
+
+impl Fabric {
+    fn new(patience: Duration) -> (Server, Fabric) {
+        let (server, hub) = Server::start(server_config(true), Arc::new(|| {})).unwrap();
+        let devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
+        (
+            server,
+            Fabric {
+                link: LockstepLink::new(hub, patience),
+                devices,
+                writes: 0,
+            },
+        )
+    }
+
+    fn turn(&mut self, at: Option<(u64, &[ControllerPacket])>) -> Result<Turn, LockstepError> {
+        let Fabric { link, devices, writes } = self;
+        let mut execute = |DeviceCommand { device_id, work }: DeviceCommand| {
+            if let Work::Call(call) = work {
+                *writes += 1;
+                call.run(devices.get_mut(&device_id).unwrap());
+            }
+        };
+        match at {
+            None => link.ready(&mut execute),
+            Some((now_ns, packet_ins)) => link.exchange(now_ns, packet_ins, &mut execute),
+        }
+    }
+}
+
+/// A controller on a thread of its own.
+fn controller<F: Future<Output = ()>>(
+    server: &Server,
+    script: impl FnOnce(Primary, Primary) -> F + Send + 'static,
+) -> JoinHandle<()> {
+    let address = server.address();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async move {
+            let one = Primary::at(address, 1, 1).await;
+            let two = Primary::at(address, 2, 1).await;
+            script(one, two).await;
+        });
+    })
+}
+
+async fn done(primary: &Primary, sequence: u64, packet_outs: u64, next_deadline_ns: u64) {
+    let done = Done {
+        sequence,
+        packet_outs,
+        next_deadline_ns,
+    };
+    let other = prost_types::Any {
+        type_url: "type.googleapis.com/slotwise.v1.Done".to_owned(),
+        value: done.encode_to_vec(),
+    };
+    primary.stream.send(Request::Other(other)).await;
+}
+
+async fn advance(primary: &mut Primary) -> Advance {
+    match primary.stream.next().await.unwrap() {
+        Response::Other(any) if any.type_url == "type.googleapis.com/slotwise.v1.Advance" => {
+            Advance::decode(any.value.as_slice()).unwrap()
+        }
+        other => panic!("expected Advance, got {other:?}"),
+    }
+}
+
+async fn packet_out(primary: &Primary, port: &[u8], payload: &[u8]) {
+    let metadata = vec![PacketMetadata {
+        metadata_id: 1,
+        value: port.to_vec(),
+    }];
+    primary
+        .stream
+        .send(Request::Packet(PacketOut {
+            payload: payload.to_vec(),
+            metadata,
+        }))
+        .await;
+}
+
+#[test]
+fn turns_carry_packets_time_writes_and_deadlines() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let controller = controller(&server, |mut one, mut two| async move {
+        one.set_config(ConfigAction::VerifyAndCommit, Some(TABLES.config(1)))
+            .await
+            .unwrap();
+        two.set_config(ConfigAction::VerifyAndCommit, Some(TABLES.config(1)))
+            .await
+            .unwrap();
+        done(&two, 0, 0, 500).await;
+
+        let Response::Packet(packet) = two.stream.next().await.unwrap() else {
+            panic!("expected a packet-in")
+        };
+        assert_eq!(packet.payload, b"up");
+        let expected = Advance {
+            sequence: 1,
+            now_ns: 400,
+        };
+        assert_eq!((advance(&mut one).await, advance(&mut two).await), (expected, expected));
+        one.write(vec![insert(mac_entry(&TABLES, 1, &[3]))]).await.unwrap();
+        done(&one, 1, 4, 0).await;
+        packet_out(&two, &[2], b"second").await;
+        packet_out(&one, &[1], b"first").await;
+        packet_out(&two, &[0xff, 0xff], b"refused, but counted").await;
+        packet_out(&two, &[3], b"third").await;
+
+        assert_eq!(
+            advance(&mut one).await,
+            Advance {
+                sequence: 2,
+                now_ns: 900
+            }
+        );
+        done(&one, 2, 4, 1200).await;
+        one.stream.next().await.unwrap_err();
+    });
+
+    let ready = fabric.turn(None).unwrap();
+    assert_eq!(
+        ready,
+        Turn {
+            packet_outs: vec![],
+            next_deadline_ns: Some(500)
+        }
+    );
+    assert!(
+        fabric.devices.values().all(|device| device.0.is_some()),
+        "configured before the controller was ready"
+    );
+
+    let packet_in = ControllerPacket {
+        device_id: 2,
+        frame: [&[0x80, 0][..], b"up"].concat(),
+    };
+    let writes_before = fabric.writes;
+    let turn = fabric.turn(Some((400, &[packet_in]))).unwrap();
+    assert_eq!(fabric.writes, writes_before + 1);
+    let out = |device_id, header: [u8; 2], payload: &[u8]| ControllerPacket {
+        device_id,
+        frame: [&header[..], payload].concat(),
+    };
+    let expected = vec![
+        out(1, [0, 0x80], b"first"),
+        out(2, [1, 0], b"second"),
+        out(2, [1, 0x80], b"third"),
+    ];
+    assert_eq!(
+        turn,
+        Turn {
+            packet_outs: expected,
+            next_deadline_ns: None
+        }
+    );
+
+    assert_eq!(
+        fabric.turn(Some((900, &[]))).unwrap(),
+        Turn {
+            packet_outs: vec![],
+            next_deadline_ns: Some(1200)
+        }
+    );
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn a_controller_that_leaves_in_its_turn_is_noticed() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let controller = controller(&server, |one, mut two| async move {
+        done(&one, 0, 0, 0).await;
+        advance(&mut two).await;
+    });
+    fabric.turn(None).unwrap();
+    let error = fabric.turn(Some((1, &[]))).unwrap_err();
+    assert!(
+        matches!(error, LockstepError::ControllerLeft { sequence: 1 }),
+        "{error}"
+    );
+    controller.join().unwrap();
+}
+
+#[test]
+fn wrong_answers_are_errors() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let controller = controller(&server, |one, mut two| async move {
+        done(&one, 0, 0, 0).await;
+        advance(&mut two).await;
+        done(&one, 7, 0, 0).await;
+        two.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    let error = fabric.turn(Some((1, &[]))).unwrap_err();
+    assert!(
+        matches!(error, LockstepError::WrongTurn { given: 7, expected: 1 }),
+        "{error}"
+    );
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn a_silent_controller_is_not_waited_for_for_ever() {
+    let (_server, mut fabric) = Fabric::new(Duration::from_millis(10));
+    let error = fabric.turn(None).unwrap_err();
+    assert!(matches!(error, LockstepError::Timeout { sequence: 0, .. }), "{error}");
+}
+
+#[test]
+fn a_packet_in_without_controller_is_an_error() {
+    let (_server, mut fabric) = Fabric::new(PATIENCE);
+    let packet_in = ControllerPacket {
+        device_id: 2,
+        frame: vec![0; 60],
+    };
+    let error = fabric.turn(Some((1, &[packet_in]))).unwrap_err();
+    assert!(
+        matches!(error, LockstepError::Undelivered { device_id: 2, .. }),
+        "{error}"
+    );
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet-in and packet-out, and what a stream answers to messages that it cannot use.
+
+mod support;
+
+use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
+use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
+use slotwise_p4runtime::proto::p4::v1::*;
+use support::*;
+use tonic::Code;
+
+fn metadata(metadata_id: u32, value: &[u8]) -> PacketMetadata {
+    PacketMetadata {
+        metadata_id,
+        value: value.to_vec(),
+    }
+}
+
+#[tokio::test]
+async fn packet_out_leaves_by_its_port_and_packet_in_says_where_it_came_from() {
+    let mut bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    let payload = frame(9, 0x0800, b"hello");
+    let packet = PacketOut {
+        payload: payload.clone(),
+        metadata: vec![metadata(1, &[1, 4])],
+    };
+    primary.stream.send(Request::Packet(packet)).await;
+    assert_eq!(bench.left.recv().await.unwrap(), (1, 260, payload.clone()));
+
+    bench.inject(1, 260, &payload);
+    let expected = PacketIn {
+        payload,
+        metadata: vec![metadata(1, &[1, 4]), metadata(2, &[0])],
+    };
+    assert_eq!(primary.stream.next().await.unwrap(), Response::Packet(expected));
+}
+
+#[tokio::test]
+async fn only_primaries_take_part_in_packet_io() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    let mut client = bench.client().await;
+    let mut backup = Stream::open(&mut client).await;
+    let packet = || PacketOut {
+        payload: frame(9, 0x0800, b"x"),
+        metadata: vec![metadata(1, &[1])],
+    };
+    for before_arbitration in [true, false] {
+        if !before_arbitration {
+            backup.arbitrate(1, "", None).await;
+            assert_eq!(backup.advisory().await.0, Code::AlreadyExists);
+        }
+        backup.send(Request::Packet(packet())).await;
+        let Response::Error(error) = backup.next().await.unwrap() else {
+            panic!("expected an error")
+        };
+        assert_eq!(Code::from(error.canonical_code), Code::PermissionDenied);
+    }
+    bench.inject(1, 5, &frame(9, 0x0800, b"in"));
+    assert!(matches!(primary.stream.next().await.unwrap(), Response::Packet(_)));
+    backup.arbitrate(1, "", None).await;
+    assert!(
+        matches!(backup.next().await.unwrap(), Response::Arbitration(_)),
+        "the packet-in was not for the backup"
+    );
+}
+
+#[tokio::test]
+async fn useless_messages_are_answered_and_the_stream_goes_on() {
+    let mut bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    let packet = |metadata| {
+        Request::Packet(PacketOut {
+            payload: frame(9, 0x0800, b"x"),
+            metadata,
+        })
+    };
+    let huge = PacketOut {
+        payload: vec![0; 1 << 17],
+        metadata: vec![metadata(1, &[1])],
+    };
+    let other = |type_url: &str| prost_types::Any {
+        type_url: type_url.to_owned(),
+        value: vec![0xff],
+    };
+    let messages = [
+        (packet(vec![]), Code::InvalidArgument),
+        (packet(vec![metadata(7, &[1])]), Code::InvalidArgument),
+        (packet(vec![metadata(1, &[2, 0])]), Code::OutOfRange),
+        (
+            packet(vec![metadata(1, &[1]), metadata(1, &[1])]),
+            Code::InvalidArgument,
+        ),
+        (Request::Packet(huge), Code::InvalidArgument),
+        (Request::DigestAck(DigestListAck::default()), Code::Unimplemented),
+        (
+            Request::Other(other("type.googleapis.com/nobody.Knows")),
+            Code::Unimplemented,
+        ),
+        (
+            Request::Other(other("type.googleapis.com/slotwise.v1.Done")),
+            Code::FailedPrecondition,
+        ),
+    ];
+    for (message, code) in messages {
+        primary.stream.send(message.clone()).await;
+        let Response::Error(error) = primary.stream.next().await.unwrap() else {
+            panic!("expected an error")
+        };
+        assert_eq!(Code::from(error.canonical_code), code, "{}", error.message);
+        match (message, error.details.unwrap()) {
+            (Request::Packet(sent), stream_error::Details::PacketOut(back)) => assert_eq!(back.packet_out, Some(sent)),
+            (Request::DigestAck(sent), stream_error::Details::DigestListAck(back)) => {
+                assert_eq!(back.digest_list_ack, Some(sent));
+            }
+            (Request::Other(sent), stream_error::Details::Other(back)) => assert_eq!(back.other, Some(sent)),
+            (_, details) => panic!("wrong details {details:?}"),
+        }
+    }
+    primary.stream.send(packet(vec![metadata(1, &[3])])).await;
+    assert_eq!(bench.left.recv().await.unwrap().1, 3);
+}
