@@ -45,8 +45,9 @@ impl Output for Sink {
     }
 }
 
-fn load(name: &str) -> Pipeline {
-    let path = format!("{}/../../../p4src/p4c-out/{name}.json", env!("CARGO_MANIFEST_DIR"));
+/// A pipeline of a compiled program; the path is from the crate on.
+fn load(path: &str) -> Pipeline {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}"));
     let config = PipelineConfig {
@@ -129,8 +130,44 @@ fn measure(name: &str, pipeline: &mut Pipeline, inputs: &[(Port, Vec<u8>)]) {
     );
 }
 
+/// The first address of a route, and its length: its number in the leading 17 bits, so that all are different.
+fn route(number: u32) -> (u32, u32) {
+    (number << 15, [24, 17, 20, 28, 32][number as usize % 5])
+}
+
+/// A router with so many routes of 17 to 32 bits, and access-list entries of 16 masks that match nothing sent.
+fn router(routes: u32, access_list: u32) -> Pipeline {
+    let mut pipeline = load("tests/programs/router.json");
+    for number in 0..routes {
+        let (address, prefix_len) = route(number);
+        let key = KeyField::Lpm {
+            value: address.to_be_bytes().to_vec(),
+            prefix_len,
+        };
+        let forward = call("TestIngress.forward", &[u64::from(number % 64), 2]);
+        insert(&mut pipeline, "TestIngress.routes", vec![key], forward);
+    }
+    for i in 0..access_list {
+        let mask = u32::MAX << (i % 16);
+        let ternary = |value: u32, mask: u32| KeyField::Ternary {
+            value: (value & mask).to_be_bytes().to_vec(),
+            mask: mask.to_be_bytes().to_vec(),
+        };
+        let key = vec![ternary(0xe000_0000 | i << 16, mask), ternary(0, 0), ternary(17, 0xff)];
+        let entry = TableEntry {
+            key,
+            priority: i as i32 + 1,
+            action: call("TestIngress.drop", &[]),
+        };
+        pipeline
+            .table_insert("TestIngress.access_list", entry)
+            .expect("the entry fits the table");
+    }
+    pipeline
+}
+
 fn main() {
-    let mut edge = load("edge");
+    let mut edge = load("../../../p4src/p4c-out/edge.json");
     let params = call(
         "EdgeIngress.set_edge_params",
         &[0, 1, 0, 0x0200_0000_0000, 10_000, 250_000, 1],
@@ -163,7 +200,7 @@ fn main() {
     measure("edge: host to fibre", &mut edge, &to_fibre);
     measure("edge: host to host", &mut edge, &[(1, ipv4_frame([10, 0, 0, 7]))]);
 
-    let mut core = load("core");
+    let mut core = load("../../../p4src/p4c-out/core.json");
     let params = call("CoreIngress.set_core_params", &[0, u64::from(u32::MAX), 0]);
     core.table_set_default("CoreIngress.core_params", Some(params))
         .expect("the program has core_params");
@@ -178,4 +215,14 @@ fn main() {
     }
     let through: Vec<_> = (256..320).map(|port| (port, ipv4_frame([10, 1, 1, 1]))).collect();
     measure("core: crossbar", &mut core, &through);
+
+    for (name, routes, access_list) in [
+        ("router: 1,000 routes", 1_000, 0),
+        ("router: 100,000 routes", 100_000, 0),
+        ("router: and 1,000 in the ACL", 1_000, 1_000),
+    ] {
+        let to_route = |i: u32| (1, ipv4_frame(route(i * 7919 % routes).0.to_be_bytes()));
+        let frames: Vec<_> = (0..4096).map(to_route).collect();
+        measure(name, &mut router(routes, access_list), &frames);
+    }
 }
