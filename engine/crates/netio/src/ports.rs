@@ -30,6 +30,9 @@ pub enum PortError {
     Loop(#[from] io::Error),
 }
 
+/// Batches that a port may hand over in one poll: a flood at one port does not hold up the others, nor the loop's own work.
+const BATCHES_A_POLL: usize = 8;
+
 /// Wakes [`Ports::poll`] from any thread.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<EventFd>);
@@ -82,7 +85,8 @@ impl Ports {
         self.waker.clone()
     }
 
-    /// Waits for frames, a wake-up or the timeout (`None`: for ever), then hands every frame that waits to `handler(port, frame)`.
+    /// Waits for frames, a wake-up or the timeout (`None`: for ever), then hands frames that wait to `handler(port, frame)`: all, or a fair
+    /// share of a flood.
     ///
     /// # Errors
     /// What the kernel said; an interface that went down is no error.
@@ -109,7 +113,7 @@ impl Ports {
                 continue;
             }
             let fd = self.ports[port].socket.raw();
-            loop {
+            for _ in 0..BATCHES_A_POLL {
                 match self.receiver.receive(fd, &mut |frame| handler(port, frame)) {
                     Ok(true) => {}
                     Ok(false) => break,
@@ -121,13 +125,17 @@ impl Ports {
         Ok(())
     }
 
-    /// Queues a frame to leave by `port`; it goes at [`Ports::flush`] or when a batch is full.
+    /// Queues a frame to leave by `port`; it goes at [`Ports::flush`] or when a batch is full. One longer than
+    /// [`MAX_FRAME_BYTES`] counts as refused.
     ///
     /// # Panics
-    /// When there is no such port or the frame is longer than [`MAX_FRAME_BYTES`]: the caller's mistake.
+    /// When there is no such port: the caller's mistake.
     pub fn send(&mut self, port: usize, frame: &[u8]) {
-        assert!(frame.len() <= MAX_FRAME_BYTES, "frame of {} bytes", frame.len());
         let port = &mut self.ports[port];
+        if frame.len() > MAX_FRAME_BYTES {
+            port.refused += 1;
+            return;
+        }
         port.sender.push(frame);
         if port.sender.is_full() {
             port.refused += port.sender.send(port.socket.raw()) as u64;

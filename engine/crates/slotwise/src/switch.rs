@@ -14,7 +14,7 @@ use std::thread;
 use clap::{ArgAction, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slotwise_netio::{MAX_FRAME_BYTES, Ports, WallClock};
+use slotwise_netio::{Ports, Waker, WallClock};
 use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_p4runtime::{
     DeviceAccess, DeviceCommand, DeviceConfig, DeviceHub, InitialProgram, Server, ServerConfig, Work, parse_p4info,
@@ -238,7 +238,7 @@ fn resolve(address: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
 }
 
-fn stop_on_signal(waker: slotwise_netio::Waker) -> std::io::Result<Arc<AtomicBool>> {
+fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let flag = stop.clone();
@@ -278,9 +278,9 @@ impl Output for Outputs {
     fn packet(&mut self, port: Port, frame: &[u8]) {
         let destination = match self.places.get(&port) {
             _ if port == self.cpu_port => Destination::Controller,
-            Some(&place) if frame.len() <= MAX_FRAME_BYTES => Destination::Interface(place),
-            // No cable in that port, or nothing that a cable carries.
-            _ => return,
+            Some(&place) => Destination::Interface(place),
+            // No cable in that port.
+            None => return,
         };
         self.bytes.extend_from_slice(frame);
         self.frames.push((destination, self.bytes.len()));
