@@ -68,14 +68,25 @@ struct Group {
     mask: Vec<u64>,
     best_priority: i32,
     /// Masked key to the entries that have it, best first.
-    chains: HashTable<Vec<u32>>,
+    chains: HashTable<Chain>,
+}
+
+/// The entries with one masked key. Nearly always it is one, which needs no memory elsewhere.
+#[derive(Debug)]
+struct Chain {
+    best: u32,
+    /// Best first.
+    others: Vec<u32>,
 }
 
 /// The entries of one table.
 #[derive(Debug)]
 pub(crate) struct Entries {
     kind: MatchKind,
+    key_words: usize,
     slots: Vec<Option<Entry>>,
+    /// Values of the keys, side by side, so that a lookup touches no entry but the one it finds.
+    values: Vec<u64>,
     free: Vec<u32>,
     /// Best priority first.
     groups: Vec<Group>,
@@ -103,21 +114,18 @@ fn entry_at(slots: &[Option<Entry>], index: u32) -> Option<&Entry> {
 }
 
 /// The masked key equals the value of the chain's entries.
-fn chain_has(slots: &[Option<Entry>], chain: &[u32], key: &[u64], mask: &[u64]) -> bool {
-    let first = chain.first().and_then(|&index| entry_at(slots, index));
-    first.is_some_and(|entry| {
-        key.iter()
-            .zip(mask)
-            .zip(&entry.key.value)
-            .all(|((k, m), v)| k & m == *v)
-    })
+fn chain_has(values: &[u64], chain: &Chain, key: &[u64], mask: &[u64]) -> bool {
+    let value = &values[chain.best as usize * key.len()..][..key.len()];
+    key.iter().zip(mask).zip(value).all(|((k, m), v)| k & m == *v)
 }
 
 impl Entries {
-    pub fn new(kind: MatchKind) -> Entries {
+    pub fn new(kind: MatchKind, key_words: usize) -> Entries {
         Entries {
             kind,
+            key_words,
             slots: Vec::new(),
+            values: Vec::new(),
             free: Vec::new(),
             groups: Vec::new(),
             scan: Vec::new(),
@@ -147,8 +155,8 @@ impl Entries {
             let hash = hash_masked(key, &group.mask);
             let found = group
                 .chains
-                .find(hash, |chain| chain_has(&self.slots, chain, key, &group.mask));
-            let Some(&index) = found.and_then(|chain| chain.first()) else {
+                .find(hash, |chain| chain_has(&self.values, chain, key, &group.mask));
+            let Some(&Chain { best: index, .. }) = found else {
                 continue;
             };
             if self.kind != MatchKind::Ternary {
@@ -186,8 +194,8 @@ impl Entries {
         let hash = hash_masked(&key.value, &group.mask);
         let chain = group
             .chains
-            .find(hash, |chain| chain_has(&self.slots, chain, &key.value, &group.mask))?;
-        chain.iter().copied().find(same)
+            .find(hash, |chain| chain_has(&self.values, chain, &key.value, &group.mask))?;
+        [chain.best].into_iter().chain(chain.others.iter().copied()).find(same)
     }
 
     /// Adds an entry whose key is not there yet.
@@ -208,7 +216,10 @@ impl Entries {
             Some(slot) => *slot = Some(entry),
             None => self.slots.push(Some(entry)),
         }
+        self.values.resize(self.slots.len() * self.key_words, 0);
+        self.values[index as usize * self.key_words..][..self.key_words].copy_from_slice(&key.value);
         let slots = &self.slots;
+        let values = &self.values;
         let ranks_before = |other: &u32| entry_at(slots, *other).is_some_and(|e| e.key.priority >= key.priority);
         if self.kind == MatchKind::Range {
             let at = self.scan.partition_point(ranks_before);
@@ -230,20 +241,24 @@ impl Entries {
         let mask = &group.mask;
         match group
             .chains
-            .find_mut(hash, |chain| chain_has(slots, chain, &key.value, mask))
+            .find_mut(hash, |chain| chain_has(values, chain, &key.value, mask))
         {
+            Some(chain) if ranks_before(&chain.best) => {
+                let at = chain.others.partition_point(ranks_before);
+                chain.others.insert(at, index);
+            }
             Some(chain) => {
-                let at = chain.partition_point(ranks_before);
-                chain.insert(at, index);
+                chain.others.insert(0, chain.best);
+                chain.best = index;
             }
             None => {
-                let rehash = |chain: &Vec<u32>| {
-                    chain
-                        .first()
-                        .and_then(|&i| entry_at(slots, i))
-                        .map_or(0, |e| hash_masked(&e.key.value, mask))
+                let words = key.value.len();
+                let rehash = |chain: &Chain| hash_masked(&values[chain.best as usize * words..][..words], mask);
+                let chain = Chain {
+                    best: index,
+                    others: Vec::new(),
                 };
-                group.chains.insert_unique(hash, vec![index], rehash);
+                group.chains.insert_unique(hash, chain, rehash);
             }
         }
         self.sort_groups();
@@ -261,19 +276,24 @@ impl Entries {
             let group = &mut self.groups[position];
             let mask = &group.mask;
             let hash = hash_masked(&key.value, mask);
-            if let Ok(mut chain) = group
+            let values = &self.values;
+            if let Ok(mut found) = group
                 .chains
-                .find_entry(hash, |chain| chain_has(slots, chain, &key.value, mask))
+                .find_entry(hash, |chain| chain_has(values, chain, &key.value, mask))
             {
-                chain.get_mut().retain(|&i| i != index);
-                if chain.get().is_empty() {
-                    chain.remove();
+                let chain = found.get_mut();
+                if chain.best != index {
+                    chain.others.retain(|&i| i != index);
+                } else if chain.others.is_empty() {
+                    found.remove();
+                } else {
+                    chain.best = chain.others.remove(0);
                 }
             }
             if group.chains.is_empty() {
                 self.groups.remove(position);
-            } else if key.priority == group.best_priority {
-                let best = |chain: &Vec<u32>| chain.first().and_then(|&i| entry_at(slots, i)).map(|e| e.key.priority);
+            } else if self.kind == MatchKind::Ternary && key.priority == group.best_priority {
+                let best = |chain: &Chain| entry_at(slots, chain.best).map(|e| e.key.priority);
                 group.best_priority = group.chains.iter().filter_map(best).max().unwrap_or(i32::MIN);
                 self.sort_groups();
             }
@@ -357,7 +377,7 @@ mod tests {
 
     #[test]
     fn longest_prefix_wins_whatever_the_order() {
-        let mut entries = Entries::new(MatchKind::Lpm);
+        let mut entries = Entries::new(MatchKind::Lpm, 1);
         add(&mut entries, key(0x0a00, 0xff00, 8), 1);
         add(&mut entries, key(0, 0, 0), 0);
         add(&mut entries, key(0x0a10, 0xfff0, 12), 2);
@@ -372,7 +392,7 @@ mod tests {
 
     #[test]
     fn highest_priority_wins_across_and_within_masks() {
-        let mut entries = Entries::new(MatchKind::Ternary);
+        let mut entries = Entries::new(MatchKind::Ternary, 1);
         add(&mut entries, key(0x10, 0xf0, 5), 0);
         add(&mut entries, key(0x01, 0x0f, 7), 1);
         add(&mut entries, key(0x10, 0xf0, 9), 2);
@@ -386,7 +406,7 @@ mod tests {
 
     #[test]
     fn equal_priority_goes_to_the_first() {
-        let mut entries = Entries::new(MatchKind::Ternary);
+        let mut entries = Entries::new(MatchKind::Ternary, 1);
         add(&mut entries, key(0x01, 0x0f, 7), 1);
         add(&mut entries, key(0x10, 0xf0, 7), 2);
         assert_eq!(hit(&entries, 0x11), Some(1));
@@ -394,7 +414,7 @@ mod tests {
 
     #[test]
     fn ranges_are_inclusive_and_ordered() {
-        let mut entries = Entries::new(MatchKind::Range);
+        let mut entries = Entries::new(MatchKind::Range, 1);
         let range = |low, high, priority| EntryKey {
             value: vec![0],
             mask: vec![0],
@@ -418,7 +438,7 @@ mod tests {
 
     #[test]
     fn freed_places_are_used_again() {
-        let mut entries = Entries::new(MatchKind::Exact);
+        let mut entries = Entries::new(MatchKind::Exact, 1);
         for round in 0..3 {
             for value in 0..100 {
                 add(&mut entries, key(value, u64::MAX, 0), round);

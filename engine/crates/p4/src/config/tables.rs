@@ -169,7 +169,7 @@ fn check_effect(table: &Table, effect: &Effect) -> Result<()> {
 }
 
 fn fresh_table(table: &Table) -> LiveTable {
-    let mut entries = Entries::new(table.kind);
+    let mut entries = Entries::new(table.kind, table.key_words);
     for ConstEntry { key, priority, action } in table.const_entries.iter().flatten() {
         // The loader made these of the table's own key, so they pack; of duplicates the first stays.
         if let Ok(key) = pack_parts(table, key, *priority) {
