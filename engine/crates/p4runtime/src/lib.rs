@@ -14,6 +14,8 @@ mod arbitration;
 mod bits;
 mod device;
 mod error;
+#[cfg(test)]
+mod hostile;
 mod hub;
 mod lockstep;
 mod p4info;

@@ -108,6 +108,10 @@ impl Count {
             bytes: count(data.byte_count)?,
         })
     }
+
+    fn write(self, pipeline: &mut Pipeline, table: &str, entry: &TableEntry) -> Result<(), ConfigError> {
+        pipeline.direct_counter_write(table, entry, self.packets, self.bytes)
+    }
 }
 
 impl Operation {
@@ -115,14 +119,14 @@ impl Operation {
     pub fn apply(self, pipeline: &mut Pipeline) -> Result<(), ConfigError> {
         match self {
             Operation::Insert { table, entry, count } => {
-                let written = entry.clone();
+                let counted = count.map(|count| (entry.clone(), count));
                 pipeline.table_insert(&table, entry)?;
-                set_direct_counter(pipeline, &table, &written, count)
+                counted.map_or(Ok(()), |(entry, count)| count.write(pipeline, &table, &entry))
             }
             Operation::Modify { table, entry, count } => {
-                let written = entry.clone();
+                let counted = count.map(|count| (entry.clone(), count));
                 pipeline.table_modify(&table, entry)?;
-                set_direct_counter(pipeline, &table, &written, count)
+                counted.map_or(Ok(()), |(entry, count)| count.write(pipeline, &table, &entry))
             }
             Operation::Delete { table, entry } => pipeline.table_delete(&table, &entry),
             Operation::SetDirectCounter {
@@ -135,7 +139,7 @@ impl Operation {
                 let found =
                     entries.find(|entry| entry.priority == priority && table::canonical_key(entry.key.clone()) == key);
                 let found = found.ok_or_else(|| ConfigError::NotFound(format!("table {table} has no such entry")))?;
-                set_direct_counter(pipeline, &table, &found, count)
+                count.map_or(Ok(()), |count| count.write(pipeline, &table, &found))
             }
             Operation::SetDefault { table, action } => pipeline.table_set_default(&table, action),
             Operation::SetCounter {
@@ -145,18 +149,6 @@ impl Operation {
             } => cells.try_for_each(|index| pipeline.counter_write(&counter, index, packets, bytes)),
             Operation::Nothing => Ok(()),
         }
-    }
-}
-
-fn set_direct_counter(
-    pipeline: &mut Pipeline,
-    table: &str,
-    entry: &TableEntry,
-    count: Option<Count>,
-) -> Result<(), ConfigError> {
-    match count {
-        Some(Count { packets, bytes }) => pipeline.direct_counter_write(table, entry, packets, bytes),
-        None => Ok(()),
     }
 }
 
