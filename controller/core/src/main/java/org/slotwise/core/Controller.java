@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.Statistics.Duration;
 import org.slotwise.core.demand.DemandTracker;
 import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.demand.Request;
@@ -64,6 +65,8 @@ public final class Controller {
     private Version activeVersion;
     private FrameSchedule active;
     private FrameSchedule staged;
+    private long stagedNs;
+    private long stagedFrame;
     private long commitFrame;
     private int[][] demandSlots;
     private long lastBatch;
@@ -110,7 +113,7 @@ public final class Controller {
             onPacketIn(nowNs, (Event.PacketIn) event);
         } else if (event instanceof Event.WriteDone) {
             Event.WriteDone done = (Event.WriteDone) event;
-            onWriteDone(device(done.device()), done.batch());
+            onWriteDone(nowNs, device(done.device()), done.batch());
         } else if (event instanceof Event.WriteFailed) {
             Event.WriteFailed failed = (Event.WriteFailed) event;
             onWriteFailed(device(failed.device()), failed.batch());
@@ -125,7 +128,7 @@ public final class Controller {
         }
         if (collection.isDue(nowNs, this::isSilent)) {
             collection.close();
-            scheduleFrame();
+            scheduleFrame(nowNs);
         }
         return commands;
     }
@@ -188,7 +191,7 @@ public final class Controller {
         }
     }
 
-    private void onWriteDone(DeviceState device, long batch) {
+    private void onWriteDone(long nowNs, DeviceState device, long batch) {
         if (!device.finishWrite(batch)) {
             return;
         }
@@ -198,8 +201,7 @@ public final class Controller {
             configurationStage++;
             configureStage();
         } else if (phase == Phase.WRITING && allSettled()) {
-            phase = Phase.COMMITTING;
-            sendCommit(Counter.COMMITS_SENT);
+            commit(nowNs);
         }
     }
 
@@ -321,6 +323,7 @@ public final class Controller {
             staged = null;
             phase = Phase.STEADY;
             statistics.count(Counter.COMMITS_COMPLETED);
+            statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
         } else if (old && master.next().equals(activeVersion)) {
             if (FrameNumber.difference(master.frame(), commitFrame) >= COMMIT_PATIENCE_FRAMES) {
                 sendCommit(Counter.COMMITS_REPEATED);
@@ -336,7 +339,7 @@ public final class Controller {
 
     // ---- the next schedule ----
 
-    private void scheduleFrame() {
+    private void scheduleFrame(long nowNs) {
         if (phase != Phase.STEADY || !reports.agreeOn(activeVersion, learningSince)) {
             return;
         }
@@ -348,17 +351,19 @@ public final class Controller {
         long startNs = stopwatchNs.getAsLong();
         demandSlots = demand.demandSlots(active);
         FrameSchedule next = scheduler.schedule(demandSlots, active);
-        statistics.scheduled(stopwatchNs.getAsLong() - startNs);
+        statistics.took(Duration.SCHEDULING_NS, stopwatchNs.getAsLong() - startNs);
         statistics.count(Counter.FRAMES_SCHEDULED);
         if (next.equals(active)) {
             statistics.count(Counter.FRAMES_UNCHANGED);
         } else {
-            stage(next);
+            stage(nowNs, next);
         }
     }
 
-    private void stage(FrameSchedule next) {
+    private void stage(long nowNs, FrameSchedule next) {
         staged = next;
+        stagedNs = nowNs;
+        stagedFrame = reports.master().orElseThrow().frame();
         int bank = activeVersion.next().bank();
         for (DeviceState device : devices.values()) {
             List<TableEntry> desired = device.id().equals(network.core().device())
@@ -366,12 +371,16 @@ public final class Controller {
                     : rules.bankRules(edgeOf(device), bank, next);
             write(device, device.tables().changesTo(desired, entry -> SwitchRules.inBank(entry, bank)));
         }
+        phase = Phase.WRITING;
         if (allSettled()) {
-            phase = Phase.COMMITTING;
-            sendCommit(Counter.COMMITS_SENT);
-        } else {
-            phase = Phase.WRITING;
+            commit(nowNs);
         }
+    }
+
+    private void commit(long nowNs) {
+        phase = Phase.COMMITTING;
+        statistics.took(Duration.WRITING_NS, nowNs - stagedNs);
+        sendCommit(Counter.COMMITS_SENT);
     }
 
     private void sendCommit(Counter counter) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core;
 
-/** Counts durations in buckets of at most 1/16 relative width; percentiles are bucket ends, at most 1/16 too high. */
+/** Counts values in buckets of at most 1/16 relative width; percentiles are bucket ends, at most 1/16 too high. */
 public final class Histogram {
     private static final int SUB_BITS = 4;
     private static final int SUB_BUCKETS = 1 << SUB_BITS;
@@ -10,25 +10,25 @@ public final class Histogram {
     private long count;
     private long max;
 
-    /** Takes a duration in ns; a negative one counts as 0. */
-    public void record(long ns) {
-        long value = Math.max(0, ns);
+    /** Takes a value; a negative one counts as 0. */
+    public void record(long newValue) {
+        long value = Math.max(0, newValue);
         counts[bucketOf(value)]++;
         count++;
         max = Math.max(max, value);
     }
 
-    /** Durations taken. */
+    /** Values taken. */
     public long count() {
         return count;
     }
 
-    /** The longest, ns; 0 if there is none. */
+    /** The largest; 0 if there is none. */
     public long max() {
         return max;
     }
 
-    /** The duration that {@code percent} of all do not exceed, ns; 0 if there is none. */
+    /** The value that {@code percent} of all do not exceed; 0 if there is none. */
     public long percentile(int percent) {
         if (percent < 1 || percent > 100) {
             throw new IllegalArgumentException("percent must be 1 .. 100, got " + percent);

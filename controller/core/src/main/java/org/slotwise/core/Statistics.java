@@ -10,10 +10,7 @@ import org.slotwise.core.demand.RequestRefusal;
 public final class Statistics {
     private final Map<Counter, Long> counters;
     private final Map<RequestRefusal, Long> refusals;
-    private final long schedulingCount;
-    private final long schedulingP50Ns;
-    private final long schedulingP99Ns;
-    private final long schedulingMaxNs;
+    private final Map<Duration, Summary> durations;
 
     /** Things that are counted. */
     public enum Counter {
@@ -39,20 +36,63 @@ public final class Statistics {
         DEVICES_LOST
     }
 
+    /** Things that take time. */
+    public enum Duration {
+        /** Computing a schedule, ns of the stopwatch. */
+        SCHEDULING_NS,
+        /** From a schedule's first write to the last acknowledgement, ns. */
+        WRITING_NS,
+        /** From the frame of the requests to the one in which all edges report their schedule in force, frames. */
+        COMMIT_FRAMES
+    }
+
+    /** How one of them is distributed. */
+    public static final class Summary {
+        private final long count;
+        private final long p50;
+        private final long p99;
+        private final long max;
+
+        private Summary(Histogram histogram) {
+            this.count = histogram.count();
+            this.p50 = histogram.percentile(50);
+            this.p99 = histogram.percentile(99);
+            this.max = histogram.max();
+        }
+
+        /** How often it happened. */
+        public long count() {
+            return count;
+        }
+
+        /** What half of them took at most. */
+        public long p50() {
+            return p50;
+        }
+
+        /** What 99 % of them took at most. */
+        public long p99() {
+            return p99;
+        }
+
+        /** What the slowest took. */
+        public long max() {
+            return max;
+        }
+    }
+
     private Statistics(Recorder recorder) {
         this.counters = Collections.unmodifiableMap(new EnumMap<>(recorder.counters));
         this.refusals = Collections.unmodifiableMap(new EnumMap<>(recorder.refusals));
-        this.schedulingCount = recorder.schedulingNs.count();
-        this.schedulingP50Ns = recorder.schedulingNs.percentile(50);
-        this.schedulingP99Ns = recorder.schedulingNs.percentile(99);
-        this.schedulingMaxNs = recorder.schedulingNs.max();
+        this.durations = new EnumMap<>(Duration.class);
+        recorder.durations.forEach((duration, histogram) -> durations.put(duration, new Summary(histogram)));
     }
 
     /** Collects. */
     static final class Recorder {
         private final Map<Counter, Long> counters = new EnumMap<>(Counter.class);
         private final Map<RequestRefusal, Long> refusals = new EnumMap<>(RequestRefusal.class);
-        private final Histogram schedulingNs = new Histogram();
+        private final Map<Duration, Histogram> durations = new EnumMap<>(Duration.class);
 
         Recorder() {
             for (Counter counter : Counter.values()) {
@@ -60,6 +100,9 @@ public final class Statistics {
             }
             for (RequestRefusal reason : RequestRefusal.values()) {
                 refusals.put(reason, 0L);
+            }
+            for (Duration duration : Duration.values()) {
+                durations.put(duration, new Histogram());
             }
         }
 
@@ -75,8 +118,8 @@ public final class Statistics {
             refusals.merge(reason, 1L, Long::sum);
         }
 
-        void scheduled(long ns) {
-            schedulingNs.record(ns);
+        void took(Duration duration, long value) {
+            durations.get(duration).record(value);
         }
 
         Statistics snapshot() {
@@ -94,23 +137,8 @@ public final class Statistics {
         return refusals;
     }
 
-    /** Schedules computed. */
-    public long schedulingCount() {
-        return schedulingCount;
-    }
-
-    /** Time that half of the schedules took at most, ns. */
-    public long schedulingP50Ns() {
-        return schedulingP50Ns;
-    }
-
-    /** Time that 99 % of the schedules took at most, ns. */
-    public long schedulingP99Ns() {
-        return schedulingP99Ns;
-    }
-
-    /** Time that the slowest schedule took, ns. */
-    public long schedulingMaxNs() {
-        return schedulingMaxNs;
+    /** How long something took. */
+    public Summary get(Duration duration) {
+        return durations.get(duration);
     }
 }

@@ -4,6 +4,7 @@ package org.slotwise.p4runtime;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.Any;
 import com.google.rpc.Code;
+import io.grpc.Channel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -48,6 +49,7 @@ final class DeviceSession {
     private final P4RuntimeGrpc.P4RuntimeStub streams;
     private final P4RuntimeGrpc.P4RuntimeBlockingStub calls;
     private final P4RuntimeGrpc.P4RuntimeFutureStub writes;
+    private final P4RuntimeGrpc.P4RuntimeFutureStub awaitedWrites;
     private final Executor driver;
     private final Listener listener;
     private ClientCallStreamObserver<StreamMessageRequest> stream;
@@ -69,14 +71,16 @@ final class DeviceSession {
         void onOther(DeviceSession session, Any message);
     }
 
-    DeviceSession(DeviceId device, Pipeline pipeline, long electionId, io.grpc.Channel channel, Executor driver,
-            Listener listener) {
+    /** Takes the channel that the driver's thread serves, and one that it may wait for. */
+    DeviceSession(DeviceId device, Pipeline pipeline, long electionId, Channel channel, Channel waitingChannel,
+            Executor driver, Listener listener) {
         this.device = device;
         this.pipeline = pipeline;
         this.electionId = Uint128.newBuilder().setLow(electionId).build();
         this.streams = P4RuntimeGrpc.newStub(channel);
-        this.calls = P4RuntimeGrpc.newBlockingStub(channel);
+        this.calls = P4RuntimeGrpc.newBlockingStub(waitingChannel);
         this.writes = P4RuntimeGrpc.newFutureStub(channel);
+        this.awaitedWrites = P4RuntimeGrpc.newFutureStub(waitingChannel);
         this.driver = driver;
         this.listener = listener;
     }
@@ -117,15 +121,24 @@ final class DeviceSession {
         }
     }
 
-    /** Starts to write a batch. */
+    /** Starts to write a batch; the answer comes on the driver's thread. */
     ListenableFuture<WriteResponse> write(List<Update> updates) {
+        return writes.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS).write(request(updates));
+    }
+
+    /** Starts to write a batch; the answer comes on another thread. */
+    ListenableFuture<WriteResponse> awaitedWrite(List<Update> updates) {
+        return awaitedWrites.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS).write(request(updates));
+    }
+
+    private WriteRequest request(List<Update> updates) {
         WriteRequest.Builder request =
                 WriteRequest.newBuilder().setDeviceId(device.value()).setElectionId(electionId);
         for (Update update : updates) {
             request.addUpdatesBuilder().setType(typeOf(update))
                     .getEntityBuilder().setTableEntry(pipeline.info().encode(update.entry()));
         }
-        return writes.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS).write(request.build());
+        return request.build();
     }
 
     private static p4.v1.P4RuntimeOuterClass.Update.Type typeOf(Update update) {

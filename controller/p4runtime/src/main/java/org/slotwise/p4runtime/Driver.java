@@ -4,13 +4,16 @@ package org.slotwise.p4runtime;
 import com.google.common.util.concurrent.ListenableFuture;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.nio.NioEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioSocketChannel;
+import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +40,12 @@ public abstract class Driver implements AutoCloseable {
     private static final long STOP_TIMEOUT_S = 3;
 
     private final Controller controller;
+    /** For streams and writes; its event loop is the driver's thread, so that no message waits for another one. */
     private final ManagedChannel channel;
+    /** For calls that the driver waits for; has a thread of its own. */
+    private final ManagedChannel waitingChannel;
+    private final EventLoopGroup driverThread = new NioEventLoopGroup(1, new DefaultThreadFactory("controller"));
+    private final EventLoopGroup waitingThread = new NioEventLoopGroup(1, new DefaultThreadFactory("p4runtime"));
     private final ScheduledExecutorService executor;
     private final Map<DeviceId, DeviceSession> sessions = new TreeMap<>();
     private final CompletableFuture<Void> configured = new CompletableFuture<>();
@@ -45,13 +53,18 @@ public abstract class Driver implements AutoCloseable {
 
     Driver(Setup setup) {
         this.controller = setup.controller();
-        this.channel = NettyChannelBuilder.forTarget(setup.address()).usePlaintext()
-                .maxInboundMessageSize(MAX_MESSAGE_BYTES).directExecutor().build();
-        this.executor = Executors.newSingleThreadScheduledExecutor(task -> new Thread(task, "controller"));
+        this.channel = channel(setup.address(), driverThread);
+        this.waitingChannel = channel(setup.address(), waitingThread);
+        this.executor = driverThread.next();
         addSession(setup, setup.network().core().device(), setup.corePipeline());
         for (Edge edge : setup.network().edges()) {
             addSession(setup, edge.device(), setup.edgePipeline());
         }
+    }
+
+    private static ManagedChannel channel(String address, EventLoopGroup thread) {
+        return NettyChannelBuilder.forTarget(address).usePlaintext().maxInboundMessageSize(MAX_MESSAGE_BYTES)
+                .eventLoopGroup(thread).channelType(NioSocketChannel.class).directExecutor().build();
     }
 
     /**
@@ -70,7 +83,7 @@ public abstract class Driver implements AutoCloseable {
 
     private void addSession(Setup setup, DeviceId device, Pipeline pipeline) {
         sessions.put(device, new DeviceSession(
-                device, pipeline, setup.electionId(), channel, this::onThread, new SessionEvents()));
+                device, pipeline, setup.electionId(), channel, waitingChannel, this::onThread, new SessionEvents()));
     }
 
     /** Connects to all switches. */
@@ -113,13 +126,14 @@ public abstract class Driver implements AutoCloseable {
     @Override
     public void close() {
         onThread(() -> sessions.values().forEach(DeviceSession::close));
-        executor.shutdown();
         try {
-            executor.awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
             channel.shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+            waitingChannel.shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        driverThread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly();
+        waitingThread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
     // ---- on the driver's thread ----
@@ -182,8 +196,14 @@ public abstract class Driver implements AutoCloseable {
     void onPacketOut() {
     }
 
+    /** Starts a write whose answer comes on the driver's thread. */
     final ListenableFuture<WriteResponse> startWrite(Command.Write write) {
         return sessions.get(write.device()).write(write.updates());
+    }
+
+    /** Starts a write whose answer the driver may wait for. */
+    final ListenableFuture<WriteResponse> startAwaitedWrite(Command.Write write) {
+        return sessions.get(write.device()).awaitedWrite(write.updates());
     }
 
     final void writeFailed(Command.Write write, Throwable error) {

@@ -91,7 +91,7 @@ public final class LockstepDriver extends Driver {
 
     @Override
     void write(List<Command.Write> writes) {
-        List<ListenableFuture<WriteResponse>> started = writes.stream().map(this::startWrite).toList();
+        List<ListenableFuture<WriteResponse>> started = writes.stream().map(this::startAwaitedWrite).toList();
         for (int i = 0; i < writes.size(); i++) {
             try {
                 started.get(i).get();

@@ -171,9 +171,11 @@ public final class SnapshotCodec {
                 .put("frames_scheduled", statistics.get(Counter.FRAMES_SCHEDULED))
                 .put("frames_unchanged", statistics.get(Counter.FRAMES_UNCHANGED))
                 .put("devices_lost", statistics.get(Counter.DEVICES_LOST));
-        node.putObject("scheduling_ns").put("count", statistics.schedulingCount())
-                .put("p50", statistics.schedulingP50Ns()).put("p99", statistics.schedulingP99Ns())
-                .put("max", statistics.schedulingMaxNs());
+        for (Statistics.Duration duration : Statistics.Duration.values()) {
+            Statistics.Summary summary = statistics.get(duration);
+            node.putObject(duration.name().toLowerCase(Locale.ROOT)).put("count", summary.count())
+                    .put("p50", summary.p50()).put("p99", summary.p99()).put("max", summary.max());
+        }
         node.putObject("commits").put("sent", statistics.get(Counter.COMMITS_SENT))
                 .put("repeated", statistics.get(Counter.COMMITS_REPEATED))
                 .put("completed", statistics.get(Counter.COMMITS_COMPLETED));
