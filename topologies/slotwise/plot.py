@@ -51,7 +51,7 @@ def _title(report: dict) -> str:
 
 
 def _phases(report: dict) -> list[tuple[str, float, float]]:
-    """(name, start, end) in ms."""
+    """(name, start, end) in ms of fabric time."""
     return [(phase["name"], phase["start_ns"] / NS_PER_MS, phase["end_ns"] / NS_PER_MS) for phase in report["phases"]]
 
 
@@ -65,7 +65,9 @@ def _charts(report: dict, edges: list[int]):
     figure.suptitle(_title(report))
     # The strip at the bottom is for the legend.
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
-    seconds, thin = _thinned(series["frame_ms"])
+    # Fabric time starts before the controller does; the picture starts with the first phase.
+    origin_ms = min((start for _, start, _ in _phases(report)), default=series["frame_ms"][0])
+    seconds, thin = _thinned([time - origin_ms for time in series["frame_ms"]])
     most_slots = max(max(pair["granted_slots"], default=0) for pair in series["pairs"])
     most_demand = max(max(pair["demand_bytes"], default=0) for pair in series["pairs"]) / 1000
     for axes in grid.flat:
@@ -76,7 +78,7 @@ def _charts(report: dict, edges: list[int]):
         axes.set_axis_on()
         axes.set_title(f"edge {pair['from']} → edge {pair['to']}", fontsize=9)
         demand = axes.twinx()
-        _shade(demand, report)
+        _shade(demand, report, origin_ms)
         area = demand.fill_between(
             seconds, thin(pair["demand_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
         )
@@ -109,10 +111,11 @@ def _thinned(frame_ms: list[float]):
     return [time / MS_PER_S for time in frame_ms[::width]], thin
 
 
-def _shade(axes: Axes, report: dict) -> None:
-    for number, (name, start, end) in enumerate(_phases(report)):
-        axes.axvspan(start / MS_PER_S, end / MS_PER_S, color=PHASE_COLOURS[number % 2], zorder=-2)
-        axes.text((start + end) / 2 / MS_PER_S, 0.97, name, transform=axes.get_xaxis_transform(),
+def _shade(axes: Axes, report: dict, origin_ms: float) -> None:
+    for number, (name, start_ms, end_ms) in enumerate(_phases(report)):
+        start, end = (start_ms - origin_ms) / MS_PER_S, (end_ms - origin_ms) / MS_PER_S
+        axes.axvspan(start, end, color=PHASE_COLOURS[number % 2], zorder=-2)
+        axes.text((start + end) / 2, 0.97, name, transform=axes.get_xaxis_transform(),
                   ha="center", va="top", fontsize=6.5, color="#556070")
 
 
