@@ -89,8 +89,9 @@ final class DeviceSession {
         return device;
     }
 
-    /** Opens the stream and asks to be primary. */
+    /** Opens the stream, closing a former one, and asks to be primary. */
     void connect() {
+        close();
         StreamObserver observer = new StreamObserver(++generation);
         streams.streamChannel(observer);
         stream = observer.requests;
@@ -149,8 +150,14 @@ final class DeviceSession {
         };
     }
 
-    /** Makes sure that the switch runs the program, and reads its tables; tells the listener how that went. */
+    /**
+     * Makes sure that the switch runs the program, and reads its tables; tells the listener how that went. Does nothing
+     * without a stream, since that is being opened again.
+     */
     void synchronize() {
+        if (stream == null) {
+            return;
+        }
         List<TableEntry> entries;
         try {
             if (!runsProgram()) {
@@ -158,7 +165,7 @@ final class DeviceSession {
             }
             entries = readTables();
         } catch (StatusRuntimeException e) {
-            fail(e.getStatus().toString());
+            fail(describe(e.getStatus()));
             return;
         }
         listener.onReady(this, entries);
@@ -204,6 +211,11 @@ final class DeviceSession {
 
     private P4RuntimeGrpc.P4RuntimeBlockingStub timed() {
         return calls.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS);
+    }
+
+    private static String describe(Status status) {
+        String cause = status.getCause() == null ? "" : ", " + status.getCause().getMessage();
+        return status.getCode() + " " + status.getDescription() + cause;
     }
 
     private void fail(String reason) {
@@ -257,7 +269,7 @@ final class DeviceSession {
 
         @Override
         public void onError(Throwable error) {
-            pass(() -> fail(Status.fromThrowable(error).toString()));
+            pass(() -> fail(describe(Status.fromThrowable(error))));
         }
 
         @Override

@@ -6,13 +6,17 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
+import org.slf4j.LoggerFactory;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** Runs the controller: {@code java -jar slotwise-controller.jar --config FILE}. */
 public final class Main {
+    private static final int EXIT_STOPPED = 0;
     private static final int EXIT_FAILED = 1;
     private static final int EXIT_USAGE = 2;
     private static final String USAGE = "usage: slotwise-controller --config FILE";
+
+    private static volatile int exitStatus = EXIT_STOPPED;
 
     private Main() {
     }
@@ -39,13 +43,17 @@ public final class Main {
 
     private static void run(Configuration configuration) throws IOException {
         StandaloneController controller = StandaloneController.start(configuration);
-        Runtime.getRuntime().addShutdownHook(new Thread(controller::close, "shutdown"));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            controller.close();
+            // The JVM would end with 128 + the signal's number, though a stop that was asked for is no failure.
+            Runtime.getRuntime().halt(exitStatus);
+        }, "shutdown"));
         controller.configured().thenRun(() -> System.out.println(JsonNodeFactory.instance.objectNode()
                 .put("event", "ready").put("rest", controller.restUrl())));
         try {
             controller.failure().get();
         } catch (ExecutionException e) {
-            e.getCause().printStackTrace();
+            LoggerFactory.getLogger(Main.class).error("a defect, or a program that does not fit", e.getCause());
             stop("the controller cannot go on: " + e.getCause().getMessage());
         } catch (InterruptedException e) {
             stop("interrupted");
@@ -54,6 +62,7 @@ public final class Main {
 
     private static void stop(String reason) {
         System.err.println("slotwise-controller: " + reason);
+        exitStatus = EXIT_FAILED;
         System.exit(EXIT_FAILED);
     }
 
