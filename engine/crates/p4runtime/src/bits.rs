@@ -66,7 +66,7 @@ pub(crate) fn is_at_most(low: &[u8], high: &[u8]) -> bool {
 /// The largest value of type `bit<width>`, canonical.
 pub(crate) fn all_ones(width: u32) -> Bits {
     let mut value = vec![0xff; width.div_ceil(8) as usize];
-    if width % 8 != 0 {
+    if !width.is_multiple_of(8) {
         value[0] = (1 << (width % 8)) - 1;
     }
     value

@@ -28,7 +28,9 @@ pub trait DeviceAccess {
 }
 
 /// Work on a device's tables, executed on the owner's thread.
-pub struct Call(Box<dyn FnOnce(&mut dyn DeviceAccess) + Send>);
+pub struct Call(BoxedCall);
+
+type BoxedCall = Box<dyn FnOnce(&mut dyn DeviceAccess) + Send>;
 
 impl Call {
     pub(crate) fn new(call: impl FnOnce(&mut dyn DeviceAccess) + Send + 'static) -> Call {

@@ -23,7 +23,7 @@ impl ControllerHeader {
     /// A header of these fields, together a whole number of bytes.
     pub fn new(fields: Vec<Field>) -> Result<ControllerHeader, ApiError> {
         let bits: u64 = fields.iter().map(|field| u64::from(field.width)).sum();
-        if bits % 8 != 0 {
+        if !bits.is_multiple_of(8) {
             return Err(ApiError::invalid(format!(
                 "{bits} bits are not a whole number of bytes; pad the header"
             )));

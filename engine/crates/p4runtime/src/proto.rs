@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Generated from the P4Runtime protos and `schema/lockstep.proto`.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::doc_lazy_continuation, reason = "generated")]
 
 /// `google.*`
 pub mod google {

@@ -172,7 +172,7 @@ async fn reconciling_keeps_entries_defaults_counters_and_metadata() {
             packet_count: 3,
         }),
     };
-    let set_counter = update(update::Type::Modify, entity::Entity::CounterEntry(counter.clone()));
+    let set_counter = update(update::Type::Modify, entity::Entity::CounterEntry(counter));
     primary
         .write(vec![insert(entry.clone()), modify(default.clone()), set_counter])
         .await
@@ -192,10 +192,7 @@ async fn reconciling_keeps_entries_defaults_counters_and_metadata() {
         ..read("route")
     };
     assert_eq!(primary.read_entries(read_default).await, [default]);
-    let cell = CounterEntry {
-        data: None,
-        ..counter.clone()
-    };
+    let cell = CounterEntry { data: None, ..counter };
     let read_cell = primary.read(vec![entity::Entity::CounterEntry(cell)]).await.unwrap();
     assert_eq!(read_cell, [entity::Entity::CounterEntry(counter)]);
     assert_eq!(primary.get_config(ResponseType::All).await, Some(WIDER.config(8)));

@@ -2,15 +2,15 @@
 //! A server with two devices, the thread that owns their pipelines, and a client.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+mod messages;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use prost::Message;
 use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, TimestampUnit};
-use slotwise_p4runtime::proto::google::rpc;
 use slotwise_p4runtime::proto::p4::config::v1::P4Info;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
@@ -23,6 +23,8 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
+
+pub use messages::*;
 
 pub const CPU_PORT: Port = 510;
 
@@ -367,123 +369,4 @@ impl Primary {
         };
         found.into_iter().map(entry).collect()
     }
-}
-
-/// An update of a write, not of a stream.
-pub type Update_ = slotwise_p4runtime::proto::p4::v1::Update;
-
-pub fn update(kind: update::Type, entity: entity::Entity) -> Update_ {
-    Update_ {
-        r#type: kind.into(),
-        entity: Some(Entity { entity: Some(entity) }),
-    }
-}
-
-pub fn insert(entry: TableEntry) -> Update_ {
-    update(update::Type::Insert, entity::Entity::TableEntry(entry))
-}
-
-pub fn modify(entry: TableEntry) -> Update_ {
-    update(update::Type::Modify, entity::Entity::TableEntry(entry))
-}
-
-pub fn delete(entry: TableEntry) -> Update_ {
-    update(update::Type::Delete, entity::Entity::TableEntry(entry))
-}
-
-pub fn exact(field_id: u32, value: &[u8]) -> FieldMatch {
-    let exact = field_match::Exact { value: value.to_vec() };
-    FieldMatch {
-        field_id,
-        field_match_type: Some(field_match::FieldMatchType::Exact(exact)),
-    }
-}
-
-pub fn lpm(field_id: u32, value: &[u8], prefix_len: i32) -> FieldMatch {
-    let lpm = field_match::Lpm {
-        value: value.to_vec(),
-        prefix_len,
-    };
-    FieldMatch {
-        field_id,
-        field_match_type: Some(field_match::FieldMatchType::Lpm(lpm)),
-    }
-}
-
-pub fn ternary(field_id: u32, value: &[u8], mask: &[u8]) -> FieldMatch {
-    let ternary = field_match::Ternary {
-        value: value.to_vec(),
-        mask: mask.to_vec(),
-    };
-    FieldMatch {
-        field_id,
-        field_match_type: Some(field_match::FieldMatchType::Ternary(ternary)),
-    }
-}
-
-pub fn range(field_id: u32, low: &[u8], high: &[u8]) -> FieldMatch {
-    let range = field_match::Range {
-        low: low.to_vec(),
-        high: high.to_vec(),
-    };
-    FieldMatch {
-        field_id,
-        field_match_type: Some(field_match::FieldMatchType::Range(range)),
-    }
-}
-
-pub fn optional(field_id: u32, value: &[u8]) -> FieldMatch {
-    let optional = field_match::Optional { value: value.to_vec() };
-    FieldMatch {
-        field_id,
-        field_match_type: Some(field_match::FieldMatchType::Optional(optional)),
-    }
-}
-
-pub fn action(action_id: u32, params: &[&[u8]]) -> Option<TableAction> {
-    let params = params.iter().enumerate();
-    let params = params.map(|(index, value)| action::Param {
-        param_id: index as u32 + 1,
-        value: value.to_vec(),
-    });
-    let action = Action {
-        action_id,
-        params: params.collect(),
-    };
-    Some(TableAction {
-        r#type: Some(table_action::Type::Action(action)),
-    })
-}
-
-/// Entry of `mac`: destination to port.
-pub fn mac_entry(program: &Program, mac: u8, port: &[u8]) -> TableEntry {
-    TableEntry {
-        table_id: program.table("mac"),
-        r#match: vec![exact(1, &[mac])],
-        action: action(program.action("forward"), &[port]),
-        ..TableEntry::default()
-    }
-}
-
-/// The codes of a batch, from the status's details.
-pub fn batch_codes(status: &Status) -> Vec<Code> {
-    assert_eq!(status.code(), Code::Unknown, "{status:?}");
-    let details = rpc::Status::decode(status.details()).unwrap();
-    assert_eq!(
-        (details.code, details.message.as_str()),
-        (status.code().into(), status.message())
-    );
-    let code = |any: &prost_types::Any| {
-        assert_eq!(any.type_url, "type.googleapis.com/p4.v1.Error");
-        Code::from(Error::decode(any.value.as_slice()).unwrap().canonical_code)
-    };
-    details.details.iter().map(code).collect()
-}
-
-/// An Ethernet frame to a destination MAC.
-pub fn frame(dst: u8, ether_type: u16, payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![0, 0, 0, 0, 0, dst, 0, 0, 0, 0, 0, 99];
-    frame.extend_from_slice(&ether_type.to_be_bytes());
-    frame.extend_from_slice(payload);
-    frame
 }
