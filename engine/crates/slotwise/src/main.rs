@@ -1,2 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
-fn main() {}
+
+mod child;
+mod controller;
+mod devices;
+mod emulate;
+mod facts;
+mod home;
+mod isolate;
+mod live;
+mod progress;
+mod realtime;
+mod report;
+mod run;
+mod simulate;
+mod switch;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::run::RunError;
+
+/// Agile optical networks with P4 edges and a photonic core: emulate, simulate, or run one switch.
+#[derive(Parser)]
+#[command(name = "slotwise", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scenario on the wall clock, with real Linux hosts (needs root)
+    Emulate(emulate::EmulateArgs),
+    /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
+    Simulate(run::RunArgs),
+    Switch(Box<switch::Args>),
+}
+
+/// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse_from(switch::without_separator(std::env::args_os()));
+    match run(&command) {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("slotwise: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<ExitCode, RunError> {
+    let verdict = |ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    Ok(match command {
+        Command::Emulate(args) => match emulate::emulate(args)? {
+            Some(ok) => verdict(ok),
+            None => isolate::run_inside()?,
+        },
+        Command::Simulate(args) => verdict(simulate::simulate(args)?),
+        Command::Switch(args) => {
+            switch::run(args)?;
+            ExitCode::SUCCESS
+        }
+    })
+}
