@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The devices of a fabric as the P4Runtime server sees them.
+
+use slotwise_fabric::Fabric;
+use slotwise_p4::Pipeline;
+use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
+
+struct FabricDevice<'a> {
+    fabric: &'a mut Fabric,
+    device_id: u64,
+}
+
+impl DeviceAccess for FabricDevice<'_> {
+    fn pipeline(&mut self) -> Option<&mut Pipeline> {
+        self.fabric.pipeline_mut(self.device_id)
+    }
+
+    fn install(&mut self, pipeline: Pipeline) {
+        self.fabric.install_pipeline(self.device_id, pipeline).expect("the server has only the fabric's devices");
+    }
+}
+
+/// What the server is to serve.
+pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
+    fabric
+        .devices()
+        .map(|device| DeviceConfig { device_id: device.id(), pipeline: fabric.pipeline_config(device), program: None })
+        .collect()
+}
+
+/// Does what the server wants done, between two events.
+pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
+    let DeviceCommand { device_id, work } = command;
+    match work {
+        Work::Call(call) => call.run(&mut FabricDevice { fabric, device_id }),
+        Work::PacketOut(frame) => {
+            let now_ns = fabric.now();
+            fabric.packet_out(now_ns, device_id, &frame).expect("the server has only the fabric's devices");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise emulate`: a scenario on the wall clock, with Mininet hosts that run the unmodified Linux TCP stack.
+//!
+//! Process 1 of a PID namespace holds the fabric and the P4Runtime server; the host agent and its interfaces live in a network
+//! namespace of their own; the controller is a process beside them. See [`crate::isolate`].
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use slotwise_fabric::{Fabric, FabricOptions, FrameRecord, HostMode};
+use slotwise_netio::{Ports, Waker};
+use slotwise_p4runtime::{Server, ServerConfig};
+use slotwise_scenario::Scenario;
+
+use crate::child::{ChildEvent, JsonChild};
+use crate::controller::{self, Addresses, Clock};
+use crate::devices;
+use crate::home::Home;
+use crate::isolate;
+use crate::live::{LiveView, Snapshot};
+use crate::progress::Progress;
+use crate::realtime::{AccessPort, Outcome, Realtime};
+use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
+
+/// Time for the hosts or the controller to come up or to go.
+const PATIENCE: Duration = Duration::from_secs(60);
+const VIEW_PERIOD: Duration = Duration::from_millis(200);
+/// A controller that ends more often than this is not started again.
+const MAX_RESTARTS: u32 = 5;
+/// The Python that Debian's Mininet belongs to.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Arguments of `emulate`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct EmulateArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "port", "interface"}. Runs until SIGINT.
+    #[arg(long, value_name = "FILE")]
+    attach: Option<PathBuf>,
+}
+
+/// What the main loop hears.
+enum Heard {
+    Hosts(ChildEvent),
+    Controller(ChildEvent),
+    Signal,
+}
+
+/// Runs a scenario. True if all was well. Call with one thread.
+pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
+    let scenario = args.run.load()?;
+    let home = Home::find()?;
+    home.controller_jar()?;
+    let addresses = args.run.addresses();
+    check_free(addresses.p4runtime, "engine (P4Runtime)")?;
+    check_free(addresses.rest, "controller (REST)")?;
+    if args.attach.is_none() {
+        if !isolate::is_inside() {
+            return Ok(None);
+        }
+        isolate::enter()?;
+    }
+    let (sender, heard) = channel();
+    listen_to_signals(sender.clone())?;
+    let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
+    let mut emulation = Emulation {
+        args: &args.run,
+        scenario: &scenario,
+        home: &home,
+        addresses,
+        directory: directory.path(),
+        sender,
+        heard,
+        failures: Vec::new(),
+        notes: Vec::new(),
+        restarts: 0,
+        interrupted: false,
+    };
+    match &args.attach {
+        Some(file) => emulation.attached(file),
+        None => emulation.with_hosts(),
+    }
+    .map(Some)
+}
+
+fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            if sender.send(Heard::Signal).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+struct Emulation<'a> {
+    args: &'a RunArgs,
+    scenario: &'a Scenario,
+    home: &'a Home,
+    addresses: Addresses,
+    directory: &'a Path,
+    sender: Sender<Heard>,
+    heard: Receiver<Heard>,
+    failures: Vec<String>,
+    notes: Vec<String>,
+    restarts: u32,
+    interrupted: bool,
+}
+
+/// Everything that runs.
+struct Running {
+    /// Dropped last: the controller's connections end with it.
+    _server: Server,
+    fabric: Realtime,
+    controller: JsonChild,
+    hosts: Option<JsonChild>,
+    phases: Vec<PhaseRun>,
+    frames: Vec<FrameRecord>,
+}
+
+impl Emulation<'_> {
+    fn with_hosts(&mut self) -> Result<bool, RunError> {
+        println!("starting {} hosts ...", self.scenario.edges.iter().map(|edge| u32::from(edge.hosts)).sum::<u32>());
+        let mut command = Command::new(PYTHON);
+        command.args(["-m", "slotwise.hosts", "--scenario"]).arg(&self.args.scenario);
+        command.env("PYTHONPATH", self.home.topologies());
+        isolate::in_new_network(&mut command);
+        let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
+        let ready = self.await_event("hosts", "ready")?;
+        let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
+        let (ports, access) = open_ports(&ready["ports"], Some(&namespace))?;
+        let mut running = self.start(ports, access, Some(hosts))?;
+        self.run_phases(&mut running)?;
+        self.finish(running)
+    }
+
+    fn attached(&mut self, file: &Path) -> Result<bool, RunError> {
+        let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let list: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let (ports, access) = open_ports(&list, None)?;
+        let mut running = self.start(ports, access, None)?;
+        running.fabric.begin();
+        running.phases.push(PhaseRun { start_ns: running.fabric.now_ns(), ..PhaseRun::default() });
+        println!("{}", json!({"event": "ready"}));
+        while !self.interrupted {
+            self.listen(&mut running, VIEW_PERIOD)?;
+        }
+        self.interrupted = false;
+        running.phases[0].end_ns = running.fabric.now_ns();
+        self.finish(running)
+    }
+
+    /// Starts the fabric's time and the controller, and waits until every switch is configured.
+    fn start(&mut self, ports: Ports, access: Vec<AccessPort>, hosts: Option<JsonChild>) -> Result<Running, RunError> {
+        let options = FabricOptions {
+            seed: self.scenario.seed,
+            host_mode: HostMode::External,
+            captures: self.args.captures()?,
+            frame_records: true,
+        };
+        let fabric = Fabric::new(self.scenario, options);
+        let waker: Arc<OnceLock<Waker>> = Arc::default();
+        waker.set(ports.waker()).expect("set once");
+        let config = ServerConfig { address: self.addresses.p4runtime, devices: devices::configs(&fabric), lock_step: false };
+        let wake = move || {
+            if let Some(waker) = waker.get() {
+                waker.wake();
+            }
+        };
+        let (server, hub) = Server::start(config, Arc::new(wake))?;
+        self.addresses.p4runtime = server.address();
+        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, access, hub)?;
+        println!("starting the controller: REST at http://{}/slotwise/v1/ ...", self.addresses.rest);
+        let controller = self.start_controller()?;
+        self.await_event("controller", "ready")?;
+        Ok(Running { _server: server, fabric, controller, hosts, phases: Vec::new(), frames: Vec::new() })
+    }
+
+    fn start_controller(&self) -> Result<JsonChild, RunError> {
+        let sender = self.sender.clone();
+        let (scenario, addresses) = (self.scenario, self.addresses);
+        Ok(controller::start(self.home, scenario, addresses, Clock::Wall, self.directory, sender, Heard::Controller)?)
+    }
+
+    /// Waits for an event of a child that is coming up.
+    fn await_event(&mut self, who: &str, wanted: &str) -> Result<Value, RunError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let heard = match self.heard.recv_timeout(left) {
+                Ok(heard) => heard,
+                Err(_) => return Err(format!("{who}: not ready after {} s", PATIENCE.as_secs()).into()),
+            };
+            let event = match (heard, who) {
+                (Heard::Signal, _) => return Err("interrupted".into()),
+                (Heard::Hosts(event), "hosts") | (Heard::Controller(event), "controller") => event,
+                (Heard::Hosts(ChildEvent::Closed), _) => return Err("hosts: ended while the controller was starting".into()),
+                _ => continue,
+            };
+            match event {
+                ChildEvent::Line(value) if value["event"] == wanted => return Ok(value),
+                ChildEvent::Line(value) if value["event"] == "error" => {
+                    return Err(format!("{who}: {}", value["message"].as_str().unwrap_or("unknown error")).into());
+                }
+                ChildEvent::Line(_) => {}
+                ChildEvent::Closed => return Err(format!("{who}: ended before it was ready").into()),
+            }
+        }
+    }
+
+    fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
+        let mut view = LiveView::new();
+        let mut progress = Progress::new(self.scenario);
+        let mut next_view = Instant::now() + VIEW_PERIOD;
+        for (index, phase) in self.scenario.phases.iter().enumerate() {
+            if let Some(hosts) = &mut running.hosts {
+                hosts.send(&json!({"command": "phase", "index": index, "duration_ms": phase.duration_ms}))?;
+            }
+            loop {
+                let before = running.frames.len();
+                let over = self.listen(running, next_view.saturating_duration_since(Instant::now()))?;
+                running.frames[before..].iter().for_each(|record| progress.add(record));
+                if self.interrupted {
+                    return Ok(());
+                }
+                if Instant::now() >= next_view {
+                    next_view += VIEW_PERIOD;
+                    view.show(&self.snapshot(running, &mut progress, index));
+                }
+                if over {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self, running: &Running, progress: &mut Progress, phase: usize) -> Snapshot {
+        let start_ns = running.phases.first().map_or(0, |phase| phase.start_ns);
+        let now_ns = if running.phases.is_empty() { 0 } else { running.fabric.now_ns() - start_ns };
+        Snapshot {
+            violations: running.fabric.violations(),
+            lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
+            ..progress.snapshot(now_ns, self.scenario.duration_ms() * 1_000_000, phase)
+        }
+    }
+
+    /// Handles what is heard until `patience` is over. True when the running phase has ended.
+    fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
+        let heard = self.heard.recv_timeout(patience);
+        if running.phases.is_empty() {
+            running.fabric.frames().for_each(drop);
+        } else {
+            running.frames.extend(running.fabric.frames());
+        }
+        if running.fabric.has_ended() {
+            return Err("the fabric's thread has ended".into());
+        }
+        match heard {
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            Err(RecvTimeoutError::Disconnected) => Err("nobody is left to listen to".into()),
+            Ok(Heard::Signal) => {
+                self.interrupted = true;
+                Ok(false)
+            }
+            Ok(Heard::Controller(ChildEvent::Line(_))) => Ok(false),
+            Ok(Heard::Controller(ChildEvent::Closed)) => {
+                self.restart_controller(running)?;
+                Ok(false)
+            }
+            Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
+            Ok(Heard::Hosts(ChildEvent::Closed)) => Err("the host agent has ended".into()),
+        }
+    }
+
+    /// The controller has ended although nobody asked it to: traffic goes on with the last schedule, and a new one takes over.
+    fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
+        self.restarts += 1;
+        if self.restarts > MAX_RESTARTS {
+            return Err(format!("the controller has ended {} times", self.restarts).into());
+        }
+        self.notes.push(format!("the controller ended by itself at {:.1} s and was started again", running.fabric.now_ns() as f64 / 1e9));
+        running.controller = self.start_controller()?;
+        Ok(())
+    }
+
+    /// True when a phase has ended.
+    fn host_event(&mut self, running: &mut Running, event: &Value) -> bool {
+        match event["event"].as_str() {
+            Some("phase_started") => {
+                running.fabric.begin();
+                running.phases.push(PhaseRun { start_ns: running.fabric.now_ns(), ..PhaseRun::default() });
+            }
+            Some("phase_done") => {
+                if let Some(phase) = running.phases.last_mut() {
+                    phase.end_ns = running.fabric.now_ns();
+                }
+                return true;
+            }
+            Some(kind @ ("flow" | "file")) => {
+                if let Some(phase) = running.phases.last_mut() {
+                    let mut entry = event.clone();
+                    if let Some(fields) = entry.as_object_mut() {
+                        fields.remove("event");
+                    }
+                    if kind == "flow" { phase.flows.push(entry) } else { phase.files.push(entry) }
+                }
+                if kind == "file" && event["intact"] != true {
+                    self.failures.push(format!("the file from {} to {} did not arrive intact", event["from"], event["to"]));
+                }
+            }
+            Some("error") => self.failures.push(format!("hosts: {}", event["message"].as_str().unwrap_or("unknown error"))),
+            _ => {}
+        }
+        false
+    }
+
+    fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
+        if self.interrupted {
+            self.failures.push("interrupted".into());
+        }
+        let statistics = controller::statistics(self.addresses.rest);
+        let now_ns = running.fabric.now_ns();
+        if let Some(hosts) = &mut running.hosts {
+            hosts.stop(PATIENCE)?;
+        }
+        running.controller.stop(PATIENCE)?;
+        let (outcome, rest) = running.fabric.stop()?;
+        let Outcome { mut fabric, lateness, refused, not_realtime } = outcome;
+        fabric.finish_captures()?;
+        running.frames.extend(rest);
+        running.frames.retain(|record| record.start_ns <= now_ns);
+        if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
+            phase.end_ns = now_ns;
+        }
+        if refused > 0 {
+            self.notes.push(format!("the kernel did not take {refused} frames for hosts"));
+        }
+        if let Some(error) = not_realtime {
+            self.notes.push(format!("no real-time priority for the fabric: {error}"));
+        }
+        let gathered = Gathered {
+            command: "emulate",
+            phases: std::mem::take(&mut running.phases),
+            frames: std::mem::take(&mut running.frames),
+            lateness: Some(lateness),
+            controller: statistics,
+            controller_restarts: self.restarts,
+            failures: std::mem::take(&mut self.failures),
+            notes: std::mem::take(&mut self.notes),
+        };
+        self.args.finish(&report(self.scenario, &fabric, gathered))
+    }
+}
+
+/// Opens the interfaces of a list of {"edge", "port", "interface"}.
+fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<AccessPort>), RunError> {
+    #[derive(serde::Deserialize)]
+    struct Entry {
+        edge: u16,
+        port: u16,
+        interface: String,
+    }
+    let entries: Vec<Entry> = serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+    let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
+    let ports = Ports::open(&interfaces, namespace.map(|file| file.as_fd()))?;
+    Ok((ports, entries.iter().map(|entry| AccessPort { edge: entry.edge, port: entry.port }).collect()))
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `emulate` and `simulate` have in common: arguments, scenario, captures, report.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use slotwise_fabric::{Fabric, FrameRecord, Invariant, OpenCapture};
+use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
+
+use crate::controller::Addresses;
+use crate::facts::{HotPairQuery, hot_pair};
+use crate::report::{
+    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series, Verdict,
+};
+
+/// Arguments of a run.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArgs {
+    /// Scenario file (YAML; schema/scenario.schema.json).
+    pub scenario: PathBuf,
+    /// Write the report as JSON (schema/report.schema.json).
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Seed of every random choice, instead of the scenario's.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Stretch or shorten the phases so that they take this long together.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<u64>,
+    /// Capture every fibre and port into this directory (pcap, nanoseconds).
+    #[arg(long, value_name = "DIR")]
+    pub pcap: Option<PathBuf>,
+    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose.
+    #[arg(long, value_name = "PORT", default_value_t = 9559)]
+    pub p4runtime_port: u16,
+    /// Port of the controller's REST server on 127.0.0.1.
+    #[arg(long, value_name = "PORT", default_value_t = 8181)]
+    pub rest_port: u16,
+}
+
+/// Reads seconds, with a fraction, as milliseconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    const LONGEST_S: f64 = 1e6;
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= LONGEST_S => Ok((value * 1e3).round() as u64),
+        _ => Err(format!("expected seconds, more than 0 and at most {LONGEST_S}")),
+    }
+}
+
+/// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
+pub type RunError = Box<dyn std::error::Error + Send + Sync>;
+
+impl RunArgs {
+    /// The scenario with the arguments' seed and duration.
+    pub fn load(&self) -> Result<Scenario, RunError> {
+        let mut text = Vec::new();
+        let file = File::open(&self.scenario).map_err(|error| format!("{}: {error}", self.scenario.display()))?;
+        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text)?;
+        let mut scenario = Scenario::parse(&text).map_err(|error| format!("{}:\n{error}", self.scenario.display()))?;
+        if let Some(total_ms) = self.duration {
+            scenario = scenario.scaled_to(total_ms)?;
+        }
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        Ok(scenario)
+    }
+
+    /// Where the servers listen: on loopback.
+    pub fn addresses(&self) -> Addresses {
+        let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Addresses { p4runtime: loopback(self.p4runtime_port), rest: loopback(self.rest_port) }
+    }
+
+    /// Opens captures in the directory asked for.
+    pub fn captures(&self) -> Result<Option<OpenCapture>, RunError> {
+        let Some(directory) = self.pcap.clone() else { return Ok(None) };
+        fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        Ok(Some(Box::new(move |point| {
+            let file = File::create(directory.join(format!("{}.pcap", point.name())))?;
+            Ok(Box::new(BufWriter::new(file)))
+        })))
+    }
+
+    /// Writes the report where it was asked for, prints the summary, and says whether all was well.
+    pub fn finish(&self, report: &Report) -> Result<bool, RunError> {
+        if let Some(path) = &self.report {
+            write_json(path, report).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        print!("{}", report.summary());
+        Ok(report.verdict.ok)
+    }
+}
+
+fn write_json(path: &Path, report: &Report) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    serde_json::to_writer(&mut file, report)?;
+    io::Write::write_all(&mut file, b"\n")?;
+    io::Write::flush(&mut file)
+}
+
+/// Why a port cannot be listened on, before anything is started.
+pub fn check_free(address: SocketAddr, what: &str) -> Result<(), RunError> {
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{what}: cannot listen on {address}: {error}; another run, or choose another port").into()),
+    }
+}
+
+/// A phase that has been run.
+#[derive(Debug, Default, Clone)]
+pub struct PhaseRun {
+    /// Start in fabric time.
+    pub start_ns: u64,
+    /// End in fabric time.
+    pub end_ns: u64,
+    /// Flows.
+    pub flows: Vec<Value>,
+    /// Files.
+    pub files: Vec<Value>,
+}
+
+/// What a run has gathered when it is over.
+pub struct Gathered {
+    /// `emulate` or `simulate`.
+    pub command: &'static str,
+    /// Phases that were run, the scenario's first ones.
+    pub phases: Vec<PhaseRun>,
+    /// Frames from the first phase on.
+    pub frames: Vec<FrameRecord>,
+    /// Lateness, if there was a wall clock.
+    pub lateness: Option<Lateness>,
+    /// The controller's statistics.
+    pub controller: Value,
+    /// Times that it was started again.
+    pub controller_restarts: u32,
+    /// What went wrong apart from the fabric.
+    pub failures: Vec<String>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// Makes the report of a finished run.
+pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Report {
+    let Gathered { command, phases, frames, lateness, controller, controller_restarts, mut failures, mut notes } = gathered;
+    let series = series(scenario, &frames);
+    let invariants = invariants(fabric);
+    if invariants.total() > 0 {
+        failures.push(format!("{} invariant violations; the first: {}", invariants.total(), invariants.first.join("; ")));
+    }
+    for core in &scenario.cores {
+        if let Some(losses) = fabric.core_losses(core.id)
+            && losses.fabric != losses.p4
+        {
+            failures.push(format!("core {}: the fabric counted {} lost packets, P4 {}", core.id, losses.fabric, losses.p4));
+        }
+    }
+    if let Some(late) = lateness.as_ref().filter(|lateness| !lateness.kept_up) {
+        notes.push(format!("the fabric did not keep up: p99 lateness {} us is not below one slot", late.p99_ns / 1000));
+    }
+    let hot_pairs = hot_pairs(scenario, &series, &phases);
+    let phases: Vec<PhaseReport> = scenario
+        .phases
+        .iter()
+        .zip(phases)
+        .map(|(phase, run)| PhaseReport {
+            name: phase.name.clone(),
+            start_ns: run.start_ns,
+            end_ns: run.end_ns,
+            flows: run.flows,
+            files: run.files,
+        })
+        .collect();
+    Report {
+        version: REPORT_VERSION,
+        command,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
+        frame: FrameShape {
+            slots: scenario.frame.slots,
+            signaling_slots: scenario.edges.len() as u32,
+            slot_ns: scenario.frame.slot_ns,
+            guard_ns: scenario.frame.guard_ns,
+        },
+        verdict: Verdict { ok: failures.is_empty(), failures, notes },
+        invariants,
+        lateness,
+        phases,
+        hot_pairs,
+        controller,
+        controller_restarts,
+        drops: drops(fabric),
+        series,
+    }
+}
+
+/// Columns of the ordered edge pairs; VOQ q of an edge is for edge q.
+pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
+    let edges = scenario.edges.len();
+    let voqs = usize::from(scenario.voq_count());
+    let mut pairs = Vec::new();
+    for from in 0..edges {
+        for to in (0..edges).filter(|&to| to != from) {
+            let cell = |record: &FrameRecord| record.voqs[from * voqs + to];
+            pairs.push(PairSeries {
+                from: from as u16,
+                to: to as u16,
+                demand_bytes: frames.iter().map(|record| cell(record).demand_bytes).collect(),
+                granted_slots: frames.iter().map(|record| cell(record).granted_slots).collect(),
+                delivered_bytes: frames.iter().map(|record| cell(record).delivered_bytes).collect(),
+            });
+        }
+    }
+    Series { frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(), pairs }
+}
+
+fn invariants(fabric: &Fabric) -> Invariants {
+    let found = fabric.invariants();
+    let first = Invariant::ALL.iter().flat_map(|&kind| {
+        found.first(kind).iter().map(move |violation| {
+            let packet = violation.packet.map_or("no optical header".into(), |packet| {
+                format!("packet {} of queue {} of edge {} for edge {}", packet.sequence, packet.queue, packet.src_edge, packet.dst_edge)
+            });
+            format!("{} at {} ns, {}: {packet}", kind.name(), violation.at_ns, violation.place)
+        })
+    });
+    Invariants {
+        collision: found.count(Invariant::Collision),
+        guard: found.count(Invariant::Guard),
+        ungranted: found.count(Invariant::Ungranted),
+        duplicate: found.count(Invariant::Duplicate),
+        first: first.collect(),
+    }
+}
+
+fn drops(fabric: &Fabric) -> Vec<DropCount> {
+    let by_fabric = fabric
+        .drops()
+        .iter()
+        .map(|(place, cause, count)| DropCount { place: place.to_string(), reason: cause.name().into(), packets: count.packets });
+    let by_p4 = fabric.devices().flat_map(|device| {
+        fabric.p4_drops(device).unwrap_or_default().into_iter().map(move |drop| DropCount {
+            place: device.to_string(),
+            reason: format!("p4:{:?}", drop.reason),
+            packets: drop.packets,
+        })
+    });
+    by_fabric.chain(by_p4).collect()
+}
+
+/// The hot pairs: entries of greedy TCP from one edge (or host) to another.
+fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<crate::facts::HotPair> {
+    let edge_of = |endpoint: Endpoint| match endpoint {
+        Endpoint::All => None,
+        Endpoint::Edge(edge) => Some(edge),
+        Endpoint::Host(host) => Some(host.edge),
+    };
+    let mut found = Vec::new();
+    for (phase, run) in scenario.phases.iter().zip(phases) {
+        for traffic in phase.traffic.iter().filter(|traffic| matches!(traffic.kind, TrafficKind::Tcp { rate_bps: None, .. })) {
+            let (Some(from), Some(to)) = (edge_of(traffic.from), edge_of(traffic.to)) else { continue };
+            let Some(fibre) = scenario.edges[usize::from(from)].fibres.first() else { continue };
+            let frame_at = |ns: u64| series.frame_ms.partition_point(|&ms| ms < ns as f64 / 1e6);
+            let goodput_bps = run.flows.iter().filter(|flow| is_between(flow, from, to)).filter_map(|flow| flow["goodput_bps"].as_f64()).sum();
+            let packets_a_slot = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
+            found.extend(hot_pair(
+                series,
+                &HotPairQuery {
+                    from,
+                    to,
+                    start_frame: frame_at(run.start_ns),
+                    end_frame: frame_at(run.end_ns),
+                    data_slots: scenario.data_slots(),
+                    slot_bytes: packets_a_slot * scenario.wire_mtu_bytes(),
+                    slot_payload_bytes: scenario.slot_payload_bytes(fibre),
+                    frame_ns: scenario.frame.frame_ns(),
+                    goodput_bps,
+                },
+            ));
+        }
+    }
+    found
+}
+
+fn is_between(flow: &Value, from: u16, to: u16) -> bool {
+    let edge = |key: &str| match flow[key].as_str().and_then(Endpoint::parse) {
+        Some(Endpoint::Host(host)) => Some(host.edge),
+        _ => None,
+    };
+    edge("from") == Some(from) && edge("to") == Some(to)
+}
