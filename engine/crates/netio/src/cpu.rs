@@ -42,9 +42,18 @@ impl CpuPlan {
     /// Keeps the calling thread on the fabric's CPU, if there are others too.
     pub fn pin_fabric(&self) {
         if let [_, .., last] = self.cpus[..] {
-            let mut set = CpuSet::new();
-            // Refused only if the CPU went away meanwhile; any other is as good then.
-            let _ = set.set(last).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+            pin(&[last]);
+        }
+    }
+
+    /// Keeps the calling thread, and what it starts from now on, off the fabric's CPU, if there are others. Meant for threads with
+    /// real-time priority: together with the fabric's they could use up what the kernel leaves to such threads of one CPU, which
+    /// would then stand still for 50 ms.
+    pub fn avoid_fabric(&self) {
+        if let [others @ .., _] = &self.cpus[..]
+            && !others.is_empty()
+        {
+            pin(others);
         }
     }
 
@@ -59,6 +68,15 @@ impl CpuPlan {
         let lower = groups.iter().rev().skip(1).map(|group| format!(",{group:08x}"));
         Some(format!("{:x}{}", groups.last()?, lower.collect::<String>()))
     }
+}
+
+/// Refused only if a CPU went away meanwhile; any other is as good then.
+fn pin(cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    let _ = cpus
+        .iter()
+        .try_for_each(|&cpu| set.set(cpu))
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
 }
 
 impl Default for CpuPlan {

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use slotwise_netio::be_realtime;
+use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
 
 use crate::child::{ChildEvent, JsonChild};
@@ -87,9 +87,11 @@ pub fn start<E: Send + 'static>(
         .arg("--config")
         .arg(&file);
     if clock == Clock::Wall {
-        // SAFETY: one async-signal-safe system call between fork and exec. Without the priority it is later, not wrong.
+        let cpus = CpuPlan::new();
+        // SAFETY: system calls only between fork and exec. Without the priority it is later, not wrong.
         unsafe {
-            command.pre_exec(|| {
+            command.pre_exec(move || {
+                cpus.avoid_fabric();
                 let _ = be_realtime(CONTROL_PRIORITY);
                 Ok(())
             });

@@ -202,6 +202,7 @@ impl Emulation<'_> {
         let (server, hub) = thread::scope(|scope| {
             // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.
             let start = scope.spawn(|| {
+                CpuPlan::new().avoid_fabric();
                 let _ = be_realtime(CONTROL_PRIORITY);
                 Server::start(config, Arc::new(wake))
             });
