@@ -37,4 +37,4 @@ pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
-pub use traffic::{DelaySummary, FlowResult};
+pub use traffic::{DelaySummary, FlowResult, StreamResult};

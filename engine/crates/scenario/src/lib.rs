@@ -21,7 +21,7 @@ pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
 pub use flows::Flow;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Process, Queues, Scenario, Scheduler, Traffic,
-    TrafficKind,
+    TrafficKind, Transport,
 };
 pub use problem::{Problem, ScenarioError};
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};

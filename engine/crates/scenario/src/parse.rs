@@ -213,6 +213,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         "payload_bytes",
         "process",
         "bytes",
+        "transport",
     ];
     let kind = match value.get("kind").and_then(Value::as_str) {
         Some("tcp") => Kind::Tcp,
@@ -229,9 +230,9 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         }
     };
     let known: &[&str] = match kind {
-        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams"],
+        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams", "transport"],
         Kind::Udp => &["kind", "from", "to", "rate_bps", "payload_bytes", "process"],
-        Kind::File => &["kind", "from", "to", "bytes"],
+        Kind::File => &["kind", "from", "to", "bytes", "transport"],
     };
     let fields = r.fields(value, pointer, known);
     let from = endpoint(r, &fields, "from");
@@ -240,6 +241,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         Kind::Tcp => TrafficKind::Tcp {
             rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
             streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
+            transport: transport(r, &fields),
         },
         Kind::Udp => TrafficKind::Udp {
             rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
@@ -252,6 +254,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         },
         Kind::File => TrafficKind::File {
             bytes: r.integer(&fields, "bytes", 1..=1_000_000_000_000),
+            transport: transport(r, &fields),
         },
     };
     Some(Traffic {
@@ -259,6 +262,17 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         to: to?,
         kind,
     })
+}
+
+fn transport(r: &mut Reader, fields: &Fields) -> Transport {
+    if r.optional(fields, "transport").is_none() {
+        return Transport::default();
+    }
+    r.choice(
+        fields,
+        "transport",
+        &Transport::ALL.map(|transport| (transport.name(), transport)),
+    )
 }
 
 fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {

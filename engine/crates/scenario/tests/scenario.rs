@@ -2,7 +2,7 @@
 //! Facts that follow from scenarios, and hostile input.
 
 use proptest::prelude::*;
-use slotwise_scenario::{HostId, MAX_FILE_BYTES, Scenario, ScenarioError, TrafficKind};
+use slotwise_scenario::{HostId, MAX_FILE_BYTES, Scenario, ScenarioError, TrafficKind, Transport};
 
 const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
@@ -57,7 +57,13 @@ fn an_edge_pair_and_a_file_stand_for_what_they_say() {
     );
     let file = star.flows(2).pop().unwrap();
     assert_eq!((file.from, file.to), (host(1, 0), host(3, 1)));
-    assert_eq!(file.kind, TrafficKind::File { bytes: 50_000_000 });
+    assert_eq!(
+        file.kind,
+        TrafficKind::File {
+            bytes: 50_000_000,
+            transport: Transport::Cubic
+        }
+    );
 }
 
 #[test]
