@@ -24,6 +24,7 @@ mod message;
 mod node;
 mod pool;
 mod random;
+pub mod routed;
 mod telemetry;
 mod traffic;
 

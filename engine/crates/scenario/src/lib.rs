@@ -15,6 +15,7 @@ mod model;
 mod parse;
 mod problem;
 mod reader;
+mod routed;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
@@ -24,6 +25,7 @@ pub use model::{
     TrafficKind, Transport,
 };
 pub use problem::{Problem, ScenarioError};
+pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario};
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -190,6 +190,11 @@ impl Transport {
     /// All of them.
     pub const ALL: [Transport; 4] = [Transport::Reno, Transport::NewReno, Transport::Cubic, Transport::Xcp];
 
+    /// Whether it uses SACK where nothing else is said.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Transport::Cubic | Transport::Xcp)
+    }
+
     /// The name in a scenario file.
     pub fn name(self) -> &'static str {
         match self {

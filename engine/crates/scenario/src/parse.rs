@@ -12,13 +12,13 @@ use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
 use crate::{MAX_FILE_BYTES, check};
 
-const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
+pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
-const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
-const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
+pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
 // What every JSON implementation represents exactly.
-const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
+pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
 
 impl Scenario {
     /// Reads a scenario file and checks all of it.
@@ -264,7 +264,8 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
     })
 }
 
-fn transport(r: &mut Reader, fields: &Fields) -> Transport {
+/// The congestion control under `transport`; the default if there is none.
+pub(crate) fn transport(r: &mut Reader, fields: &Fields) -> Transport {
     if r.optional(fields, "transport").is_none() {
         return Transport::default();
     }

@@ -2,8 +2,8 @@
 //! Simulated hosts: what they send and receive, by the scenario's phases.
 
 mod datagrams;
-mod station;
-mod streams;
+pub(crate) mod station;
+pub(crate) mod streams;
 
 use slotwise_scenario::{Flow, HostId, Scenario};
 

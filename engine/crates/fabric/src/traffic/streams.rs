@@ -19,13 +19,13 @@ const FIRST_PORT: u16 = 1024;
 /// A phase has at most 1000 entries of 64 streams between two hosts.
 const PORTS: u32 = 64_000;
 
-/// The transport's name for a scenario's choice, and whether it uses SACK.
-pub(crate) fn algorithm(transport: Transport) -> (Algorithm, bool) {
+/// The transports' name for a scenario's choice.
+pub(crate) fn algorithm(transport: Transport) -> Algorithm {
     match transport {
-        Transport::Reno => (Algorithm::Reno, false),
-        Transport::NewReno => (Algorithm::NewReno, false),
-        Transport::Cubic => (Algorithm::Cubic, true),
-        Transport::Xcp => (Algorithm::Xcp, true),
+        Transport::Reno => Algorithm::Reno,
+        Transport::NewReno => Algorithm::NewReno,
+        Transport::Cubic => Algorithm::Cubic,
+        Transport::Xcp => Algorithm::Xcp,
     }
 }
 
@@ -152,14 +152,13 @@ impl Streams {
     fn open(&mut self, index: usize, now_ns: u64) {
         let flow = &self.flows[index];
         let (from, to) = (flow.flow.from, flow.flow.to);
-        let (algorithm, sack) = algorithm(flow.transport);
         let specs: Vec<StreamSpec> = flow
             .streams
             .iter()
             .map(|&(key, seed)| StreamSpec {
                 key,
-                algorithm,
-                sack,
+                algorithm: algorithm(flow.transport),
+                sack: flow.transport.uses_sack(),
                 packet_bytes: self.packet_bytes,
                 bytes: flow.bytes,
                 rate_bps: flow.rate_bps,
