@@ -9,7 +9,7 @@ use rand::Rng;
 use slotwise_p4::{Bits, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_scenario::{Changed, RoutedScenario, Transport};
 use slotwise_transport::segment::PROTOCOL_TCP;
-use slotwise_transport::{FlowKey, xcp};
+use slotwise_transport::{FlowKey, RtoConfig, xcp};
 use slotwise_wire::{FlowOp, IntervalTick, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
 
 use super::events::{Event, Events};
@@ -472,6 +472,7 @@ impl RoutedNetwork {
             bytes: flow.bytes,
             rate_bps: None,
             start_ns: self.now_ns,
+            rto: RtoConfig::default(),
             seed: flow.seed,
         };
         let (sender, receiver) = spec.ends();

@@ -11,10 +11,11 @@ use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 use crate::pool::Frame;
 
 /// Linux's bounds of the retransmission timeout.
-const RTO: RtoConfig = RtoConfig {
+pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {
     initial_ns: 1_000_000_000,
     min_ns: 200_000_000,
     max_ns: 120_000_000_000,
+    granularity_ns: 200_000_000,
 };
 /// Linux's delay of an acknowledgment.
 const DELAYED_ACK_NS: u64 = 40_000_000;
@@ -33,6 +34,7 @@ pub(crate) struct StreamSpec {
     /// Rate at which the application writes; `None`: it always has more.
     pub(crate) rate_bps: Option<u64>,
     pub(crate) start_ns: u64,
+    pub(crate) rto: RtoConfig,
     /// Initial sequence numbers and content.
     pub(crate) seed: u64,
 }
@@ -61,7 +63,7 @@ impl StreamSpec {
             sack: self.sack,
             packet_bytes: self.packet_bytes,
             initial_sequence: self.seed as u32,
-            rto: RTO,
+            rto: self.rto,
             ..SenderConfig::new(self.key.source, self.key.destination, self.algorithm)
         };
         let receiver = ReceiverConfig {
@@ -72,7 +74,7 @@ impl StreamSpec {
             delayed_ack_ns: (!is_xcp).then_some(DELAYED_ACK_NS),
             window_bytes: RECEIVE_WINDOW_BYTES,
             initial_sequence: (self.seed >> 32) as u32,
-            rto: RTO,
+            rto: self.rto,
             ..ReceiverConfig::new(self.key.destination)
         };
         let pattern = Pattern::new(self.seed);

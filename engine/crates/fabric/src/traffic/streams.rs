@@ -9,7 +9,7 @@ use slotwise_scenario::{Flow, HostId, Scenario, TrafficKind, Transport, edge_mac
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{Algorithm, Event, FlowKey, xcp};
 
-use super::station::{End, Station, StreamSpec};
+use super::station::{End, LINUX_RTO, Station, StreamSpec};
 use super::{FlowResult, StreamResult, mac_number};
 use crate::random;
 
@@ -163,6 +163,7 @@ impl Streams {
                 bytes: flow.bytes,
                 rate_bps: flow.rate_bps,
                 start_ns: now_ns,
+                rto: LINUX_RTO,
                 seed,
             })
             .collect();
