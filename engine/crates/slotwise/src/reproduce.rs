@@ -40,10 +40,18 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     } else {
         home.experiments().join(&args.experiment)
     };
-    let name = directory.file_name().map_or_else(|| "experiment".into(), |name| name.to_os_string());
+    let name = directory
+        .file_name()
+        .map_or_else(|| "experiment".into(), |name| name.to_os_string());
     let kind = if args.quick { "quick" } else { "full" };
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("build/reproduce").join(name).join(kind));
-    let program = args.program.clone().map_or_else(|| home.p4("router").map(|(json, _)| json), Ok)?;
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name).join(kind));
+    let program = args
+        .program
+        .clone()
+        .map_or_else(|| home.p4("router").map(|(json, _)| json), Ok)?;
     let program = std::fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options {
@@ -55,7 +63,12 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     };
     let shown = Mutex::new(None);
     let summary = reproduce(&options, &program, &|progress| show(&shown, &progress))?;
-    println!("\n{} facts pass, {} miss: {}", summary.passed, summary.missed, options.out.join("report.html").display());
+    println!(
+        "\n{} facts pass, {} miss: {}",
+        summary.passed,
+        summary.missed,
+        options.out.join("report.html").display()
+    );
     Ok(())
 }
 
