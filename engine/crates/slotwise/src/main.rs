@@ -14,6 +14,7 @@ mod realtime;
 mod report;
 mod run;
 mod simulate;
+mod stf;
 mod switch;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ enum Command {
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
     Simulate(run::RunArgs),
+    Stf(stf::Args),
     Switch(Box<switch::Args>),
 }
 
@@ -59,6 +61,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             None => isolate::run_inside()?,
         },
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
+        Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
             switch::run(args)?;
             ExitCode::SUCCESS
