@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
             }
         };
         let id = match self.take_symbol("=")? {
-            true => Some(self.word("a name of the entry")?.text.to_owned()),
+            true => Some(entry_id(self.word("a name of the entry")?)),
             false => None,
         };
         Ok(Statement::Add {
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         let counter = self.name("a counter")?;
         self.symbol("(")?;
         let cell = match self.next.kind {
-            Kind::Word => Cell::Entry(self.take()?.text.trim_start_matches('$').to_owned()),
+            Kind::Word => Cell::Entry(entry_id(self.take()?)),
             _ => Cell::Index(self.index("an index or the id of an entry")?),
         };
         self.symbol(")")?;
@@ -390,6 +390,11 @@ impl<'a> Parser<'a> {
         };
         Ok(Statement::Expect { port, pattern })
     }
+}
+
+/// `A` and `$A` are the same.
+fn entry_id(token: Token) -> String {
+    token.text.trim_start_matches('$').to_owned()
 }
 
 /// The bytes of a packet.

@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
                     };
                     let came = self.sent.iter().filter(|sent| sent.cause == cause).count();
                     if came > 0 {
-                        let text = format!("the packet of line {cause} made {came} packets, none expected");
+                        let text = format!("the packet of line {cause} must make none, and made {came}");
                         failures.push(Failure { line, text });
                     }
                 }
