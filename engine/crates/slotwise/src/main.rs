@@ -16,6 +16,7 @@ mod run;
 mod simulate;
 mod stf;
 mod switch;
+mod trace;
 
 use std::process::ExitCode;
 

@@ -26,6 +26,9 @@ pub struct Args {
     /// Seed of the program's random()
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
+    #[arg(long)]
+    trace: bool,
 }
 
 /// True if all tests passed.
@@ -48,6 +51,7 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
             seed: args.seed,
         };
         let mut pipeline = Pipeline::new(program.clone(), config);
+        pipeline.set_tracing(args.trace);
         let mut runner = Runner::new(&schema, &mut pipeline);
         let report = runner.run(&script, &mut |line, text| println!("{}:{line}: {text}", path.display()));
         let report = report.map_err(|error| at(path, &error))?;

@@ -62,7 +62,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Executes all statements, then compares. `say` gets what commands that read have found, and what the program logs.
+    /// Executes all statements, then compares. `say` gets what commands that read have found, what the program logs,
+    /// and what packets did if the pipeline traces them.
     pub fn run(&mut self, script: &Script, say: &mut dyn FnMut(u32, &str)) -> Result<Report, RunError> {
         let mut expected = Vec::new();
         let mut failures = Vec::new();
@@ -132,6 +133,9 @@ impl<'a> Runner<'a> {
             say,
         };
         self.pipeline.process(self.now_ns, port, frame, &mut outputs);
+        for event in self.pipeline.take_trace() {
+            say(line, &event.to_string());
+        }
     }
 
     /// Executes what is neither packet nor check; what it has found is returned.
