@@ -2,10 +2,11 @@
 //! The way of a packet through the switch, as BMv2's simple_switch goes it.
 
 use crate::action::Machine;
-use crate::api::{Bits, Output, PipelineConfig, Port, Replica, TimestampUnit};
+use crate::api::{Bits, Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
 use crate::calculation;
 use crate::control::{self, LiveTable};
-use crate::ir::{self, Ir};
+use crate::ir::{self, Ir, Stage};
+use crate::jit::Code;
 use crate::parser::{ParserRun, ValueSetMembers};
 use crate::profile::Profile;
 use crate::state::{Packet, Persistent, Requests};
@@ -28,6 +29,8 @@ mod instance {
 /// One switch: a program with its tables, registers, counters.
 pub struct Pipeline {
     pub(crate) ir: Arc<Ir>,
+    /// `None`: the interpreter runs it.
+    code: Option<Arc<Code>>,
     pub(crate) config: PipelineConfig,
     pub(crate) tables: Vec<LiveTable>,
     pub(crate) profiles: Vec<Profile>,
@@ -80,8 +83,14 @@ struct Arrival<'a> {
 }
 
 impl Pipeline {
-    pub(crate) fn assemble(ir: Arc<Ir>, config: PipelineConfig, tables: Vec<LiveTable>) -> Pipeline {
+    pub(crate) fn assemble(
+        ir: Arc<Ir>,
+        code: Option<Arc<Code>>,
+        config: PipelineConfig,
+        tables: Vec<LiveTable>,
+    ) -> Pipeline {
         Pipeline {
+            code,
             persistent: Persistent::new(&ir, config.seed),
             profiles: ir.profiles.iter().map(|_| Profile::default()).collect(),
             value_sets: ir.value_sets.iter().map(|_| Vec::new()).collect(),
@@ -96,6 +105,15 @@ impl Pipeline {
             queue: VecDeque::new(),
             idle: Vec::new(),
             deparsed: Vec::new(),
+        }
+    }
+
+    /// What runs the packets: the interpreter, although the JIT was asked for, if the host is not one that Cranelift
+    /// makes code for, or the program is one of those too large to compile.
+    pub fn executor(&self) -> Executor {
+        match self.code {
+            Some(_) => Executor::Jit,
+            None => Executor::Interpreter,
         }
     }
 
@@ -177,7 +195,7 @@ impl Pipeline {
         packet.set_if(standard.ingress_timestamp, self.timestamp());
         let payload_at = self.parse(&ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
-        self.control(&ir, &ir.ingress, packet, payload, out);
+        self.control(&ir, Stage::Ingress, packet, payload, out);
 
         let Requests {
             clone,
@@ -235,23 +253,32 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        let mut run = ParserRun {
-            machine: &mut machine,
-            frame,
-            value_sets: &self.value_sets,
-            at: 0,
+        let (error, at) = match &self.code {
+            Some(code) => code.parse(&mut machine, frame, &self.value_sets),
+            None => {
+                let mut run = ParserRun {
+                    machine: &mut machine,
+                    frame,
+                    value_sets: &self.value_sets,
+                    at: 0,
+                };
+                let error = run.run();
+                (error, run.at)
+            }
         };
-        let error = run.run();
-        let at = run.at;
-        packet.set_if(ir.standard.parser_error, error);
+        machine.packet.set_if(ir.standard.parser_error, error);
         if !ir.verify_checksums.is_empty() {
-            let right = calculation::verify(ir, packet, &frame[at..]);
-            packet.set_if(ir.standard.checksum_error, u64::from(!right));
+            machine.payload = &frame[at..];
+            let right = match &self.code {
+                Some(code) => code.verify(&mut machine),
+                None => calculation::verify(ir, machine.packet, machine.payload),
+            };
+            machine.packet.set_if(ir.standard.checksum_error, u64::from(!right));
         }
         at
     }
 
-    fn control(&mut self, ir: &Ir, pipeline: &ir::Pipeline, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
+    fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
         let mut machine = Machine {
             ir,
             packet,
@@ -261,7 +288,34 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        control::run(pipeline, &mut self.tables, &mut self.profiles, &mut machine);
+        match &self.code {
+            // What the parser asked for is not the code's business: it only looks after what may have asked.
+            Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
+                code.control(stage, &mut self.tables, &self.profiles, &mut machine);
+            }
+            _ => control::run(ir.control(stage), &mut self.tables, &self.profiles, &mut machine),
+        }
+    }
+
+    /// The frame that leaves: checksums, valid headers in order, payload.
+    fn deparse(&mut self, ir: &Ir, packet: &mut Packet, payload: &[u8], deparsed: &mut Vec<u8>, out: &mut dyn Output) {
+        deparsed.clear();
+        match &self.code {
+            Some(code) => {
+                let mut machine = Machine {
+                    ir,
+                    packet,
+                    persistent: &mut self.persistent,
+                    payload,
+                    now_ns: self.now_ns,
+                    drop_port: u64::from(self.config.drop_port),
+                    out,
+                };
+                code.deparse(&mut machine, deparsed);
+            }
+            None => emit_headers(ir, packet, payload, deparsed),
+        }
+        deparsed.extend_from_slice(payload);
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
@@ -377,7 +431,7 @@ impl Pipeline {
         packet.set(standard.egress_spec, drop_port + 1);
         packet.set(standard.packet_length, packet.length);
         let payload = &frame[payload_at..];
-        self.control(&ir, &ir.egress, packet, payload, out);
+        self.control(&ir, Stage::Egress, packet, payload, out);
 
         let Requests {
             clone,
@@ -415,7 +469,7 @@ impl Pipeline {
             return;
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
-        deparse(&ir, packet, payload, &mut deparsed);
+        self.deparse(&ir, packet, payload, &mut deparsed, out);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
             Some(list) => self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list),
@@ -434,10 +488,9 @@ fn reset_metadata(ir: &Ir, packet: &mut Packet) {
     }
 }
 
-/// The frame that leaves: checksums, valid headers in order, payload.
-fn deparse(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
+/// Updates checksums and writes the valid headers in order.
+fn emit_headers(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
     calculation::update(ir, packet, payload);
-    out.clear();
     for &header in &ir.deparser {
         let instance = &ir.layout.headers[header];
         let words = &packet.words[instance.base..];
@@ -445,5 +498,4 @@ fn deparse(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
             ir.layout.types[instance.header_type].codec.emit(words, out);
         }
     }
-    out.extend_from_slice(payload);
 }

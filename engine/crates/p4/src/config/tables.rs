@@ -3,7 +3,7 @@
 
 use super::{Result, invalid, not_found};
 use crate::Program;
-use crate::api::{ActionCall, Bits, ConfigError, KeyField, PipelineConfig, TableEntry};
+use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
 use crate::control::LiveTable;
 use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
 use crate::pipeline::Pipeline;
@@ -14,9 +14,18 @@ use std::sync::Arc;
 impl Pipeline {
     /// A fresh pipeline: const entries and defaults in place, registers zero.
     pub fn new(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
+        Pipeline::with_executor(program, config, Executor::default())
+    }
+
+    /// As [`Pipeline::new`], run by `executor` if that is possible: see [`Pipeline::executor`].
+    pub fn with_executor(program: Arc<Program>, config: PipelineConfig, executor: Executor) -> Pipeline {
         let ir = Arc::clone(&program.ir);
         let tables = ir.tables.iter().map(fresh_table).collect();
-        Pipeline::assemble(ir, config, tables)
+        let code = match executor {
+            Executor::Jit => program.code().as_ref().ok().map(Arc::clone),
+            Executor::Interpreter => None,
+        };
+        Pipeline::assemble(ir, code, config, tables)
     }
 
     pub(crate) fn table_index(&self, name: &str) -> Result<usize> {
