@@ -4,7 +4,9 @@
 //! Prints packets per second of processor time (Linux; elsewhere of elapsed time), nanoseconds a packet, and heap
 //! allocations a packet after warm-up. Checks nothing. `PACKETS=n` sets how many packets each case runs.
 
-use slotwise_p4::{ActionCall, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit};
+use slotwise_p4::{
+    ActionCall, Executor, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +48,7 @@ impl Output for Sink {
 }
 
 /// A pipeline of a compiled program; the path is from the crate on.
-fn load(path: &str) -> Pipeline {
+fn load(path: &str, executor: Executor) -> Pipeline {
     let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -56,7 +58,10 @@ fn load(path: &str) -> Pipeline {
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 1,
     };
-    Pipeline::new(Arc::new(program), config)
+    let start = Instant::now();
+    let p = Pipeline::with_executor(Arc::new(program), config, executor);
+    println!("made in {:?}", start.elapsed());
+    p
 }
 
 fn call(name: &str, args: &[u64]) -> ActionCall {
@@ -136,8 +141,8 @@ fn route(number: u32) -> (u32, u32) {
 }
 
 /// A router with so many routes of 17 to 32 bits, and access-list entries of 16 masks that match nothing sent.
-fn router(routes: u32, access_list: u32) -> Pipeline {
-    let mut pipeline = load("tests/programs/router.json");
+fn router(routes: u32, access_list: u32, executor: Executor) -> Pipeline {
+    let mut pipeline = load("tests/programs/router.json", executor);
     for number in 0..routes {
         let (address, prefix_len) = route(number);
         let key = KeyField::Lpm {
@@ -167,7 +172,11 @@ fn router(routes: u32, access_list: u32) -> Pipeline {
 }
 
 fn main() {
-    let mut edge = load("../../../p4src/p4c-out/edge.json");
+    run_all(Executor::Interpreter);
+    run_all(Executor::Jit);
+}
+fn run_all(executor: Executor) {
+    let mut edge = load("../../../p4src/p4c-out/edge.json", executor);
     let params = call(
         "EdgeIngress.set_edge_params",
         &[0, 1, 0, 0x0200_0000_0000, 10_000, 250_000, 1],
@@ -200,7 +209,7 @@ fn main() {
     measure("edge: host to fibre", &mut edge, &to_fibre);
     measure("edge: host to host", &mut edge, &[(1, ipv4_frame([10, 0, 0, 7]))]);
 
-    let mut core = load("../../../p4src/p4c-out/core.json");
+    let mut core = load("../../../p4src/p4c-out/core.json", executor);
     let params = call("CoreIngress.set_core_params", &[0, u64::from(u32::MAX), 0]);
     core.table_set_default("CoreIngress.core_params", Some(params))
         .expect("the program has core_params");
@@ -223,6 +232,6 @@ fn main() {
     ] {
         let to_route = |i: u32| (1, ipv4_frame(route(i * 7919 % routes).0.to_be_bytes()));
         let frames: Vec<_> = (0..4096).map(to_route).collect();
-        measure(name, &mut router(routes, access_list), &frames);
+        measure(name, &mut router(routes, access_list, executor), &frames);
     }
 }

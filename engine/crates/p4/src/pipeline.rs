@@ -140,6 +140,12 @@ impl Pipeline {
         self.idle.extend(self.queue.drain(..));
     }
 
+    /// The state of the packet that was processed last, before its copies.
+    #[cfg(test)]
+    pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests) {
+        (self.packet.words.clone(), self.packet.length, self.packet.requests)
+    }
+
     /// Packets given up: an assertion failed, an action looped, or one packet became too many.
     pub fn aborted_packets(&self) -> u64 {
         self.aborted_packets

@@ -12,6 +12,8 @@ mod actions;
 mod checksums;
 mod controls;
 mod deparser;
+#[cfg(test)]
+mod differential;
 mod emitter;
 mod expressions;
 mod parsers;
