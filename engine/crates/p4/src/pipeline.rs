@@ -122,6 +122,7 @@ impl Pipeline {
     /// which they were made.
     pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
+        let ir = Arc::clone(&self.ir);
         let mut packet = std::mem::take(&mut self.packet);
         let arrival = Arrival {
             port,
@@ -129,11 +130,11 @@ impl Pipeline {
             instance_type: instance::NORMAL,
             kept: None,
         };
-        self.ingress(&mut packet, arrival, out);
+        self.ingress(&ir, &mut packet, arrival, out);
         self.packet = packet;
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
-            self.run_job(&mut job, out);
+            self.run_job(&ir, &mut job, out);
             self.idle.push(job);
         }
         self.aborted_packets += self.queue.len() as u64;
@@ -151,7 +152,7 @@ impl Pipeline {
         self.aborted_packets
     }
 
-    fn run_job(&mut self, job: &mut Job, out: &mut dyn Output) {
+    fn run_job(&mut self, ir: &Ir, job: &mut Job, out: &mut dyn Output) {
         let Job {
             egress_port,
             ingress_port,
@@ -163,7 +164,7 @@ impl Pipeline {
             field_list,
         } = job;
         match *egress_port {
-            Some(port) => self.egress(packet, *ingress_port, port, frame, *payload_at, out),
+            Some(port) => self.egress(ir, packet, *ingress_port, port, frame, *payload_at, out),
             None => {
                 let kept = Some((previous.as_slice(), *field_list));
                 let arrival = Arrival {
@@ -172,7 +173,7 @@ impl Pipeline {
                     instance_type: *instance_type,
                     kept,
                 };
-                self.ingress(packet, arrival, out);
+                self.ingress(ir, packet, arrival, out);
             }
         }
     }
@@ -188,20 +189,19 @@ impl Pipeline {
         ir.field_lists.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    fn ingress(&mut self, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
-        let ir = Arc::clone(&self.ir);
+    fn ingress(&mut self, ir: &Ir, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
         let standard = &ir.standard;
-        packet.reset(&ir, arrival.frame.len());
+        packet.reset(ir, arrival.frame.len());
         if let Some((previous, list)) = arrival.kept {
-            packet.copy_fields(Self::field_list(&ir, list), previous);
+            packet.copy_fields(Self::field_list(ir, list), previous);
         }
         packet.set(standard.ingress_port, u64::from(arrival.port));
         packet.set(standard.packet_length, arrival.frame.len() as u64);
         packet.set(standard.instance_type, arrival.instance_type);
         packet.set_if(standard.ingress_timestamp, self.timestamp());
-        let payload_at = self.parse(&ir, packet, arrival.frame, out);
+        let payload_at = self.parse(ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
-        self.control(&ir, Stage::Ingress, packet, payload, out);
+        self.control(ir, Stage::Ingress, packet, payload, out);
 
         let Requests {
             clone,
@@ -218,7 +218,7 @@ impl Pipeline {
             ..Requests::default()
         };
         if let Some((session, list)) = clone {
-            self.clone_ingress(&ir, packet, &arrival, session, list, out);
+            self.clone_ingress(ir, packet, &arrival, session, list, out);
         }
         if let Some(digest) = digest.and_then(|id| ir.digests.get(&id)) {
             let fields: Vec<Bits> = digest.fields.iter().map(|&field| packet.field_bytes(field)).collect();
@@ -231,13 +231,14 @@ impl Pipeline {
         let group = standard.multicast_group.map_or(0, |field| packet.get(field));
         if group != 0 {
             packet.set(standard.instance_type, instance::REPLICATION);
-            self.multicast(&ir, packet, &arrival, payload_at, group);
+            self.multicast(ir, packet, &arrival, payload_at, group);
             return;
         }
         let egress_port = packet.get(standard.egress_spec);
         if egress_port != u64::from(self.config.drop_port) {
             packet.set(standard.instance_type, instance::NORMAL);
             self.egress(
+                ir,
                 packet,
                 arrival.port,
                 egress_port as Port,
@@ -416,6 +417,7 @@ impl Pipeline {
 
     fn egress(
         &mut self,
+        ir: &Ir,
         packet: &mut Packet,
         ingress_port: Port,
         port: Port,
@@ -423,7 +425,6 @@ impl Pipeline {
         payload_at: usize,
         out: &mut dyn Output,
     ) {
-        let ir = Arc::clone(&self.ir);
         let standard = &ir.standard;
         let drop_port = u64::from(self.config.drop_port);
         let now = self.timestamp();
@@ -437,7 +438,7 @@ impl Pipeline {
         packet.set(standard.egress_spec, drop_port + 1);
         packet.set(standard.packet_length, packet.length);
         let payload = &frame[payload_at..];
-        self.control(&ir, Stage::Egress, packet, payload, out);
+        self.control(ir, Stage::Egress, packet, payload, out);
 
         let Requests {
             clone,
@@ -457,15 +458,15 @@ impl Pipeline {
                 copy.packet.words.extend_from_slice(&packet.words);
                 copy.packet.length = packet.length;
                 copy.packet.ingress_length = packet.ingress_length;
-                reset_metadata(&ir, &mut copy.packet);
-                copy.packet.copy_fields(Self::field_list(&ir, list), &packet.words);
+                reset_metadata(ir, &mut copy.packet);
+                copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
                 copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
                 copy.packet.requests = Requests {
                     truncate: session.max_bytes.or(truncate),
                     ..Requests::default()
                 };
                 for &replica in &session.replicas {
-                    self.copy_to(&ir, &copy.packet, (ingress_port, frame, payload_at), replica);
+                    self.copy_to(ir, &copy.packet, (ingress_port, frame, payload_at), replica);
                 }
                 self.idle.push(copy);
                 self.clone_sessions.insert(id, session);
@@ -475,7 +476,7 @@ impl Pipeline {
             return;
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
-        self.deparse(&ir, packet, payload, &mut deparsed, out);
+        self.deparse(ir, packet, payload, &mut deparsed, out);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
             Some(list) => self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list),

@@ -21,7 +21,7 @@ use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
 
 /// Programs of every test run.
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 30;
 const PACKETS: usize = 40;
 const ENTRIES: usize = 12;
 
