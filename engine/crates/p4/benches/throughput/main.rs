@@ -66,6 +66,10 @@ fn processor_time(start: Instant) -> Duration {
     nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
+fn allocations_until_now() -> u64 {
+    ALLOCATIONS.load(Ordering::Relaxed)
+}
+
 /// The packets per second of a case on one executor.
 fn measure(case: &Case, executor: Executor, total: u64) -> f64 {
     const WARM_UP: u64 = 10_000;
@@ -82,12 +86,12 @@ fn measure(case: &Case, executor: Executor, total: u64) -> f64 {
         }
     };
     run(WARM_UP, 0);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed);
     let start = Instant::now();
     let before = processor_time(start);
+    let allocations = allocations_until_now();
     run(total, WARM_UP * 1000);
+    let allocations = allocations_until_now() - allocations;
     let elapsed = processor_time(start) - before;
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
     let rate = total as f64 / elapsed.as_secs_f64();
     println!(
         "  {:<12} {rate:>10.0} packets/s {:>7.1} ns/packet; {} packets and {} bytes out; {:.1} MB of heap, made in {made:.1?}",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Making functions: what all parts of the compiler share.
 
+use super::MAX_INSTRUCTIONS;
 use super::runtime::{Call, Context, FUNCTIONS};
 use crate::ir::{Action, Ir, Slot};
 use cranelift_codegen::Context as CodegenContext;
@@ -35,6 +36,8 @@ pub(super) struct Compiler<'ir> {
     scratch: FunctionBuilderContext,
     codegen: CodegenContext,
     functions: Functions,
+    /// Instructions so far.
+    instructions: usize,
 }
 
 /// What functions can call.
@@ -72,6 +75,7 @@ impl<'ir> Compiler<'ir> {
             module,
             scratch: FunctionBuilderContext::new(),
             functions: Functions { runtime, actions },
+            instructions: 0,
         })
     }
 
@@ -132,6 +136,10 @@ impl<'ir> Compiler<'ir> {
         emit(&mut emitter, &params)?;
         emitter.builder.seal_all_blocks();
         emitter.builder.finalize();
+        self.instructions += self.codegen.func.dfg.num_insts();
+        if self.instructions > MAX_INSTRUCTIONS {
+            return Err(Unsupported::new("the program is too large"));
+        }
         let defined = self.module.define_function(id, &mut self.codegen);
         self.module.clear_context(&mut self.codegen);
         defined.map_err(|error| Unsupported::new(format!("{error:?}")))

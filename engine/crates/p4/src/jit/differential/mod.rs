@@ -6,7 +6,9 @@
 //! registers, counters, meters, tables. `JIT_PROGRAMS=n` runs so many programs instead of the few of every test run,
 //! `JIT_SEED=n` starts with another one; a failure names the seed that shows it.
 
+mod controls;
 mod expressions;
+mod parser;
 mod program;
 
 use crate::api::{
