@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The compiled `router.p4` as a test drives it: packets, interval ticks, registers.
-#![allow(dead_code)] // each test binary uses its own part
 
-use crate::support::{Recorder, bits, call, config, entry, exact, lpm};
+use super::support::{Recorder, bits, call, config, entry, exact, lpm};
 use slotwise_p4::{Pipeline, Program};
 use slotwise_wire::{
     ETHERTYPE_IPV4, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, IP_PROTOCOL_XCP, IntervalTick, IntervalTimer,
