@@ -60,6 +60,14 @@ enum Heard {
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let scenario = args.run.load()?;
+    if let Some((phase, entry)) = scenario.virtual_only() {
+        let place = format!("/phases/{phase}/traffic/{entry}/transport");
+        return Err(format!(
+            "{}: {place}: hosts of Linux have no XCP; expected reno, newreno or cubic, or 'slotwise simulate'",
+            args.run.scenario.display()
+        )
+        .into());
+    }
     let home = Home::find()?;
     home.controller_jar()?;
     let addresses = args.run.addresses();

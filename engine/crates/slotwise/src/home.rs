@@ -51,6 +51,11 @@ impl Home {
         existing(self.0.join("controller/standalone/target/slotwise-controller.jar"))
     }
 
+    /// Directory of the experiments.
+    pub fn experiments(&self) -> PathBuf {
+        self.0.join("experiments")
+    }
+
     /// Directory to put on PYTHONPATH.
     pub fn topologies(&self) -> PathBuf {
         self.0.join("topologies")

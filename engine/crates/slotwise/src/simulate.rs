@@ -147,8 +147,8 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
         lateness: None,
         controller: statistics,
         controller_restarts: 0,
-        failures: Vec::new(),
-        notes: notes(&fabric),
+        failures: failures(&fabric),
+        notes: Vec::new(),
     };
     args.finish(&report(&scenario, &fabric, gathered))
 }
@@ -161,13 +161,18 @@ fn deterministic(mut statistics: Value) -> Value {
     statistics
 }
 
-fn notes(fabric: &Fabric) -> Vec<String> {
-    let stand_ins = fabric.flow_results().iter().filter(|flow| flow.stand_in).count();
-    if stand_ins == 0 {
+fn failures(fabric: &Fabric) -> Vec<String> {
+    let wrong_bytes: u64 = fabric
+        .flow_results()
+        .iter()
+        .filter_map(|flow| flow.stream)
+        .map(|stream| stream.wrong_bytes)
+        .sum();
+    if wrong_bytes == 0 {
         return Vec::new();
     }
     vec![format!(
-        "{stand_ins} TCP and file flows were played by UDP sources that do not react to loss"
+        "{wrong_bytes} bytes of streams arrived that are not what was sent"
     )]
 }
 
@@ -193,10 +198,14 @@ fn flow(result: &FlowResult, phase_ns: u64) -> Value {
         TrafficKind::Udp { .. } => "udp",
         TrafficKind::File { .. } => "file",
     };
+    let transport = match result.flow.kind {
+        TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => Some(transport.name()),
+        TrafficKind::Udp { .. } => None,
+    };
     let delay = result.delay.as_ref();
     json!({
         "kind": kind,
-        "stand_in": result.stand_in,
+        "transport": transport,
         "entry": result.flow.entry,
         "from": result.flow.from.to_string(),
         "to": result.flow.to.to_string(),
@@ -208,5 +217,11 @@ fn flow(result: &FlowResult, phase_ns: u64) -> Value {
         "goodput_bps": result.received_bytes as f64 * 8e9 / phase_ns as f64,
         "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
         "completed_ns": result.completed_ns,
+        "stream": result.stream.map(|stream| json!({
+            "retransmissions": stream.retransmissions,
+            "timeouts": stream.timeouts,
+            "srtt_ns": stream.srtt_ns,
+            "window_bytes": stream.window_bytes,
+        })),
     })
 }
