@@ -59,6 +59,13 @@ impl Router {
         self.pipeline.table_insert("RouterIngress.xcp_output", output).unwrap();
     }
 
+    /// Changes the capacity of an output with a controller.
+    pub fn set_capacity(&mut self, output: u16, capacity: u64, overhead_bytes: u64) {
+        let action = call("RouterIngress.fixed_capacity", &[capacity, overhead_bytes]);
+        let output = entry(vec![exact(output.into())], 0, action);
+        self.pipeline.table_modify("RouterIngress.xcp_output", output).unwrap();
+    }
+
     /// alpha, beta, gamma in 1/65536; initial round-trip time, least intervals and quantum in ns.
     pub fn set_params(&mut self, params: [u64; 7]) {
         let action = call("RouterIngress.set_xcp_params", &params);
