@@ -291,9 +291,9 @@ impl RoutedNetwork {
         };
         let (sender, receiver) = spec.ends();
         let (from, to, key) = (flow.sender, flow.receiver, flow.key);
-        // Each flow of a host has a port of its own, so there is room.
-        let _ = self.hosts[to].station.stack.insert(key, receiver);
-        let _ = self.hosts[from].station.stack.insert(key.reversed(), sender);
+        let received = self.hosts[to].station.stack.insert(key, receiver).is_ok();
+        let sent = self.hosts[from].station.stack.insert(key.reversed(), sender).is_ok();
+        debug_assert!(received && sent, "each flow of a host has a port of its own");
         self.serve_host(to);
         self.serve_host(from);
     }
