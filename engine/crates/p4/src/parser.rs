@@ -4,10 +4,11 @@
 use crate::action::Machine;
 use crate::codec::read_bits;
 use crate::ir::{HeaderId, Ir, KeySource, ParserOp, Slot, Transition, When};
+use crate::trace::TraceEvent;
 use crate::value::limbs_for;
 
 /// A frame of `n` bytes may take so many states plus `n`: a loop that eats nothing ends as `ParserTimeout`.
-const MAX_EMPTY_STATES: usize = 1024;
+pub(crate) const MAX_EMPTY_STATES: usize = 1024;
 
 /// Values that the controller put into a value set; the parts of a member as the key has them.
 pub(crate) type ValueSetMembers = Vec<Vec<u64>>;
@@ -35,6 +36,10 @@ impl ParserRun<'_, '_> {
                 return ir.errors.parser_timeout;
             }
             budget -= 1;
+            let name = &ir.parser.states[current].name;
+            self.machine
+                .persistent
+                .note(|| TraceEvent::ParserState { name: name.clone() });
             match self.state(current) {
                 Ok(next) => state = next,
                 Err(failure) => return failure,
@@ -64,7 +69,7 @@ impl ParserRun<'_, '_> {
     }
 
     /// Puts a part of the key on the stack.
-    fn push_key(&mut self, source: &KeySource) -> Result<(), Failure> {
+    pub(crate) fn push_key(&mut self, source: &KeySource) -> Result<(), Failure> {
         let ir = self.machine.ir;
         let slot: Slot = match source {
             KeySource::Field(field) => field.slot,
@@ -108,7 +113,7 @@ impl ParserRun<'_, '_> {
         Ok(())
     }
 
-    fn op(&mut self, op: &ParserOp) -> Result<(), Failure> {
+    pub(crate) fn op(&mut self, op: &ParserOp) -> Result<(), Failure> {
         let ir = self.machine.ir;
         match op {
             ParserOp::Extract(header) => self.extract(*header, 0),
@@ -206,7 +211,8 @@ impl ParserRun<'_, '_> {
     }
 }
 
-fn matches(case: &Transition, key: &[u64], sets: &[ValueSetMembers]) -> bool {
+/// True if a case matches the key.
+pub(crate) fn matches(case: &Transition, key: &[u64], sets: &[ValueSetMembers]) -> bool {
     match &case.when {
         When::Matches { value, mask } => key.iter().zip(mask).zip(value).all(|((k, m), v)| k & m == *v),
         When::InSet { set, mask } => sets[*set]

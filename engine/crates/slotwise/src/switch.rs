@@ -21,6 +21,7 @@ use slotwise_p4runtime::{
 };
 
 use crate::run::RunError;
+use crate::trace::Trace;
 
 /// Ports are 9 bits wide, as in v1model.
 const LAST_PORT: Port = 511;
@@ -53,6 +54,9 @@ pub struct Args {
     /// Unit of the program's timestamps: BMv2's is us
     #[arg(long, value_enum, default_value_t = Timestamps::Ns)]
     timestamps: Timestamps,
+    /// Write which way each packet takes: P4 file and line, branches, tables, entries, actions
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     ignored: Bmv2Options,
 }
@@ -214,11 +218,16 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         }
     );
     let outputs = Outputs::new(&numbers, args.cpu_port);
-    let device = Device {
-        pipeline,
+    let trace = args.trace.as_deref().map(Trace::create).transpose()?;
+    let mut device = Device {
+        pipeline: None,
         clock: WallClock::start(),
         outputs,
+        trace,
     };
+    if let Some(pipeline) = pipeline {
+        device.install(pipeline);
+    }
     let switch = Switch {
         device,
         device_id: args.device_id,
@@ -337,13 +346,18 @@ struct Device {
     pipeline: Option<Pipeline>,
     clock: WallClock,
     outputs: Outputs,
+    trace: Option<Trace>,
 }
 
 impl Device {
     /// Without a program, every packet is dropped.
     fn process(&mut self, port: Port, frame: &[u8]) {
         if let Some(pipeline) = &mut self.pipeline {
-            pipeline.process(self.clock.now_ns(), port, frame, &mut self.outputs);
+            let now_ns = self.clock.now_ns();
+            pipeline.process(now_ns, port, frame, &mut self.outputs);
+            if let Some(trace) = &mut self.trace {
+                trace.write(now_ns, pipeline);
+            }
         }
     }
 }
@@ -353,7 +367,8 @@ impl DeviceAccess for Device {
         self.pipeline.as_mut()
     }
 
-    fn install(&mut self, pipeline: Pipeline) {
+    fn install(&mut self, mut pipeline: Pipeline) {
+        pipeline.set_tracing(self.trace.is_some());
         self.pipeline = Some(pipeline);
     }
 }

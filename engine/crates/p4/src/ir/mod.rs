@@ -9,6 +9,7 @@ mod parser;
 use crate::codec::Codec;
 use crate::expr::{Expr, WideExpr};
 use crate::hash::Algorithm;
+use crate::trace::SourceLocation;
 use std::collections::BTreeMap;
 
 pub(crate) use control::*;
@@ -53,6 +54,16 @@ pub(crate) struct Ir {
     pub field_lists: BTreeMap<u64, Vec<FieldRef>>,
     /// Digests, by the id that `digest` names.
     pub digests: BTreeMap<u64, Digest>,
+}
+
+impl Ir {
+    /// The control of a stage.
+    pub fn control(&self, stage: Stage) -> &Pipeline {
+        match stage {
+            Stage::Ingress => &self.ingress,
+            Stage::Egress => &self.egress,
+        }
+    }
 }
 
 /// Where everything lives in the packet state.
@@ -170,6 +181,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) struct Action {
     pub name: String,
+    /// Of its first statement, for traces.
+    pub source: Option<SourceLocation>,
     pub params: Vec<Param>,
     pub body: Vec<Primitive>,
 }

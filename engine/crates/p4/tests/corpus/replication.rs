@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Clones, resubmission, recirculation, multicast, digests, truncation, drops.
+
+use super::support::{pipeline, run};
+use slotwise_p4::{CloneSession, Replica};
+
+/// (port, instance type, kept metadata, rounds, replica, length) of a packet.
+type Summary = (u16, u8, u8, u8, u16, u16);
+
+fn summary((port, frame): &(u16, Vec<u8>)) -> Summary {
+    let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    (*port, frame[1], frame[2], frame[3], word(4), word(6))
+}
+
+fn frame(operation: u8) -> Vec<u8> {
+    let mut frame = vec![operation, 0, 0, 0, 0, 0, 0, 0];
+    frame.extend([0xaa; 12]);
+    frame
+}
+
+fn session(ports: &[u16]) -> CloneSession {
+    let replica = |(instance, &port): (usize, &u16)| Replica {
+        port,
+        instance: instance as u16,
+    };
+    CloneSession {
+        replicas: ports.iter().enumerate().map(replica).collect(),
+        max_bytes: None,
+    }
+}
+
+#[test]
+fn an_ingress_clone_is_the_packet_as_it_came_in() {
+    let mut pipeline = pipeline("replication");
+    assert_eq!(run(&mut pipeline, &frame(1)).packets.len(), 1);
+    pipeline.clone_session_set(5, session(&[8, 9])).unwrap();
+    let out = run(&mut pipeline, &frame(1));
+    let mut found: Vec<_> = out.packets.iter().map(summary).collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [(1, 0, 0x41, 99, 0, 20), (8, 1, 0x41, 0, 0, 20), (9, 1, 0x41, 0, 1, 20)]
+    );
+    pipeline.clone_session_remove(5).unwrap();
+    assert_eq!(run(&mut pipeline, &frame(1)).packets.len(), 1);
+}
+
+#[test]
+fn an_egress_clone_is_the_packet_as_it_is() {
+    let mut pipeline = pipeline("replication");
+    let target = CloneSession {
+        max_bytes: Some(9),
+        ..session(&[8])
+    };
+    pipeline.clone_session_set(6, target).unwrap();
+    let out = run(&mut pipeline, &frame(2));
+    let mut found: Vec<_> = out.packets.iter().map(summary).collect();
+    found.sort();
+    // The original reported what it kept before it set it.
+    assert_eq!(found, [(1, 0, 0, 1, 0, 20), (8, 2, 0x42, 1, 0, 20)]);
+    let clone = out.packets.iter().find(|(port, _)| *port == 8).unwrap();
+    assert_eq!(clone.1.len(), 9);
+}
+
+#[test]
+fn resubmission_starts_over_and_keeps_the_field_list() {
+    let mut pipeline = pipeline("replication");
+    let out = run(&mut pipeline, &frame(3));
+    // v1model resets the instance type of what goes on to egress.
+    assert_eq!(
+        out.packets.iter().map(summary).collect::<Vec<_>>(),
+        [(1, 0, 0x43, 0, 0, 20)]
+    );
+}
+
+#[test]
+fn recirculation_goes_round_with_its_changes() {
+    let mut pipeline = pipeline("replication");
+    let out = run(&mut pipeline, &frame(4));
+    assert_eq!(
+        out.packets.iter().map(summary).collect::<Vec<_>>(),
+        [(1, 0, 0x44, 3, 0, 20)]
+    );
+}
+
+#[test]
+fn endless_resubmission_ends_and_is_counted() {
+    let mut pipeline = pipeline("replication");
+    assert_eq!(run(&mut pipeline, &frame(9)).packets, []);
+    assert_eq!(pipeline.aborted_packets(), 1);
+    assert_eq!(run(&mut pipeline, &frame(0)).packets.len(), 1);
+}
+
+#[test]
+fn multicast_makes_the_replicas_of_the_group() {
+    let mut pipeline = pipeline("replication");
+    assert_eq!(run(&mut pipeline, &frame(5)).packets, []);
+    let replicas = vec![
+        Replica { port: 4, instance: 1 },
+        Replica { port: 4, instance: 2 },
+        Replica { port: 6, instance: 3 },
+    ];
+    pipeline.multicast_group_set(17, replicas).unwrap();
+    let out = run(&mut pipeline, &frame(5));
+    let found: Vec<_> = out.packets.iter().map(summary).collect();
+    assert_eq!(found, [(4, 5, 0, 0, 1, 20), (4, 5, 0, 0, 2, 20), (6, 5, 0, 0, 3, 20)]);
+    assert!(pipeline.multicast_group_set(0, Vec::new()).is_err());
+    assert_eq!(pipeline.multicast_groups().count(), 1);
+}
+
+#[test]
+fn a_digest_carries_its_fields() {
+    let mut pipeline = pipeline("replication");
+    let out = run(&mut pipeline, &frame(6));
+    assert_eq!(out.digests, [("noticed_t".to_owned(), vec![vec![6], vec![20]])]);
+    assert_eq!(out.packets.len(), 1);
+}
+
+#[test]
+fn truncation_cuts_the_frame() {
+    let mut pipeline = pipeline("replication");
+    assert_eq!(run(&mut pipeline, &frame(7)).packets[0].1.len(), 10);
+    assert_eq!(run(&mut pipeline, &frame(0)).packets[0].1.len(), 20);
+}
+
+#[test]
+fn drops_at_ingress_and_egress() {
+    let mut pipeline = pipeline("replication");
+    assert_eq!(run(&mut pipeline, &frame(8)).packets, []);
+    assert_eq!(run(&mut pipeline, &frame(10)).packets, []);
+    assert_eq!(pipeline.aborted_packets(), 0);
+}
