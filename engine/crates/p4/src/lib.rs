@@ -61,4 +61,32 @@ impl Program {
             ir: Arc::new(load::load(json)?),
         })
     }
+
+    /// For differential tests: packets start with arbitrary values in the headers instead of zeros, so what differs then
+    /// depends on fields of headers that are not valid, which P4 leaves undefined.
+    pub fn with_undefined_headers(mut self, seed: u64) -> Program {
+        use rand::{Rng, SeedableRng};
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
+        if let Some(ir) = Arc::get_mut(&mut self.ir) {
+            let ir::Layout {
+                types,
+                headers,
+                initial,
+                ..
+            } = &mut ir.layout;
+            // Metadata is valid from the start, and zero.
+            let undefined: Vec<_> = headers.iter().filter(|header| initial[header.base] == 0).collect();
+            for header in undefined {
+                for field in types[header.header_type].fields.iter().filter(|field| !field.variable) {
+                    let start = header.base + field.offset;
+                    let words = &mut initial[start..start + value::limbs_for(field.width)];
+                    words.fill_with(|| random.random());
+                    value::truncate(words, field.width);
+                    // Small values too: shifts by large ones all give zero.
+                    value::shr(words, random.random_range(0..u64::from(field.width)));
+                }
+            }
+        }
+        self
+    }
 }
