@@ -59,7 +59,12 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
             println!("{}:{}: {}", path.display(), failure.line, failure.text);
         }
         let verdict = if report.failures.is_empty() { "passed" } else { "FAILED" };
-        println!("{verdict}: {} ({} packets in, {} out)", path.display(), report.packets_in, report.packets_out);
+        println!(
+            "{verdict}: {} ({} packets in, {} out)",
+            path.display(),
+            report.packets_in,
+            report.packets_out
+        );
         all_passed &= report.failures.is_empty();
     }
     Ok(all_passed)

@@ -15,7 +15,9 @@ pub struct Trace {
 impl Trace {
     pub fn create(path: &Path) -> Result<Trace, String> {
         let file = File::create(path).map_err(|error| format!("--trace {}: {error}", path.display()))?;
-        Ok(Trace { file: BufWriter::new(file) })
+        Ok(Trace {
+            file: BufWriter::new(file),
+        })
     }
 
     /// What the last packet did, one event a line, after the time in seconds. A full disk does not stop the switch.
