@@ -185,7 +185,7 @@ async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, Strin
                 let text = script(&small, &wanted, &got).to_string();
                 debug_assert!(parse(&text).is_ok());
                 fs::create_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
-                let path = options.out.join(format!("{name}-{seed}.stf"));
+                let path = options.out.join(format!("{}-{seed}.stf", name.replace('/', "-")));
                 let head = format!(
                     "# {name}, seed {seed}: simple_switch_grpc does this, the engine differs at packet {}.\n",
                     at + 1
@@ -224,10 +224,8 @@ async fn main() -> ExitCode {
     let options = Options::parse();
     let (mut same_programs, mut others) = (0, 0);
     for path in &options.programs {
-        let name = path
-            .file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        // Programs of different folders may have the same name.
+        let name = path.with_extension("").display().to_string();
         let checked = async {
             let pair = Pair::load(path, options.port)?;
             if queue_fields(&pair.json) {

@@ -17,6 +17,7 @@
 //! * A parser that visits 1024 states more than the frame has bytes stops with `ParserTimeout`, an action that jumps
 //!   back 65536 times and an input that becomes more than 4096 packets are given up and counted; BMv2 goes on.
 //! * Of const entries with equal keys the first stays; BMv2 refuses the program.
+//! * Of a packet and its ingress clone on one port, the packet leaves first; in BMv2 the clone.
 //! * There is no queue between ingress and egress: queue depths and waiting times are 0.
 
 mod action;
