@@ -41,7 +41,7 @@ pub use api::{
     ActionCall, Bits, ConfigError, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
-pub use config::{Indirect, WeightedMember};
+pub use config::{EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::Arc;

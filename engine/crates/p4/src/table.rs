@@ -58,6 +58,8 @@ pub(crate) struct Entry {
     pub sequence: u64,
     pub packets: u64,
     pub bytes: u64,
+    /// When a packet hit it last, or when it was added.
+    pub last_hit_ns: u64,
     /// Direct meter.
     pub meter: Meter,
 }
@@ -199,7 +201,7 @@ impl Entries {
     }
 
     /// Adds an entry whose key is not there yet.
-    pub fn insert(&mut self, key: EntryKey, effect: Effect) {
+    pub fn insert(&mut self, key: EntryKey, effect: Effect, now_ns: u64) {
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         let entry = Entry {
             key,
@@ -207,6 +209,7 @@ impl Entries {
             sequence: self.next_sequence,
             packets: 0,
             bytes: 0,
+            last_hit_ns: now_ns,
             meter: Meter::default(),
         };
         self.next_sequence += 1;
@@ -362,6 +365,7 @@ mod tests {
                 action,
                 args: Vec::new(),
             }),
+            0,
         );
     }
 

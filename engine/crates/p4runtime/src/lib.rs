@@ -12,22 +12,25 @@
 
 mod arbitration;
 mod bits;
+mod configure;
 mod device;
+mod digest;
+mod entity;
 mod error;
 #[cfg(test)]
 mod hostile;
 mod hub;
+mod idle;
 mod lockstep;
+mod p4data;
 mod p4info;
 mod packet_io;
 pub mod proto;
-mod read;
 mod reconfigure;
+mod role;
 mod server;
 mod service;
 mod stream;
-mod table;
-mod write;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Waker, Work};

@@ -111,7 +111,7 @@ impl Server {
                 };
                 let (installed, pipeline) = Installed::verify(program, &device.pipeline_config)
                     .map_err(|source| StartError::Program { device_id, source })?;
-                device.link().info = Some(installed.info.clone());
+                device.link().install(installed.info.clone(), &installed.books, 0);
                 device.control.get_mut().active = Some(installed);
                 let install = Work::Call(Call::new(move |device| device.install(pipeline)));
                 let command = HubEvent::Command(DeviceCommand {
@@ -143,18 +143,17 @@ impl Server {
             .map_err(StartError::Runtime)?;
 
         let devices = Arc::new(devices);
-        let hub = DeviceHub {
-            events: receiver,
-            devices: devices.clone(),
-            runtime: runtime.handle().clone(),
-        };
-        let owner = Owner::new(events, waker);
         let shared = Arc::new(Shared {
             devices,
-            owner,
+            owner: Owner::new(events, waker),
             lock_step: config.lock_step,
             next_stream: AtomicU64::new(1),
         });
+        let hub = DeviceHub {
+            events: receiver,
+            shared: shared.clone(),
+            runtime: runtime.handle().clone(),
+        };
         let incoming = {
             let _inside = runtime.enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;

@@ -56,7 +56,7 @@ impl Pipeline {
                 shape.name, shape.max_size
             )));
         }
-        entries.insert(key, effect);
+        entries.insert(key, effect, self.now_ns);
         Ok(())
     }
 
@@ -121,7 +121,8 @@ impl Pipeline {
                     args: Vec::new(),
                 },
             };
-            unpack_entry(shape, &entry.key, action)
+            let (key, priority) = unpack_entry(shape, &entry.key);
+            TableEntry { key, priority, action }
         };
         Ok(self.tables[index].entries.iter_in_order().map(unpack).collect())
     }
@@ -178,7 +179,7 @@ fn fresh_table(table: &Table) -> LiveTable {
                     action: action.action,
                     args: action.args.clone(),
                 };
-                entries.insert(key, Effect::Action(action));
+                entries.insert(key, Effect::Action(action), 0);
             }
         }
     }
@@ -338,7 +339,8 @@ pub(crate) fn unpack_action(ir: &Ir, table: &Table, packed: &EntryAction) -> Act
     }
 }
 
-pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) -> TableEntry {
+/// Key fields and priority of an entry.
+pub(crate) fn unpack_entry(table: &Table, key: &EntryKey) -> (Vec<KeyField>, i32) {
     let mut ranges = key.ranges.iter();
     let field = |(index, part): (usize, &KeyPart)| {
         let width = part.source.width;
@@ -371,9 +373,5 @@ pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) ->
         }
     };
     let priority = if table.kind == MatchKind::Lpm { 0 } else { key.priority };
-    TableEntry {
-        key: table.key.iter().enumerate().map(field).collect(),
-        priority,
-        action,
-    }
+    (table.key.iter().enumerate().map(field).collect(), priority)
 }
