@@ -19,6 +19,7 @@ use crate::hub::{Call, DeviceCommand, DeviceHub, HubEvent, Owner, Waker, Work};
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
 use crate::service::{Service, Shared};
+use crate::tls::Tls;
 
 /// Largest message taken: a program, or a batch of some 100,000 entries.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -54,6 +55,8 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Devices, each id once.
     pub devices: Vec<DeviceConfig>,
+    /// Encrypts connections; `None` leaves them plain.
+    pub tls: Option<Tls>,
     /// Take `Done` messages; the hub then belongs into a [`crate::LockstepLink`].
     pub lock_step: bool,
 }
@@ -72,6 +75,9 @@ pub enum StartError {
     /// No threads, no event queue.
     #[error("cannot start the server's threads: {0}")]
     Runtime(#[source] io::Error),
+    /// The certificates or the key are not what they should be.
+    #[error("TLS: {0}")]
+    Tls(#[source] tonic::transport::Error),
     /// Two devices with one id.
     #[error("device {0} is there twice")]
     DuplicateDevice(u64),
@@ -160,10 +166,11 @@ impl Server {
             TcpIncoming::from(listener).with_nodelay(Some(true))
         };
         let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let serving = tonic::transport::Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE))
-            .add_service(service)
-            .serve_with_incoming(incoming);
+        let mut server = tonic::transport::Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
+        if let Some(tls) = &config.tls {
+            server = server.tls_config(tls.into()).map_err(StartError::Tls)?;
+        }
+        let serving = server.add_service(service).serve_with_incoming(incoming);
         runtime.spawn(serving);
         Ok((
             Server {

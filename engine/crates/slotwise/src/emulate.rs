@@ -174,7 +174,7 @@ impl Emulation<'_> {
         let fabric = Fabric::new(self.scenario, options);
         let waker: Arc<OnceLock<Waker>> = Arc::default();
         waker.set(ports.waker()).expect("set once");
-        let config = ServerConfig { address: self.addresses.p4runtime, devices: devices::configs(&fabric), lock_step: false };
+        let config = ServerConfig { address: self.addresses.p4runtime, devices: devices::configs(&fabric), tls: None, lock_step: false };
         let wake = move || {
             if let Some(waker) = waker.get() {
                 waker.wake();

@@ -74,7 +74,7 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
         &scenario,
         FabricOptions { seed: scenario.seed, host_mode: HostMode::Simulated, captures: args.captures()?, frame_records: true },
     );
-    let config = ServerConfig { address: addresses.p4runtime, devices: devices::configs(&fabric), lock_step: true };
+    let config = ServerConfig { address: addresses.p4runtime, devices: devices::configs(&fabric), tls: None, lock_step: true };
     let (server, hub) = Server::start(config, Arc::new(|| {}))?;
     let addresses = Addresses { p4runtime: server.address(), ..addresses };
     let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
