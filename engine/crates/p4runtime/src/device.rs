@@ -213,10 +213,13 @@ impl Link {
         if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
             return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
         }
-        let advisory = role
-            .election
-            .arbitrate(stream, election_id)
-            .map_err(|_| ApiError::invalid("another live controller of this device and role uses this election id"))?;
+        let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
+            // Clients tell this case by the words "election id ... used".
+            let id = election_id.unwrap_or_default();
+            ApiError::invalid(format!(
+                "election id {id} is already used by another live controller of this role"
+            ))
+        })?;
         role.streams.insert(stream, sender.clone());
         if role.election.primary() == Some(stream) {
             role.access = Arc::new(access);

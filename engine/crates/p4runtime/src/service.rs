@@ -19,7 +19,7 @@ use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicit
 use crate::stream::Session;
 
 /// The version of the specification that the server follows.
-const API_VERSION: &str = "1.4.1";
+const API_VERSION: &str = "1.5.0";
 /// Entities in one `ReadResponse`: keeps messages below common limits.
 const ENTITIES_PER_RESPONSE: usize = 256;
 
@@ -219,7 +219,8 @@ impl Shared {
 }
 
 pub(crate) fn no_config() -> ApiError {
-    ApiError::failed_precondition("the device has no forwarding pipeline yet: SetForwardingPipelineConfig first")
+    // Clients tell this case by the words "no forwarding pipeline config".
+    ApiError::failed_precondition("no forwarding pipeline config is set for this device")
 }
 
 type ReadSender = mpsc::Sender<Result<v1::ReadResponse, Status>>;

@@ -144,5 +144,5 @@ async fn capabilities_name_the_version() {
         .await
         .unwrap()
         .into_inner();
-    assert_eq!(answer.p4runtime_api_version, "1.4.1");
+    assert_eq!(answer.p4runtime_api_version, "1.5.0");
 }

@@ -116,7 +116,6 @@ async fn digests_come_in_lists_and_not_twice_until_acknowledged() {
     }
     let refused = vec![
         update(Insert, digest(Some((0, 0, 0)))),
-        update(Modify, digest(None)),
         update(Modify, digest(Some((0, -1, 0)))),
         update(Delete, digest(None)),
         update(Modify, digest(Some((0, 0, 0)))),

@@ -94,9 +94,6 @@ pub(super) fn plan_digest(
         if digest.shape.is_none() {
             return Err(ApiError::unimplemented("digests of this type are not served"));
         }
-        if entry.config.is_none() {
-            return invalid("it has no config");
-        }
         if config.max_timeout_ns < 0 || config.ack_timeout_ns < 0 || config.max_list_size < 0 {
             return invalid("timeouts and sizes are not negative");
         }
