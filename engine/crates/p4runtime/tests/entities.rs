@@ -84,7 +84,7 @@ async fn multicast_groups_copy_packets() {
     let all = multicast(0, vec![]);
     let everything = E::PacketReplicationEngineEntry(PacketReplicationEngineEntry::default());
     for wildcard in [all, everything] {
-        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), [group.clone()]);
+        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), vec![group.clone()]);
     }
     let refused = vec![
         update(Insert, group.clone()),
@@ -117,7 +117,7 @@ async fn clone_sessions_copy_and_cut_packets() {
     assert_eq!((port, copy.len(), copy[11]), (3, 20, 4));
     assert_eq!(
         primary.read(vec![session(0, vec![], 0)]).await.unwrap(),
-        [mirror.clone()]
+        vec![mirror.clone()]
     );
     let refused = vec![
         update(Insert, mirror),
@@ -196,7 +196,7 @@ async fn members_are_shared_and_stay_while_they_are_used() {
 
     let all = E::ActionProfileMember(ActionProfileMember::default());
     for wildcard in [all, member("paths", 0, None), member("paths", 1, None)] {
-        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), [five.clone()]);
+        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), vec![five.clone()]);
     }
     assert_eq!(
         primary
@@ -205,7 +205,7 @@ async fn members_are_shared_and_stay_while_they_are_used() {
                 ..TableEntry::default()
             })
             .await,
-        [entry.clone()]
+        vec![entry.clone()]
     );
     let direct = TableEntry {
         action: action(id("forward"), &[&[1]]),
@@ -285,7 +285,7 @@ async fn groups_spread_flows_and_leave_out_ports_that_are_down() {
     for wildcard in [all.clone(), group(0, &[]), group(1, &[])] {
         assert_eq!(
             primary.read(vec![wildcard]).await.unwrap(),
-            [whole.clone()],
+            vec![whole.clone()],
             "as it was written"
         );
     }
@@ -349,7 +349,7 @@ async fn one_shots_bring_their_own_group() {
         table_id: id("by_uplink"),
         ..TableEntry::default()
     };
-    assert_eq!(primary.read_entries(read.clone()).await, [entry.clone()]);
+    assert_eq!(primary.read_entries(read.clone()).await, vec![entry.clone()]);
     let members = E::ActionProfileMember(ActionProfileMember::default());
     let groups = E::ActionProfileGroup(ActionProfileGroup::default());
     assert_eq!(

@@ -112,7 +112,7 @@ async fn digests_come_in_lists_and_not_twice_until_acknowledged() {
 
     let written = digest(Some((10 * MS, 2, 1000 * MS)));
     for wildcard in [E::DigestEntry(DigestEntry::default()), digest(None)] {
-        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), [written.clone()]);
+        assert_eq!(primary.read(vec![wildcard]).await.unwrap(), vec![written.clone()]);
     }
     let refused = vec![
         update(Insert, digest(Some((0, 0, 0)))),
