@@ -21,8 +21,8 @@ use slotwise_p4runtime::{
 
 use self::capture::{Capture, Direction};
 use self::links::Links;
-use self::options::{Timestamps, read};
 pub use self::options::{Args, without_separator};
+use self::options::{Timestamps, read};
 use crate::run::RunError;
 
 /// Runs the switch until SIGINT or SIGTERM.
@@ -47,42 +47,77 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let (pipeline, program) = load(args, &config)?;
     let ports = Ports::open(&names, None)?;
     let clock = WallClock::start();
-    let capture = args.pcap.as_deref().map(|directory| Capture::create(directory, &names, clock.now_ns())).transpose()?;
+    let capture = args
+        .pcap
+        .as_deref()
+        .map(|directory| Capture::create(directory, &names, clock.now_ns()))
+        .transpose()?;
     let waker = ports.waker();
     let stop = stop_on_signal(ports.waker())?;
     let server = ServerConfig {
         address: args.address()?,
-        devices: vec![DeviceConfig { device_id: args.device_id, pipeline: config, program }],
+        devices: vec![DeviceConfig {
+            device_id: args.device_id,
+            pipeline: config,
+            program,
+        }],
         tls: args.tls.load()?,
         lock_step: false,
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
 
-    let listed: Vec<String> = args.interfaces.iter().map(|it| format!("{}@{}", it.port, it.name)).collect();
+    let listed: Vec<String> = args
+        .interfaces
+        .iter()
+        .map(|it| format!("{}@{}", it.port, it.name))
+        .collect();
     println!(
         "slotwise switch: ready, device {}, P4Runtime on {}, ports: {}",
         args.device_id,
         server.address(),
-        if listed.is_empty() { "none".to_owned() } else { listed.join(" ") }
+        if listed.is_empty() {
+            "none".to_owned()
+        } else {
+            listed.join(" ")
+        }
     );
     let outputs = Outputs::new(&numbers, args.cpu_port);
-    let device = Device { pipeline, clock, outputs };
+    let device = Device {
+        pipeline,
+        clock,
+        outputs,
+    };
     let links = Links::new(names);
     let (device_id, cpu_port) = (args.device_id, args.cpu_port);
-    Switch { device, device_id, cpu_port, hub, ports, numbers, links, capture }.serve(&stop)
+    Switch {
+        device,
+        device_id,
+        cpu_port,
+        hub,
+        ports,
+        numbers,
+        links,
+        capture,
+    }
+    .serve(&stop)
 }
 
 type Loaded = (Option<Pipeline>, Option<InitialProgram>);
 
 /// With P4Info the server installs the program; without, only a controller that brings its own can write tables.
 fn load(args: &Args, config: &PipelineConfig) -> Result<Loaded, RunError> {
-    let Some(path) = &args.program else { return Ok((None, None)) };
+    let Some(path) = &args.program else {
+        return Ok((None, None));
+    };
     let json = read(path)?;
     let Some(p4info_path) = &args.p4info else {
         let program = Program::from_json(&json).map_err(|error| format!("{}: {error}", path.display()))?;
         return Ok((Some(Pipeline::new(Arc::new(program), config.clone())), None));
     };
-    let p4info = parse_p4info(&read(p4info_path)?, p4info_path.extension().is_some_and(|end| end == "bin"));
+    let p4info = parse_p4info(
+        &read(p4info_path)?,
+        p4info_path.extension().is_some_and(|end| end == "bin"),
+    );
     let p4info = p4info.map_err(|error| format!("{}: {error}", p4info_path.display()))?;
     Ok((None, Some(InitialProgram { p4info, json })))
 }
@@ -120,7 +155,13 @@ enum Destination {
 impl Outputs {
     fn new(numbers: &[Port], cpu_port: Port) -> Outputs {
         let places = numbers.iter().enumerate().map(|(place, &port)| (port, place)).collect();
-        Outputs { places, cpu_port, bytes: Vec::new(), frames: Vec::new(), digests: Vec::new() }
+        Outputs {
+            places,
+            cpu_port,
+            bytes: Vec::new(),
+            frames: Vec::new(),
+            digests: Vec::new(),
+        }
     }
 }
 
@@ -194,7 +235,14 @@ impl Switch {
 
     /// Waits for packets, commands or `due_ns`, and runs the packets.
     fn poll(&mut self, due_ns: Option<u64>) -> Result<(), RunError> {
-        let Switch { device, ports, numbers, links, capture, .. } = self;
+        let Switch {
+            device,
+            ports,
+            numbers,
+            links,
+            capture,
+            ..
+        } = self;
         let now_ns = device.clock.now_ns();
         let due_ns = [due_ns, links.deadline_ns()].into_iter().flatten().min();
         let timeout = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
@@ -214,7 +262,10 @@ impl Switch {
             match work {
                 Work::Call(call) => {
                     let now_ns = self.device.clock.now_ns();
-                    self.device.pipeline.iter_mut().for_each(|pipeline| pipeline.advance_time(now_ns));
+                    self.device
+                        .pipeline
+                        .iter_mut()
+                        .for_each(|pipeline| pipeline.advance_time(now_ns));
                     call.run(&mut self.device);
                 }
                 Work::PacketOut(frame) => self.device.process(self.cpu_port, &frame),
@@ -231,7 +282,9 @@ impl Switch {
     /// Sends what the pipeline made.
     fn hand_over(&mut self) -> Result<(), RunError> {
         let now_ns = self.device.clock.now_ns();
-        let Outputs { bytes, frames, digests, .. } = &mut self.device.outputs;
+        let Outputs {
+            bytes, frames, digests, ..
+        } = &mut self.device.outputs;
         let mut start = 0;
         for (destination, end) in frames.drain(..) {
             let frame = &bytes[start..end];

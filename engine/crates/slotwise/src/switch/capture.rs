@@ -46,7 +46,9 @@ impl Capture {
             };
             PcapWriter::with_header(file, header).map_err(|error| failed(error.to_string()))
         };
-        let writers = interfaces.iter().map(|interface| Ok([open(interface, "in")?, open(interface, "out")?]));
+        let writers = interfaces
+            .iter()
+            .map(|interface| Ok([open(interface, "in")?, open(interface, "out")?]));
         let unix = SystemTime::now().duration_since(UNIX_EPOCH)?;
         Ok(Capture {
             writers: writers.collect::<Result<_, String>>()?,

@@ -17,7 +17,11 @@ pub struct Links {
 impl Links {
     /// All are taken to be up.
     pub fn new(names: Vec<String>) -> Links {
-        Links { are_up: vec![true; names.len()], names, next_ns: 0 }
+        Links {
+            are_up: vec![true; names.len()],
+            names,
+            next_ns: 0,
+        }
     }
 
     /// When to look again; never, if there is nothing to look at.
@@ -32,16 +36,24 @@ impl Links {
         }
         self.next_ns = now_ns + PERIOD_NS;
         // Where the kernel does not tell, links stay as they were.
-        let Ok(interfaces) = getifaddrs() else { return Vec::new() };
+        let Ok(interfaces) = getifaddrs() else {
+            return Vec::new();
+        };
         let mut seen = vec![false; self.names.len()];
         for interface in interfaces {
-            if interface.flags.contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING)
+            if interface
+                .flags
+                .contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING)
                 && let Some(place) = self.names.iter().position(|name| *name == interface.interface_name)
             {
                 seen[place] = true;
             }
         }
-        let changed = seen.iter().zip(&self.are_up).enumerate().filter(|(_, (now, before))| now != before);
+        let changed = seen
+            .iter()
+            .zip(&self.are_up)
+            .enumerate()
+            .filter(|(_, (now, before))| now != before);
         let changed = changed.map(|(place, (now, _))| (place, *now)).collect();
         self.are_up = seen;
         changed

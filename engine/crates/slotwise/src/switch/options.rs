@@ -152,7 +152,10 @@ impl Bmv2Options {
             ("--max-l1-entries", self.max_l1_entries.is_some()),
             ("--max-l2-entries", self.max_l2_entries.is_some()),
         ];
-        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        all.into_iter()
+            .filter(|(_, given)| *given)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 
@@ -175,7 +178,10 @@ impl FromStr for Interface {
         if name.is_empty() {
             return Err(wanted());
         }
-        Ok(Interface { port, name: name.to_owned() })
+        Ok(Interface {
+            port,
+            name: name.to_owned(),
+        })
     }
 }
 
@@ -186,7 +192,10 @@ impl Args {
             if *port == self.cpu_port || *port == self.drop_port {
                 return Err(format!("port {port} ({name}) is the CPU port or the drop port"));
             }
-            if self.interfaces[..index].iter().any(|other| other.port == *port || other.name == *name) {
+            if self.interfaces[..index]
+                .iter()
+                .any(|other| other.port == *port || other.name == *name)
+            {
                 return Err(format!("{port}@{name}: port or interface is there twice"));
             }
         }
@@ -196,17 +205,26 @@ impl Args {
     /// Where to listen.
     pub fn address(&self) -> Result<SocketAddr, String> {
         let address = &self.grpc_server_addr;
-        let mut found = address.to_socket_addrs().map_err(|error| format!("--grpc-server-addr {address}: {error}"))?;
-        found.next().ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
+        let mut found = address
+            .to_socket_addrs()
+            .map_err(|error| format!("--grpc-server-addr {address}: {error}"))?;
+        found
+            .next()
+            .ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
     }
 }
 
 impl TlsOptions {
     /// Reads the certificates; `None` without `--grpc-server-ssl`.
     pub fn load(&self) -> Result<Option<Tls>, String> {
-        let (Some(certificate), Some(key)) = (&self.grpc_server_cert, &self.grpc_server_key) else { return Ok(None) };
+        let (Some(certificate), Some(key)) = (&self.grpc_server_cert, &self.grpc_server_key) else {
+            return Ok(None);
+        };
         // As in simple_switch_grpc, the authorities count only where clients have to show a certificate.
-        let authorities = self.grpc_server_cacert.as_ref().filter(|_| self.grpc_server_with_client_auth);
+        let authorities = self
+            .grpc_server_cacert
+            .as_ref()
+            .filter(|_| self.grpc_server_with_client_auth);
         Ok(Some(Tls {
             certificate_pem: read(certificate)?,
             key_pem: read(key)?,
@@ -237,7 +255,13 @@ mod tests {
 
     #[test]
     fn interfaces_are_port_at_name() {
-        assert_eq!("1@veth0".parse(), Ok(Interface { port: 1, name: "veth0".to_owned() }));
+        assert_eq!(
+            "1@veth0".parse(),
+            Ok(Interface {
+                port: 1,
+                name: "veth0".to_owned()
+            })
+        );
         for wrong in ["veth0", "512@veth0", "-1@veth0", "1@", "x@veth0"] {
             assert!(wrong.parse::<Interface>().is_err(), "{wrong}");
         }
@@ -247,7 +271,10 @@ mod tests {
     fn the_separator_of_bmv2_is_dropped() {
         let args = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let given = args("slotwise switch -i 1@a x.json -- --cpu-port 255");
-        assert_eq!(without_separator(given.into_iter()), args("slotwise switch -i 1@a x.json --cpu-port 255"));
+        assert_eq!(
+            without_separator(given.into_iter()),
+            args("slotwise switch -i 1@a x.json --cpu-port 255")
+        );
         let other = args("slotwise simulate -- x.yaml");
         assert_eq!(without_separator(other.clone().into_iter()), other);
     }
