@@ -391,7 +391,15 @@ async fn one_shots_bring_their_own_group() {
         [8, 9].into(),
         "what was refused changed nothing"
     );
-    primary.write(vec![delete(changed), delete(other)]).await.unwrap();
+    primary
+        .write(vec![delete(changed.clone()), delete(other)])
+        .await
+        .unwrap();
+    primary.write(vec![update(Insert, group(1, &[]))]).await.unwrap();
+    assert_eq!(
+        codes(&mut primary, vec![insert(changed)]).await,
+        [Code::InvalidArgument]
+    );
     primary
         .write(vec![update(Insert, member("uplinks", 1, Some(1)))])
         .await

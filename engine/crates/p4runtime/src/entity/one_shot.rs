@@ -126,10 +126,18 @@ pub(super) fn refuse_mix(state: &State<'_>, table: &Table, with_sets: bool) -> R
     let Some(profile) = table.profile else { return Ok(()) };
     let has_sets = state.books.has_one_shots(state.info, profile);
     let name = &state.info.profile(profile)?.name;
-    if with_sets && !has_sets && !state.pipeline.members(name)?.is_empty() {
-        return Err(ApiError::invalid(
-            "the selector has members and groups, so action sets are not taken",
-        ));
+    if with_sets && !has_sets {
+        let has_groups = state
+            .books
+            .groups
+            .range((profile, 0)..=(profile, u32::MAX))
+            .next()
+            .is_some();
+        if has_groups || !state.pipeline.members(name)?.is_empty() {
+            return Err(ApiError::invalid(
+                "the selector has members and groups, so action sets are not taken",
+            ));
+        }
     }
     if !with_sets && has_sets {
         return Err(ApiError::invalid(
