@@ -35,6 +35,7 @@ mod pipeline;
 mod profile;
 mod state;
 mod table;
+mod trace;
 mod value;
 
 pub use api::{
@@ -45,6 +46,7 @@ pub use config::{EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::Arc;
+pub use trace::{Lookup, SourceLocation, TraceEvent};
 
 /// A validated program. Immutable; shared by all its pipelines.
 #[derive(Debug)]

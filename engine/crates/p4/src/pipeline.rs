@@ -9,6 +9,7 @@ use crate::ir::{self, Ir};
 use crate::parser::{ParserRun, ValueSetMembers};
 use crate::profile::Profile;
 use crate::state::{Packet, Persistent, Requests};
+use crate::trace::TraceEvent;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -122,6 +123,21 @@ impl Pipeline {
         self.idle.extend(self.queue.drain(..));
     }
 
+    fn give_up(&mut self) {
+        self.aborted_packets += 1;
+        self.persistent.note(|| TraceEvent::Dropped {
+            reason: "given up: an assertion failed, or an action looped",
+        });
+    }
+
+    fn note_copies(&mut self, by: &'static str, id: u32, copies: usize) {
+        self.persistent.note(|| TraceEvent::Copied {
+            by,
+            id: id.into(),
+            copies,
+        });
+    }
+
     /// Packets given up: an assertion failed, an action looped, or one packet became too many.
     pub fn aborted_packets(&self) -> u64 {
         self.aborted_packets
@@ -167,6 +183,11 @@ impl Pipeline {
     fn ingress(&mut self, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
         let ir = Arc::clone(&self.ir);
         let standard = &ir.standard;
+        self.persistent.note(|| TraceEvent::Arrival {
+            port: arrival.port,
+            bytes: arrival.frame.len(),
+            instance_type: arrival.instance_type,
+        });
         packet.reset(&ir, arrival.frame.len());
         if let Some((previous, list)) = arrival.kept {
             packet.copy_fields(Self::field_list(&ir, list), previous);
@@ -177,6 +198,7 @@ impl Pipeline {
         packet.set_if(standard.ingress_timestamp, self.timestamp());
         let payload_at = self.parse(&ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
+        self.persistent.note(|| TraceEvent::Ingress);
         self.control(&ir, &ir.ingress, packet, payload, out);
 
         let Requests {
@@ -186,7 +208,7 @@ impl Pipeline {
             ..
         } = packet.requests;
         if packet.requests.abort {
-            self.aborted_packets += 1;
+            self.give_up();
             return;
         }
         packet.requests = Requests {
@@ -201,6 +223,7 @@ impl Pipeline {
             out.digest(&digest.name, &fields);
         }
         if let Some(list) = resubmit {
+            self.persistent.note(|| TraceEvent::Again { how: "resubmitted" });
             self.again(packet, arrival.port, arrival.frame, instance::RESUBMITTED, list);
             return;
         }
@@ -211,7 +234,11 @@ impl Pipeline {
             return;
         }
         let egress_port = packet.get(standard.egress_spec);
-        if egress_port != u64::from(self.config.drop_port) {
+        if egress_port == u64::from(self.config.drop_port) {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "marked in ingress",
+            });
+        } else {
             packet.set(standard.instance_type, instance::NORMAL);
             self.egress(
                 packet,
@@ -243,6 +270,15 @@ impl Pipeline {
         };
         let error = run.run();
         let at = run.at;
+        self.persistent.note(|| TraceEvent::ParserEnd {
+            bytes: at,
+            error: ir
+                .errors
+                .names
+                .get(&error)
+                .cloned()
+                .unwrap_or_else(|| error.to_string()),
+        });
         packet.set_if(ir.standard.parser_error, error);
         if !ir.verify_checksums.is_empty() {
             let right = calculation::verify(ir, packet, &frame[at..]);
@@ -308,8 +344,12 @@ impl Pipeline {
     fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
         let Ok(group) = u32::try_from(group) else { return };
         let Some(replicas) = self.multicast_groups.get_mut(&group).map(std::mem::take) else {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "no such multicast group",
+            });
             return;
         };
+        self.note_copies("multicast group", group, replicas.len());
         for &replica in &replicas {
             self.copy_to(ir, packet, (arrival.port, arrival.frame, payload_at), replica);
         }
@@ -329,6 +369,7 @@ impl Pipeline {
         let Some((id, session)) = self.take_session(session) else {
             return;
         };
+        self.note_copies("clone session", id, session.replicas.len());
         let mut copy = self.idle.pop().unwrap_or_default();
         copy.packet.reset(ir, arrival.frame.len());
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
@@ -377,6 +418,8 @@ impl Pipeline {
         packet.set(standard.egress_spec, drop_port + 1);
         packet.set(standard.packet_length, packet.length);
         let payload = &frame[payload_at..];
+        let instance_type = packet.get(standard.instance_type);
+        self.persistent.note(|| TraceEvent::Egress { port, instance_type });
         self.control(&ir, &ir.egress, packet, payload, out);
 
         let Requests {
@@ -387,11 +430,12 @@ impl Pipeline {
             ..
         } = packet.requests;
         if abort {
-            self.aborted_packets += 1;
+            self.give_up();
             return;
         }
         if let Some((session, list)) = clone {
             if let Some((id, session)) = self.take_session(session) {
+                self.note_copies("clone session", id, session.replicas.len());
                 let mut copy = self.idle.pop().unwrap_or_default();
                 copy.packet.words.clear();
                 copy.packet.words.extend_from_slice(&packet.words);
@@ -412,14 +456,24 @@ impl Pipeline {
             }
         }
         if packet.get(standard.egress_spec) == drop_port {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "marked in egress",
+            });
             return;
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
         deparse(&ir, packet, payload, &mut deparsed);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
-            Some(list) => self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list),
-            None => out.packet(port, &deparsed),
+            Some(list) => {
+                self.persistent.note(|| TraceEvent::Again { how: "recirculated" });
+                self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list);
+            }
+            None => {
+                let bytes = deparsed.len();
+                self.persistent.note(|| TraceEvent::Sent { port, bytes });
+                out.packet(port, &deparsed);
+            }
         }
         self.deparsed = deparsed;
     }

@@ -15,7 +15,9 @@ mod report;
 mod reproduce;
 mod run;
 mod simulate;
+mod stf;
 mod switch;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ enum Command {
     Simulate(run::RunArgs),
     /// Repeat a published experiment in virtual time; writes a report of its facts and plots
     Reproduce(reproduce::ReproduceArgs),
+    Stf(stf::Args),
     Switch(Box<switch::Args>),
 }
 
@@ -66,6 +69,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             reproduce::run(args)?;
             ExitCode::SUCCESS
         }
+        Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
             switch::run(args)?;
             ExitCode::SUCCESS

@@ -24,6 +24,7 @@ use self::links::Links;
 pub use self::options::{Args, without_separator};
 use self::options::{Timestamps, read};
 use crate::run::RunError;
+use crate::trace::Trace;
 
 /// Runs the switch until SIGINT or SIGTERM.
 pub fn run(args: &Args) -> Result<(), RunError> {
@@ -82,11 +83,16 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         }
     );
     let outputs = Outputs::new(&numbers, args.cpu_port);
-    let device = Device {
-        pipeline,
+    let trace = args.trace.as_deref().map(Trace::create).transpose()?;
+    let mut device = Device {
+        pipeline: None,
         clock,
         outputs,
+        trace,
     };
+    if let Some(pipeline) = pipeline {
+        device.install(pipeline);
+    }
     let links = Links::new(names);
     let (device_id, cpu_port) = (args.device_id, args.cpu_port);
     Switch {
@@ -186,13 +192,18 @@ struct Device {
     pipeline: Option<Pipeline>,
     clock: WallClock,
     outputs: Outputs,
+    trace: Option<Trace>,
 }
 
 impl Device {
     /// Without a program, every packet is dropped.
     fn process(&mut self, port: Port, frame: &[u8]) {
         if let Some(pipeline) = &mut self.pipeline {
-            pipeline.process(self.clock.now_ns(), port, frame, &mut self.outputs);
+            let now_ns = self.clock.now_ns();
+            pipeline.process(now_ns, port, frame, &mut self.outputs);
+            if let Some(trace) = &mut self.trace {
+                trace.write(now_ns, pipeline);
+            }
         }
     }
 }
@@ -202,7 +213,8 @@ impl DeviceAccess for Device {
         self.pipeline.as_mut()
     }
 
-    fn install(&mut self, pipeline: Pipeline) {
+    fn install(&mut self, mut pipeline: Pipeline) {
+        pipeline.set_tracing(self.trace.is_some());
         self.pipeline = Some(pipeline);
     }
 }

@@ -103,10 +103,13 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         P4INFO,
         &pcap,
     ];
+    let trace = tempfile::NamedTempFile::new().unwrap();
     let mut switch = Switch(
         Command::new(env!("CARGO_BIN_EXE_slotwise"))
             .arg("switch")
             .args(arguments)
+            .arg("--trace")
+            .arg(trace.path())
             .args(["--", "--grpc-server-addr", "127.0.0.1:0"])
             .stdout(Stdio::piped())
             .spawn()
@@ -191,6 +194,15 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
 
     kill(Pid::from_raw(switch.0.id() as i32), Signal::SIGTERM).unwrap();
     assert!(switch.0.wait().unwrap().success());
+    let trace = std::fs::read_to_string(trace.path()).unwrap();
+    for step in [
+        "arrives on port 1",
+        "table TablesIngress.mac",
+        "tables.p4:",
+        "leaves by port 2",
+    ] {
+        assert!(trace.contains(step), "{step}: {trace}");
+    }
 }
 
 fn forward_mac_1_to_port_2(election_id: Option<Uint128>) -> WriteRequest {

@@ -2,7 +2,7 @@
 //! One entry with everything that belongs to it, and how long it has been idle.
 
 use super::Result;
-use super::tables::{pack_key, unpack_action, unpack_entry};
+use super::tables::{pack_key, unpack_action, unpack_key};
 use crate::api::{ActionCall, ConfigError, KeyField};
 use crate::config::Indirect;
 use crate::ir::Table;
@@ -87,7 +87,7 @@ impl Pipeline {
             Effect::Member(member) => EntryTarget::Indirect(Indirect::Member(*member)),
             Effect::Group(group) => EntryTarget::Indirect(Indirect::Group(*group)),
         };
-        let (key, priority) = unpack_entry(shape, &entry.key);
+        let (key, priority) = unpack_key(shape, &entry.key);
         EntryState {
             key,
             priority,

@@ -121,8 +121,7 @@ impl Pipeline {
                     args: Vec::new(),
                 },
             };
-            let (key, priority) = unpack_entry(shape, &entry.key);
-            TableEntry { key, priority, action }
+            unpack_entry(shape, &entry.key, action)
         };
         Ok(self.tables[index].entries.iter_in_order().map(unpack).collect())
     }
@@ -339,8 +338,13 @@ pub(crate) fn unpack_action(ir: &Ir, table: &Table, packed: &EntryAction) -> Act
     }
 }
 
+pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) -> TableEntry {
+    let (key, priority) = unpack_key(table, key);
+    TableEntry { key, priority, action }
+}
+
 /// Key fields and priority of an entry.
-pub(crate) fn unpack_entry(table: &Table, key: &EntryKey) -> (Vec<KeyField>, i32) {
+pub(crate) fn unpack_key(table: &Table, key: &EntryKey) -> (Vec<KeyField>, i32) {
     let mut ranges = key.ranges.iter();
     let field = |(index, part): (usize, &KeyPart)| {
         let width = part.source.width;

@@ -47,6 +47,9 @@ pub struct Args {
     /// Write what passes each interface to IFACE_in.pcap and IFACE_out.pcap in DIR (default: here)
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
     pub pcap: Option<PathBuf>,
+    /// Write which way each packet takes: P4 file and line, branches, tables, entries, actions
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub ignored: Bmv2Options,
 }
