@@ -45,7 +45,7 @@ pub use api::{
     ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
-pub use config::{Indirect, WeightedMember};
+pub use config::{EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::{Arc, OnceLock};

@@ -70,6 +70,8 @@ pub(crate) struct Entry {
     pub effect: Effect,
     pub packets: u64,
     pub bytes: u64,
+    /// When a packet hit it last, or when it was added.
+    pub last_hit_ns: u64,
     /// Direct meter.
     pub meter: Meter,
     pub key: EntryKey,
@@ -258,7 +260,7 @@ impl Entries {
     }
 
     /// Adds an entry whose key is not there yet.
-    pub fn insert(&mut self, key: EntryKey, effect: Effect) {
+    pub fn insert(&mut self, key: EntryKey, effect: Effect, now_ns: u64) {
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         let entry = Entry {
             key,
@@ -266,6 +268,7 @@ impl Entries {
             sequence: self.next_sequence,
             packets: 0,
             bytes: 0,
+            last_hit_ns: now_ns,
             meter: Meter::default(),
         };
         self.next_sequence += 1;

@@ -31,6 +31,63 @@ pub(crate) fn parse(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
     Ok(value)
 }
 
+/// The shortest two's complement string of a `width`-bit value, at least one byte.
+pub(crate) fn canonical_signed(bytes: &[u8], width: u32) -> Bits {
+    let mut value = extend_sign(bytes, width);
+    let is_redundant = |value: &Bits| match value[..] {
+        [0, next, ..] => next & 0x80 == 0,
+        [0xff, next, ..] => next & 0x80 != 0,
+        _ => false,
+    };
+    while is_redundant(&value) {
+        value.remove(0);
+    }
+    value
+}
+
+/// Reads a value of type `int<width>`; gives its lowest `width` bits, canonical as a `bit<width>`.
+pub(crate) fn parse_signed(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
+    let (Some(first), Ok(given)) = (bytes.first(), u32::try_from(bytes.len() * 8)) else {
+        return Err(ApiError::out_of_range(format!(
+            "binary string of {} bytes where int<{width}> is wanted",
+            bytes.len()
+        )));
+    };
+    // As many bytes as either side has, so that both are compared in full.
+    let wide = width.max(given).div_ceil(8) as usize;
+    let filler = if first & 0x80 != 0 { 0xff } else { 0 };
+    let mut padded = vec![filler; wide - bytes.len()];
+    padded.extend_from_slice(bytes);
+    let low = padded[wide - width.div_ceil(8) as usize..].to_vec();
+    let back = extend_sign(&low, width);
+    let mut back_padded = vec![if back[0] & 0x80 != 0 { 0xff } else { 0 }; wide - back.len()];
+    back_padded.extend_from_slice(&back);
+    if back_padded != padded {
+        return Err(ApiError::out_of_range(format!(
+            "the value does not fit in int<{width}>"
+        )));
+    }
+    let mut unsigned = low;
+    unsigned[0] &= 0xff >> (unsigned.len() as u32 * 8 - width);
+    Ok(canonical(&unsigned))
+}
+
+/// The whole bytes of a `width`-bit two's complement value; `bytes` has any length.
+fn extend_sign(bytes: &[u8], width: u32) -> Bits {
+    let length = width.div_ceil(8) as usize;
+    let mut value = vec![0; length.saturating_sub(bytes.len())];
+    value.extend_from_slice(&bytes[bytes.len().saturating_sub(length)..]);
+    let unused = length as u32 * 8 - width;
+    let is_negative = value[0] >> (7 - unused) & 1 == 1;
+    let unused_bits = !(0xffu8 >> unused);
+    value[0] = if is_negative {
+        value[0] | unused_bits
+    } else {
+        value[0] & !unused_bits
+    };
+    value
+}
+
 /// Number of bits from the highest set one down.
 fn bit_length(canonical: &[u8]) -> u64 {
     canonical.len() as u64 * 8 - u64::from(canonical[0].leading_zeros())
@@ -96,6 +153,29 @@ mod tests {
                 parse(bytes, width).unwrap_err().code,
                 tonic::Code::OutOfRange,
                 "{bytes:?} as bit<{width}>"
+            );
+        }
+    }
+
+    #[test]
+    fn signed_values_keep_their_sign() {
+        assert_eq!(canonical_signed(&[0x0f, 0xff], 12), [0xff]);
+        assert_eq!(canonical_signed(&[0x08, 0x00], 12), [0xf8, 0]);
+        assert_eq!(canonical_signed(&[0, 0x80], 12), [0, 0x80]);
+        assert_eq!(canonical_signed(&[0], 12), [0]);
+        for (bytes, width, expected) in [
+            (&[0xff][..], 12, Some(&[0x0f, 0xff][..])),
+            (&[0xff, 0xff, 0xff, 0x80], 8, Some(&[0x80])),
+            (&[0, 0x80], 8, None),
+            (&[0x7f], 8, Some(&[0x7f])),
+            (&[0xf8, 0], 12, Some(&[8, 0])),
+            (&[0xf7, 0xff], 12, None),
+            (&[], 12, None),
+        ] {
+            assert_eq!(
+                parse_signed(bytes, width).ok().as_deref(),
+                expected,
+                "{bytes:?} as int<{width}>"
             );
         }
     }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One device as the server knows it: configuration, notes on entries, and its controllers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use slotwise_p4::{Pipeline, PipelineConfig, Program};
+use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use tokio::sync::mpsc;
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
+use crate::digest::{Digests, List};
+use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
 use crate::hub::Delivery;
-use crate::p4info::P4Info;
+use crate::idle::{Expired, IdleTimers};
+use crate::p4info::{Array, P4Info};
 use crate::proto::google::rpc;
 use crate::proto::p4::v1::{self, stream_message_response::Update};
-use crate::read::Notes;
+use crate::role::Access;
 
 /// Messages that wait for one controller; what is above is dropped and counted.
 pub(crate) const STREAM_QUEUE: usize = 8192;
@@ -50,7 +53,7 @@ pub(crate) struct Control {
 pub(crate) struct Installed {
     pub config: v1::ForwardingPipelineConfig,
     pub info: Arc<P4Info>,
-    pub notes: Notes,
+    pub books: Books,
 }
 
 impl Control {
@@ -78,25 +81,49 @@ impl Installed {
             ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
         })?;
         let pipeline = Pipeline::new(Arc::new(program), pipeline_config.clone());
-        for table in info.tables.values() {
-            pipeline.table_default(&table.name).map_err(|error| mismatch(&error))?;
-        }
-        for counter in info.counters.values() {
-            if let Some(last) = counter.size.checked_sub(1) {
-                pipeline
-                    .counter_read(&counter.name, last)
-                    .map_err(|error| mismatch(&error))?;
-            }
-        }
+        check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
         Ok((
             Installed {
                 config,
                 info: Arc::new(info),
-                notes: Notes::new(),
+                books: Books::default(),
             },
             pipeline,
         ))
     }
+}
+
+/// Every object that P4Info names is in the program, and is as large.
+fn check_fit(info: &P4Info, pipeline: &Pipeline) -> Result<(), slotwise_p4::ConfigError> {
+    let objects = &info.objects;
+    for table in info.tables.values() {
+        pipeline.table_default(&table.name)?;
+    }
+    for (array, last) in objects.counters.values().filter_map(with_last) {
+        pipeline.counter_read(&array.name, last)?;
+    }
+    for (array, last) in objects.meters.values().map(|meter| &meter.array).filter_map(with_last) {
+        pipeline.meter_read(&array.name, last)?;
+    }
+    for (array, last) in objects
+        .registers
+        .values()
+        .map(|register| &register.array)
+        .filter_map(with_last)
+    {
+        pipeline.register_read(&array.name, last)?;
+    }
+    for profile in objects.profiles.values() {
+        pipeline.members(&profile.name)?;
+    }
+    for value_set in objects.value_sets.values() {
+        pipeline.value_set_read(&value_set.name)?;
+    }
+    Ok(())
+}
+
+fn with_last(array: &Array) -> Option<(&Array, usize)> {
+    Some((array, array.size.checked_sub(1)?))
 }
 
 fn mismatch(error: &dyn std::fmt::Display) -> ApiError {
@@ -119,11 +146,15 @@ impl Device {
     }
 }
 
-/// Controllers of a device, and the layout of its controller packets.
+/// Controllers of a device, and what the owner's thread needs to send them something.
 pub(crate) struct Link {
     device_id: u64,
     /// Of the configuration in force.
     pub info: Option<Arc<P4Info>>,
+    pub digests: Digests,
+    pub idle: IdleTimers,
+    /// Ports without a link.
+    pub down_ports: BTreeSet<Port>,
     roles: BTreeMap<String, Role>,
 }
 
@@ -131,6 +162,7 @@ pub(crate) struct Link {
 struct Role {
     election: Election,
     streams: BTreeMap<StreamId, StreamSender>,
+    access: Arc<Access>,
 }
 
 impl Link {
@@ -138,8 +170,19 @@ impl Link {
         Link {
             device_id,
             info: None,
+            digests: Digests::default(),
+            idle: IdleTimers::default(),
+            down_ports: BTreeSet::new(),
             roles: BTreeMap::from([(String::new(), Role::default())]),
         }
+    }
+
+    /// Another configuration is in force, with these books.
+    pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
+        self.info = Some(info);
+        self.digests = Digests::default();
+        self.digests.configure(&books.digests);
+        self.idle.reset(books.notes.iter(), now_ns);
     }
 
     /// A stream joins a role's election or changes its id; tells everybody concerned.
@@ -148,8 +191,17 @@ impl Link {
         role_name: &str,
         stream: StreamId,
         election_id: Option<u128>,
+        access: Access,
         sender: &StreamSender,
     ) -> Result<(), ApiError> {
+        let others = self.roles.iter().filter(|(name, _)| *name != role_name);
+        for (name, other) in others {
+            if let Some(id) = other.access.conflict(&access) {
+                return Err(ApiError::invalid(format!(
+                    "object {id:#010x} is exclusive, and role {name:?} has it too"
+                )));
+            }
+        }
         if !self.roles.contains_key(role_name) {
             if self.roles.len() >= MAX_ROLES || role_name.len() > MAX_ROLE_NAME {
                 let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
@@ -161,11 +213,19 @@ impl Link {
         if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
             return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
         }
-        let advisory = role
-            .election
-            .arbitrate(stream, election_id)
-            .map_err(|_| ApiError::invalid("another live controller of this device and role uses this election id"))?;
+        let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
+            // Clients tell this case by the words "election id ... used".
+            let id = election_id.unwrap_or_default();
+            ApiError::invalid(format!(
+                "election id {id} is already used by another live controller of this role"
+            ))
+        })?;
         role.streams.insert(stream, sender.clone());
+        if role.election.primary() == Some(stream) {
+            role.access = Arc::new(access);
+            // What the one before has learned, the new one has not.
+            self.digests.forget_sent();
+        }
         role.advise(self.device_id, role_name, advisory);
         Ok(())
     }
@@ -179,19 +239,27 @@ impl Link {
         }
     }
 
-    /// Whether a request comes from a role's primary.
-    pub fn authorize(&self, role_name: &str, election_id: Option<u128>) -> Result<(), ApiError> {
+    /// The rights of a request, if it comes from a role's primary.
+    pub fn authorize(&self, role_name: &str, election_id: Option<u128>) -> Result<Arc<Access>, ApiError> {
         let role = self.roles.get(role_name);
         let role =
             role.ok_or_else(|| ApiError::not_found(format!("device {} has no role {role_name:?}", self.device_id)))?;
         if role.election.is_primary(election_id) {
-            return Ok(());
+            return Ok(role.access.clone());
         }
         let given = election_id.map_or_else(|| "no election id".to_owned(), |id| format!("election id {id}"));
         Err(ApiError::denied(format!(
             "not the primary controller of device {} ({given})",
             self.device_id
         )))
+    }
+
+    /// What a role may read; a role that nobody has taken is not limited.
+    pub fn access(&self, role_name: &str) -> Arc<Access> {
+        self.roles
+            .get(role_name)
+            .map(|role| role.access.clone())
+            .unwrap_or_default()
     }
 
     /// Whether a stream is its role's primary.
@@ -203,9 +271,72 @@ impl Link {
 
     /// Streams of the primaries of all roles.
     pub fn primaries(&self) -> impl Iterator<Item = &StreamSender> {
+        self.entitled().map(|(stream, _)| stream)
+    }
+
+    /// Streams of the primaries of all roles, with what they may do.
+    fn entitled(&self) -> impl Iterator<Item = (&StreamSender, &Access)> {
         self.roles
             .values()
-            .filter_map(|role| role.streams.get(&role.election.primary()?))
+            .filter_map(|role| Some((role.streams.get(&role.election.primary()?)?, &*role.access)))
+    }
+
+    /// Sends something about an object of P4Info to the primaries that it is for. Who does not read fast enough misses it.
+    fn notify(&self, object_id: u32, update: &Update) {
+        for (sender, _) in self.entitled().filter(|(_, access)| access.permits(object_id)) {
+            send(sender, update.clone());
+        }
+    }
+
+    /// Sends a digest list.
+    pub fn send_digests(&self, list: List, timestamp_ns: i64) {
+        let shape = self
+            .info
+            .as_ref()
+            .and_then(|info| info.objects.digests.get(&list.digest_id)?.shape.as_ref());
+        let Some(shape) = shape else { return };
+        let data = list
+            .messages
+            .iter()
+            .filter_map(|fields| shape.encode(&mut fields.iter()));
+        let List { digest_id, list_id, .. } = list;
+        let digest = v1::DigestList {
+            digest_id,
+            list_id,
+            data: data.collect(),
+            timestamp: timestamp_ns,
+        };
+        self.notify(digest_id, &Update::Digest(digest));
+    }
+
+    /// Sends idle notifications, one a table.
+    pub fn send_idle(&self, expired: Vec<Expired>, timestamp_ns: i64) {
+        let Some(info) = &self.info else { return };
+        let mut by_table: BTreeMap<u32, Vec<v1::TableEntry>> = BTreeMap::new();
+        for Expired { id, note } in expired {
+            if let Some(table) = info.tables.get(&id.table()) {
+                let mut entry = id.encode(table);
+                note.put(&mut entry);
+                by_table.entry(table.id).or_default().push(entry);
+            }
+        }
+        for (table, entries) in by_table {
+            let notification = v1::IdleTimeoutNotification {
+                table_entry: entries,
+                timestamp: timestamp_ns,
+            };
+            self.notify(table, &Update::IdleTimeoutNotification(notification));
+        }
+    }
+
+    /// Starts and stops timers of entries that have been written.
+    pub fn arm<'a>(
+        &mut self,
+        entries: impl Iterator<Item = &'a EntryId>,
+        notes: &BTreeMap<EntryId, Note>,
+        now_ns: u64,
+    ) {
+        entries.for_each(|id| self.idle.set(id, notes.get(id), now_ns));
     }
 
     /// A frame with the program's controller header goes to the primaries.
@@ -219,7 +350,10 @@ impl Link {
             metadata,
         };
         let mut delivery = Delivery::NoController;
-        for sender in self.primaries() {
+        for (sender, _) in self
+            .entitled()
+            .filter(|(_, access)| access.takes_packet(&packet.metadata))
+        {
             if send(sender, Update::Packet(packet.clone())) {
                 delivery = Delivery::Delivered;
             } else if delivery == Delivery::NoController {
@@ -247,8 +381,10 @@ impl Role {
                 message: message.to_owned(),
                 details: Vec::new(),
             };
-            let role = (!role_name.is_empty()).then(|| v1::Role {
+            let config = self.access.message.clone();
+            let role = (!role_name.is_empty() || config.is_some()).then(|| v1::Role {
                 name: role_name.to_owned(),
+                config,
                 ..v1::Role::default()
             });
             let election_id = self.election.highest();

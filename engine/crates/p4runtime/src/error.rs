@@ -36,6 +36,7 @@ impl ApiError {
         out_of_range => OutOfRange,
         unimplemented => Unimplemented,
         unavailable => Unavailable,
+        aborted => Aborted,
     }
 
     /// The same error, with the place in front of its message.

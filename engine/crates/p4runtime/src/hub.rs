@@ -6,15 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use slotwise_p4::Pipeline;
+use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::device::Device;
+use crate::entity::EntryId;
 use crate::error::ApiError;
 use crate::proto::slotwise::v1::Done;
+use crate::service::Shared;
 
 /// Called after each command, from the server's threads: an owner that sleeps wakes up.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -85,7 +87,7 @@ pub(crate) enum HubEvent {
 /// The owner's side. Not for several threads at once.
 pub struct DeviceHub {
     pub(crate) events: mpsc::Receiver<HubEvent>,
-    pub(crate) devices: Arc<BTreeMap<u64, Device>>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) runtime: Handle,
 }
 
@@ -103,9 +105,84 @@ impl DeviceHub {
 
     /// A frame left `device_id` by its CPU port, controller header first. Never blocks.
     pub fn packet_in(&self, device_id: u64, frame: &[u8]) -> Delivery {
-        self.devices
+        self.devices()
             .get(&device_id)
             .map_or(Delivery::NoController, |device| device.link().packet_in(frame))
+    }
+
+    /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks.
+    pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) {
+        let Some(device) = self.devices().get(&device_id) else {
+            return;
+        };
+        let mut link = device.link();
+        let id = link
+            .info
+            .as_ref()
+            .and_then(|info| info.objects.digest_ids.get(name).copied());
+        if let Some(list) = id.and_then(|id| link.digests.learn(id, fields.to_vec(), now_ns)) {
+            link.send_digests(list, self.timestamp_ns(now_ns));
+        }
+    }
+
+    /// Sends the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns. Says
+    /// when it wants to be called again; after commands have run, it may be earlier. Never blocks.
+    pub fn tick(&self, device_id: u64, now_ns: u64, pipeline: &mut Pipeline) -> Option<u64> {
+        pipeline.advance_time(now_ns);
+        let mut link = self.devices().get(&device_id)?.link();
+        for list in link.digests.due(now_ns) {
+            link.send_digests(list, self.timestamp_ns(now_ns));
+        }
+        if link.idle.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
+            let info = link.info.clone()?;
+            let expired = link.idle.due(now_ns, |id| match id {
+                EntryId::Match { table, key, priority } => pipeline
+                    .entry_idle_ns(&info.tables.get(table)?.name, key, *priority)
+                    .ok(),
+                EntryId::Default { .. } => None,
+            });
+            link.send_idle(expired, self.timestamp_ns(now_ns));
+        }
+        [link.digests.deadline_ns(), link.idle.deadline_ns()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// A port of a device got or lost its link: groups leave out members that watch it. Never blocks; all ports are up
+    /// at first.
+    pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
+        let Some(device) = self.devices().get(&device_id) else {
+            return;
+        };
+        let mut link = device.link();
+        let has_changed = if is_up {
+            link.down_ports.remove(&port)
+        } else {
+            link.down_ports.insert(port)
+        };
+        drop(link);
+        if has_changed {
+            let shared = self.shared.clone();
+            self.runtime.spawn(async move {
+                let device = &shared.devices[&device_id];
+                // Groups that fitted before fit with fewer members; the owner may be gone.
+                let _ = shared.refresh_ports(device).await;
+            });
+        }
+    }
+
+    pub(crate) fn devices(&self) -> &BTreeMap<u64, Device> {
+        &self.shared.devices
+    }
+
+    /// What messages give as the time: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
+    fn timestamp_ns(&self, now_ns: u64) -> i64 {
+        if self.shared.lock_step {
+            return i64::try_from(now_ns).unwrap_or(i64::MAX);
+        }
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)
     }
 
     /// The next event, or `None` after `timeout`. Blocks; not for the server's own threads.

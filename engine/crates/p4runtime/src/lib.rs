@@ -7,30 +7,34 @@
 //!             <= streams =                               <-- packet_in -------
 //! ```
 //!
-//! Served of P4Runtime 1.4: arbitration with roles, pipeline configuration, Write and Read of table entries, counters
-//! and direct counters, packet I/O, Capabilities. Everything else is refused with UNIMPLEMENTED.
+//! P4Runtime 1.4 and later; docs/p4runtime.md says what is served and what is not.
 
 mod arbitration;
 mod bits;
+mod configure;
 mod device;
+mod digest;
+mod entity;
 mod error;
 #[cfg(test)]
 mod hostile;
 mod hub;
+mod idle;
 mod lockstep;
+mod p4data;
 mod p4info;
 mod packet_io;
 pub mod proto;
-mod read;
 mod reconfigure;
+mod role;
 mod server;
 mod service;
 mod stream;
-mod table;
-mod write;
+mod tls;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Waker, Work};
 pub use lockstep::{ControllerPacket, LockstepError, LockstepLink, Turn};
 pub use p4info::parse as parse_p4info;
 pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};
+pub use tls::Tls;

@@ -124,7 +124,7 @@ impl LockstepLink {
             }
         }
         let advance = any("slotwise.v1.Advance", &Advance { sequence, now_ns });
-        for device in self.hub.devices.values() {
+        for device in self.hub.devices().values() {
             if !device
                 .link()
                 .primaries()
@@ -193,7 +193,7 @@ impl LockstepLink {
     /// Whether any device has a primary.
     fn is_connected(&self) -> bool {
         self.hub
-            .devices
+            .devices()
             .values()
             .any(|device| device.link().primaries().next().is_some())
     }

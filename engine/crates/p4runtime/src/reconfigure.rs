@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! RECONCILE_AND_COMMIT: a new program takes over the tables, default actions and counters of the old one.
+//! RECONCILE_AND_COMMIT: a new program takes over the forwarding state of the old one. Objects are the same if their names
+//! are; what would be lost, or would mean something else, is refused before anything changes.
 
-use slotwise_p4::Pipeline;
+use std::collections::BTreeMap;
 
+use slotwise_p4::{EntryTarget, MeterConfig, Pipeline, TableEntry};
+
+use crate::entity::{self, Books, EntryId, State};
 use crate::error::ApiError;
-use crate::p4info::{P4Info, Table};
-use crate::read::Notes;
-use crate::table::EntryId;
+use crate::p4info::{Array, P4Info, Profile, Table};
+
+fn lost(what: impl std::fmt::Display) -> ApiError {
+    ApiError::invalid(format!("the new program has no {what}"))
+}
 
 /// Refuses changes that state cannot survive.
 pub(crate) fn check(from: &P4Info, to: &P4Info) -> Result<(), ApiError> {
-    if from.has_registers {
-        return Err(ApiError::invalid(
-            "the program in force has registers; their contents cannot be carried over",
-        ));
-    }
     for old in from.tables.values() {
         let same_key = |new: &Table| {
             let shape = |table: &Table| -> Vec<_> {
@@ -22,80 +23,211 @@ pub(crate) fn check(from: &P4Info, to: &P4Info) -> Result<(), ApiError> {
                     |field: &crate::p4info::MatchField| (field.field.name.clone(), field.field.width, field.kind);
                 table.fields.iter().map(field).collect()
             };
-            new.name == old.name && shape(new) == shape(old)
+            new.name == old.name
+                && shape(new) == shape(old)
+                && (!old.has_direct_counter || new.has_direct_counter)
+                && (old.direct_meter.is_none() || new.direct_meter == old.direct_meter)
+                && (!old.has_idle_timeout || new.has_idle_timeout)
         };
         if !to.tables.values().any(same_key) {
-            return Err(ApiError::invalid(format!(
-                "the new program has no table {} with the same key",
-                old.name
+            let table = &old.name;
+            return Err(lost(format_args!(
+                "table {table} with the same key and direct resources"
             )));
+        }
+    }
+    let (old, new) = (&from.objects, &to.objects);
+    check_arrays("counter", old.counters.values(), new.counters.values())?;
+    check_arrays(
+        "meter",
+        old.meters.values().map(|it| &it.array),
+        new.meters.values().map(|it| &it.array),
+    )?;
+    check_arrays(
+        "register",
+        old.registers.values().map(|it| &it.array),
+        new.registers.values().map(|it| &it.array),
+    )?;
+    for profile in old.profiles.values() {
+        // Action sets are kept as they were written, with the ids of their actions.
+        let same_actions = |new: &&Profile| action_ids(from, profile) == action_ids(to, new);
+        if named_profile(to, &profile.name).filter(same_actions).is_none() {
+            return Err(lost(format_args!(
+                "action profile {} with the same actions",
+                profile.name
+            )));
+        }
+    }
+    for set in old.value_sets.values() {
+        if !new
+            .value_sets
+            .values()
+            .any(|it| it.name == set.name && it.size >= set.size)
+        {
+            return Err(lost(format_args!("value set {} of this size", set.name)));
+        }
+    }
+    match old.digest_ids.keys().find(|name| !new.digest_ids.contains_key(*name)) {
+        Some(name) => Err(lost(format_args!("digest {name}"))),
+        None => Ok(()),
+    }
+}
+
+fn check_arrays<'a>(
+    kind: &str,
+    old: impl Iterator<Item = &'a Array>,
+    new: impl Iterator<Item = &'a Array>,
+) -> Result<(), ApiError> {
+    let sizes: BTreeMap<_, _> = new.map(|array| (&array.name, array.size)).collect();
+    for array in old {
+        if sizes.get(&array.name).is_none_or(|size| *size < array.size) {
+            return Err(lost(format_args!("{kind} {} of {} cells", array.name, array.size)));
         }
     }
     Ok(())
 }
 
-/// Notes under the new program's table ids.
-pub(crate) fn carry_notes(from: &P4Info, to: &P4Info, notes: &Notes) -> Notes {
-    let new_id = |old: u32| {
+fn named_profile<'a>(info: &'a P4Info, name: &str) -> Option<&'a Profile> {
+    info.objects.profiles.values().find(|profile| profile.name == name)
+}
+
+fn action_ids(info: &P4Info, profile: &Profile) -> Vec<u32> {
+    let table = profile.table.and_then(|table| info.tables.get(&table));
+    table
+        .into_iter()
+        .flat_map(|table| table.actions.keys().copied())
+        .collect()
+}
+
+/// What P4Runtime keeps, under the new program's ids.
+pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Books {
+    let new_table = |old: u32| {
         let name = &from.tables.get(&old)?.name;
         to.tables
             .values()
             .find(|table| table.name == *name)
             .map(|table| table.id)
     };
-    notes
-        .iter()
-        .filter_map(|(id, note)| {
-            let table = new_id(id.table())?;
-            let id = match id {
-                EntryId::Default { .. } => EntryId::Default { table },
-                EntryId::Match { key, priority, .. } => EntryId::Match {
-                    table,
-                    key: key.clone(),
-                    priority: *priority,
-                },
-            };
-            Some((id, note.clone()))
+    let new_profile = |old: u32| named_profile(to, &from.objects.profiles.get(&old)?.name).map(|profile| profile.id);
+    let new_digest = |old: u32| {
+        let (name, _) = from.objects.digest_ids.iter().find(|(_, id)| **id == old)?;
+        to.objects.digest_ids.get(name).copied()
+    };
+    let new_id = |id: EntryId| {
+        Some(match id {
+            EntryId::Default { table } => EntryId::Default {
+                table: new_table(table)?,
+            },
+            EntryId::Match { table, key, priority } => EntryId::Match {
+                table: new_table(table)?,
+                key,
+                priority,
+            },
         })
-        .collect()
-}
-
-/// Fills a fresh pipeline with the state of the one in force, which stays as it is.
-pub(crate) fn copy_state(from: &P4Info, old: &Pipeline, to: &P4Info, new: &mut Pipeline) -> Result<(), ApiError> {
-    for table in from.tables.values() {
-        let at_table = |error| ApiError::from(error).at(format_args!("table {}", table.name));
-        if !table.has_const_default {
-            let action = old.table_default(&table.name).map_err(at_table)?;
-            new.table_set_default(&table.name, action)
-                .map_err(preserved)
-                .map_err(|error| error.at(&table.name))?;
-        }
-        if table.is_const {
-            continue;
-        }
-        for initial in new.table_entries(&table.name).map_err(at_table)? {
-            new.table_delete(&table.name, &initial)
-                .map_err(preserved)
-                .map_err(|error| error.at(&table.name))?;
-        }
-        for entry in old.table_entries(&table.name).map_err(at_table)? {
-            new.table_insert(&table.name, entry)
-                .map_err(preserved)
-                .map_err(|error| error.at(&table.name))?;
+    };
+    let mut carried = books.clone();
+    carried.notes = books
+        .notes
+        .clone()
+        .into_iter()
+        .filter_map(|(id, note)| Some((new_id(id)?, note)))
+        .collect();
+    let one_shots = books.one_shots.clone().into_iter();
+    carried.one_shots = one_shots
+        .filter_map(|(id, one_shot)| Some((new_id(id)?, one_shot)))
+        .collect();
+    carried.groups = BTreeMap::new();
+    for ((profile, id), group) in books.groups.clone() {
+        if let Some(action_profile_id) = new_profile(profile) {
+            let group = crate::proto::p4::v1::ActionProfileGroup {
+                action_profile_id,
+                ..group
+            };
+            carried.groups.insert((action_profile_id, id), group);
         }
     }
-    for counter in to.counters.values() {
-        let Some(source) = from.counters.values().find(|source| source.name == counter.name) else {
-            continue;
-        };
-        for index in 0..counter.size.min(source.size) {
-            let (packets, bytes) = old.counter_read(&counter.name, index)?;
-            new.counter_write(&counter.name, index, packets, bytes)?;
-        }
+    let digests = books.digests.iter();
+    carried.digests = digests
+        .filter_map(|(&id, &config)| Some((new_digest(id)?, config)))
+        .collect();
+    carried
+}
+
+/// Fills a fresh pipeline with the state of the one in force, which stays as it is. The books of `new` are carried
+/// already.
+pub(crate) fn copy_state(from: &P4Info, old: &Pipeline, new: &mut State<'_>) -> Result<(), ApiError> {
+    let at = |error: ApiError| error.at("state cannot be carried over");
+    copy_objects(from, old, new.pipeline).map_err(at)?;
+    entity::refresh_ports(new).map_err(at)?;
+    for table in from.tables.values() {
+        copy_table(table, old, new.pipeline).map_err(|error| at(error.at(&table.name)))?;
     }
     Ok(())
 }
 
-fn preserved(error: slotwise_p4::ConfigError) -> ApiError {
-    ApiError::invalid(format!("state cannot be carried over: {error}"))
+fn copy_objects(from: &P4Info, old: &Pipeline, new: &mut Pipeline) -> Result<(), ApiError> {
+    for profile in from.objects.profiles.values() {
+        for (member, action) in old.members(&profile.name)? {
+            new.member_set(&profile.name, member, &action)?;
+        }
+    }
+    for Array { name, size, .. } in from.objects.counters.values() {
+        for index in 0..*size {
+            let (packets, bytes) = old.counter_read(name, index)?;
+            new.counter_write(name, index, packets, bytes)?;
+        }
+    }
+    for Array { name, size, .. } in from.objects.meters.values().map(|meter| &meter.array) {
+        for index in 0..*size {
+            new.meter_write(name, index, old.meter_read(name, index)?)?;
+        }
+    }
+    for Array { name, size, .. } in from.objects.registers.values().map(|register| &register.array) {
+        for index in 0..*size {
+            new.register_write(name, index, &old.register_read(name, index)?)?;
+        }
+    }
+    for value_set in from.objects.value_sets.values() {
+        new.value_set_write(&value_set.name, &old.value_set_read(&value_set.name)?)?;
+    }
+    Ok(())
+}
+
+fn copy_table(table: &Table, old: &Pipeline, new: &mut Pipeline) -> Result<(), ApiError> {
+    let name = &table.name;
+    if !table.has_const_default && table.profile.is_none() {
+        new.table_set_default(name, old.table_default(name)?)?;
+    }
+    if !table.is_const && table.profile.is_none() {
+        for initial in new.table_entries(name)? {
+            new.table_delete(name, &initial)?;
+        }
+    }
+    for entry in old.entry_states(name)? {
+        let (key, priority) = (entry.key, entry.priority);
+        let direct = TableEntry {
+            key: key.clone(),
+            priority,
+            action: match &entry.target {
+                EntryTarget::Action(action) => action.clone(),
+                EntryTarget::Indirect(_) => slotwise_p4::ActionCall {
+                    name: String::new(),
+                    args: Vec::new(),
+                },
+            },
+        };
+        match entry.target {
+            _ if table.is_const => {}
+            EntryTarget::Action(_) => new.table_insert(name, direct.clone())?,
+            EntryTarget::Indirect(target) => new.indirect_insert(name, &key, priority, target)?,
+        }
+        if table.has_direct_counter {
+            new.direct_counter_write(name, &direct, entry.packets, entry.bytes)?;
+        }
+        let meter: Option<MeterConfig> = entry.meter;
+        if table.direct_meter.is_some() {
+            new.direct_meter_write(name, &direct, meter)?;
+        }
+    }
+    Ok(())
 }

@@ -19,6 +19,7 @@ use crate::hub::{Call, DeviceCommand, DeviceHub, HubEvent, Owner, Waker, Work};
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
 use crate::service::{Service, Shared};
+use crate::tls::Tls;
 
 /// Largest message taken: a program, or a batch of some 100,000 entries.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -54,6 +55,8 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Devices, each id once.
     pub devices: Vec<DeviceConfig>,
+    /// Encrypts connections; `None` leaves them plain.
+    pub tls: Option<Tls>,
     /// Take `Done` messages; the hub then belongs into a [`crate::LockstepLink`].
     pub lock_step: bool,
 }
@@ -72,6 +75,9 @@ pub enum StartError {
     /// No threads, no event queue.
     #[error("cannot start the server's threads: {0}")]
     Runtime(#[source] io::Error),
+    /// The certificates or the key are not what they should be.
+    #[error("TLS: {0}")]
+    Tls(#[source] tonic::transport::Error),
     /// Two devices with one id.
     #[error("device {0} is there twice")]
     DuplicateDevice(u64),
@@ -111,7 +117,7 @@ impl Server {
                 };
                 let (installed, pipeline) = Installed::verify(program, &device.pipeline_config)
                     .map_err(|source| StartError::Program { device_id, source })?;
-                device.link().info = Some(installed.info.clone());
+                device.link().install(installed.info.clone(), &installed.books, 0);
                 device.control.get_mut().active = Some(installed);
                 let install = Work::Call(Call::new(move |device| device.install(pipeline)));
                 let command = HubEvent::Command(DeviceCommand {
@@ -143,28 +149,28 @@ impl Server {
             .map_err(StartError::Runtime)?;
 
         let devices = Arc::new(devices);
-        let hub = DeviceHub {
-            events: receiver,
-            devices: devices.clone(),
-            runtime: runtime.handle().clone(),
-        };
-        let owner = Owner::new(events, waker);
         let shared = Arc::new(Shared {
             devices,
-            owner,
+            owner: Owner::new(events, waker),
             lock_step: config.lock_step,
             next_stream: AtomicU64::new(1),
         });
+        let hub = DeviceHub {
+            events: receiver,
+            shared: shared.clone(),
+            runtime: runtime.handle().clone(),
+        };
         let incoming = {
             let _inside = runtime.enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;
             TcpIncoming::from(listener).with_nodelay(Some(true))
         };
         let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let serving = tonic::transport::Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE))
-            .add_service(service)
-            .serve_with_incoming(incoming);
+        let mut server = tonic::transport::Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
+        if let Some(tls) = &config.tls {
+            server = server.tls_config(tls.into()).map_err(StartError::Tls)?;
+        }
+        let serving = server.add_service(service).serve_with_incoming(incoming);
         runtime.spawn(serving);
         Ok((
             Server {

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The P4Runtime service: checks that concern a whole call, then the batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slotwise_p4::{ConfigError, Pipeline};
+use slotwise_p4::{Pipeline, Port};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::device::{Control, Device, Installed, STREAM_QUEUE};
+use crate::entity::{self, Found, Query, State, Touched};
 use crate::error::{ApiError, batch_status};
 use crate::hub::{DeviceAccess, Owner};
-use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
+use crate::proto::p4::v1;
 use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicity};
-use crate::read::{Found, Query};
-use crate::reconfigure;
 use crate::stream::Session;
-use crate::write;
 
 /// The version of the specification that the server follows.
-const API_VERSION: &str = "1.4.1";
+const API_VERSION: &str = "1.5.0";
 /// Entities in one `ReadResponse`: keeps messages below common limits.
 const ENTITIES_PER_RESPONSE: usize = 256;
 
@@ -63,52 +61,118 @@ impl Shared {
         result.ok_or_else(no_config)
     }
 
+    /// Changes what writes refer to; notifications follow what has changed.
+    pub async fn with_state<R: Send + 'static>(
+        &self,
+        device: &Device,
+        control: &mut Control,
+        call: impl FnOnce(&mut State<'_>) -> R + Send + 'static,
+    ) -> Result<R, ApiError> {
+        let down = device.link().down_ports.clone();
+        if let Some((Installed { info, books, .. }, pipeline)) = &mut control.staged {
+            let (info, touched) = (info.clone(), Touched::default());
+            return Ok(call(&mut State {
+                info: &info,
+                pipeline,
+                books,
+                down: &down,
+                touched,
+            }));
+        }
+        let active = control.active.as_mut().ok_or_else(no_config)?;
+        self.with_active(device, active, down, call).await
+    }
+
+    /// Changes the configuration in force.
+    async fn with_active<R: Send + 'static>(
+        &self,
+        device: &Device,
+        active: &mut Installed,
+        down: BTreeSet<Port>,
+        call: impl FnOnce(&mut State<'_>) -> R + Send + 'static,
+    ) -> Result<R, ApiError> {
+        let (info, mut books) = (active.info.clone(), std::mem::take(&mut active.books));
+        let (devices, id) = (self.devices.clone(), device.id);
+        let run = move |access: &mut dyn DeviceAccess| {
+            let result = access.pipeline().map(|pipeline| {
+                let touched = Touched::default();
+                let mut state = State {
+                    info: &info,
+                    pipeline,
+                    books: &mut books,
+                    down: &down,
+                    touched,
+                };
+                let result = call(&mut state);
+                let (touched, now_ns) = (state.touched, state.pipeline.now_ns());
+                let mut link = devices[&id].link();
+                link.arm(touched.entries.iter(), &books.notes, now_ns);
+                if touched.digests {
+                    link.digests.configure(&books.digests);
+                }
+                result
+            });
+            (result, books)
+        };
+        let (result, books) = self.owner.call(device.id, run).await?;
+        active.books = books;
+        result.ok_or_else(no_config)
+    }
+
+    /// After a port of a device went up or down.
+    pub async fn refresh_ports(&self, device: &Device) -> Result<(), ApiError> {
+        let mut control = device.control.lock().await;
+        let down = device.link().down_ports.clone();
+        let Control { active, staged } = &mut *control;
+        if let Some((Installed { info, books, .. }, pipeline)) = staged {
+            let (info, touched) = (info.clone(), Touched::default());
+            entity::refresh_ports(&mut State {
+                info: &info,
+                pipeline,
+                books,
+                down: &down,
+                touched,
+            })?;
+        }
+        match active {
+            Some(active) => self.with_active(device, active, down, entity::refresh_ports).await?,
+            None => Ok(()),
+        }
+    }
+
     async fn write(&self, request: v1::WriteRequest) -> Result<(), Status> {
         let device = self.device(request.device_id)?;
         let mut control = device.control.lock().await;
-        device
+        let access = device
             .link()
             .authorize(&request.role, election_id(request.election_id.as_ref()))?;
-        if Atomicity::try_from(request.atomicity) != Ok(Atomicity::ContinueOnError) {
-            return Err(ApiError::unimplemented("only atomicity CONTINUE_ON_ERROR is served").into());
-        }
-        let info = control.current().ok_or_else(no_config)?.info.clone();
-
-        // `Err` is what was refused here, `Ok` what goes to the pipeline.
-        let mut outcomes = Vec::with_capacity(request.updates.len());
-        let mut operations = Vec::with_capacity(request.updates.len());
-        for update in &request.updates {
-            outcomes.push(write::plan(&info, update).map(|planned| {
-                operations.push(planned.operation);
-                planned.note
-            }));
-        }
-        let apply = move |pipeline: &mut Pipeline| -> Vec<Result<(), ConfigError>> {
-            operations
-                .into_iter()
-                .map(|operation| operation.apply(pipeline))
-                .collect()
-        };
-        let mut applied = self.with_pipeline(device, &mut control, apply).await?.into_iter();
-
-        let current = control.current().ok_or_else(no_config)?;
-        for outcome in &mut outcomes {
-            let Ok(note) = outcome else { continue };
-            match applied.next().expect("one result an operation") {
-                Err(error) => *outcome = Err(error.into()),
-                Ok(()) => match note.take() {
-                    Some((id, note)) if note == write::Note::default() => drop(current.notes.remove(&id)),
-                    Some((id, note)) => drop(current.notes.insert(id, note)),
-                    None => {}
-                },
+        let all_or_none = match Atomicity::try_from(request.atomicity) {
+            Ok(Atomicity::ContinueOnError) => false,
+            // No packet runs during a batch, so that either way it sees all of it or nothing.
+            Ok(Atomicity::RollbackOnError | Atomicity::DataplaneAtomic) => true,
+            Err(_) => {
+                let given = request.atomicity;
+                return Err(ApiError::invalid(format!("atomicity {given} is not known")).into());
             }
-        }
-        batch_status("updates", outcomes.iter().map(|outcome| outcome.as_ref().err()))
+        };
+        let info = control.current().ok_or_else(no_config)?.info.clone();
+        let plan = |update: &v1::Update| {
+            let entity = entity::the_entity(update.entity.as_ref(), "update")?;
+            if !access.permits(entity::object_id(entity)) {
+                return Err(ApiError::denied(format!("not in role {:?}", request.role)));
+            }
+            entity::plan(&info, update)
+        };
+        let batch = request.updates.iter().map(plan).collect();
+        let apply = move |state: &mut State<'_>| entity::apply_batch(batch, all_or_none, state);
+        let outcomes = self.with_state(device, &mut control, apply).await?;
+        batch_status("updates", outcomes.iter().map(Option::as_ref))
     }
 
     async fn read(&self, request: v1::ReadRequest, replies: &ReadSender) -> Result<(), Status> {
         let device = self.device(request.device_id)?;
         let mut control = device.control.lock().await;
+        let access = device.link().access(&request.role);
         let info = control.current().ok_or_else(no_config)?.info.clone();
         let mut errors = Vec::with_capacity(request.entities.len());
         let mut queries = Vec::new();
@@ -117,7 +181,7 @@ impl Shared {
             errors.push(query.as_ref().err().cloned());
             queries.extend(query.ok());
         }
-        let run = move |pipeline: &mut Pipeline| -> Vec<(Query, Result<Vec<Found>, ConfigError>)> {
+        let run = move |pipeline: &mut Pipeline| -> Vec<(Query, Result<Found, ApiError>)> {
             let answer = |query: Query| (query.run(pipeline), query);
             queries
                 .into_iter()
@@ -132,14 +196,17 @@ impl Shared {
         for (query, found) in answers {
             let place = places.next().expect("one answer a valid query");
             match found {
-                Ok(found) => {
-                    let encode = |found| query.encode(&info, &current.notes, found);
-                    entities.extend(found.into_iter().filter_map(encode));
-                }
-                Err(error) => *place = Some(error.into()),
+                Ok(found) => query.encode(&info, &current.books, found, &mut entities),
+                Err(error) => *place = Some(error),
             }
         }
         drop(control);
+        entities.retain(|entity| {
+            entity
+                .entity
+                .as_ref()
+                .is_some_and(|it| access.permits(entity::object_id(it)))
+        });
         let mut rest = entities.into_iter();
         loop {
             let entities: Vec<_> = rest.by_ref().take(ENTITIES_PER_RESPONSE).collect();
@@ -149,131 +216,11 @@ impl Shared {
         }
         batch_status("read requests", errors.iter().map(Option::as_ref))
     }
-
-    async fn set_config(&self, request: v1::SetForwardingPipelineConfigRequest) -> Result<(), ApiError> {
-        use v1::set_forwarding_pipeline_config_request::Action;
-        let device = self.device(request.device_id)?;
-        let mut control = device.control.lock().await;
-        device
-            .link()
-            .authorize(&request.role, election_id(request.election_id.as_ref()))?;
-        let action = request.action();
-        if action == Action::Unspecified {
-            return Err(ApiError::invalid(
-                "action is not set to VERIFY ... RECONCILE_AND_COMMIT",
-            ));
-        }
-        if action == Action::Commit {
-            if request.config.is_some() {
-                return Err(ApiError::invalid(
-                    "COMMIT takes no configuration: it realizes the saved one",
-                ));
-            }
-            let staged = control.staged.take();
-            let (installed, pipeline) =
-                staged.ok_or_else(|| ApiError::not_found("there is no saved configuration: VERIFY_AND_SAVE one"))?;
-            return self.commit(device, &mut control, installed, pipeline).await;
-        }
-        let config = request
-            .config
-            .ok_or_else(|| ApiError::invalid("the request has no configuration"))?;
-        if action == Action::ReconcileAndCommit {
-            return self.reconcile(device, &mut control, config).await;
-        }
-        let (installed, pipeline) = Installed::verify(config, &device.pipeline_config)?;
-        match action {
-            Action::Verify => Ok(()),
-            Action::VerifyAndSave => {
-                control.staged = Some((installed, pipeline));
-                Ok(())
-            }
-            _ => self.commit(device, &mut control, installed, pipeline).await,
-        }
-    }
-
-    /// Puts a configuration in force.
-    async fn commit(
-        &self,
-        device: &Device,
-        control: &mut Control,
-        installed: Installed,
-        pipeline: Pipeline,
-    ) -> Result<(), ApiError> {
-        let devices = self.devices.clone();
-        let (id, info) = (device.id, installed.info.clone());
-        let install = move |access: &mut dyn DeviceAccess| {
-            access.install(pipeline);
-            // In the same step, so that no controller packet is read by the other program's header.
-            devices[&id].link().info = Some(info);
-        };
-        self.owner.call(device.id, install).await?;
-        control.staged = None;
-        control.active = Some(installed);
-        Ok(())
-    }
-
-    /// Puts a configuration in force and keeps the forwarding state.
-    async fn reconcile(
-        &self,
-        device: &Device,
-        control: &mut Control,
-        config: v1::ForwardingPipelineConfig,
-    ) -> Result<(), ApiError> {
-        let (mut installed, mut pipeline) = Installed::verify(config, &device.pipeline_config)?;
-        let Some(active) = &mut control.active else {
-            return self.commit(device, control, installed, pipeline).await;
-        };
-        if active.config.p4_device_config == installed.config.p4_device_config
-            && active.config.p4info == installed.config.p4info
-        {
-            active.config = installed.config;
-            control.staged = None;
-            return Ok(());
-        }
-        reconfigure::check(&active.info, &installed.info)?;
-        installed.notes = reconfigure::carry_notes(&active.info, &installed.info, &active.notes);
-        let devices = self.devices.clone();
-        let (id, from, to) = (device.id, active.info.clone(), installed.info.clone());
-        let migrate = move |access: &mut dyn DeviceAccess| {
-            let old = access.pipeline().ok_or_else(no_config)?;
-            reconfigure::copy_state(&from, old, &to, &mut pipeline)?;
-            access.install(pipeline);
-            devices[&id].link().info = Some(to);
-            Ok::<(), ApiError>(())
-        };
-        self.owner.call(device.id, migrate).await??;
-        control.staged = None;
-        control.active = Some(installed);
-        Ok(())
-    }
-
-    async fn get_config(
-        &self,
-        request: v1::GetForwardingPipelineConfigRequest,
-    ) -> Result<v1::GetForwardingPipelineConfigResponse, ApiError> {
-        let mut control = self.device(request.device_id)?.control.lock().await;
-        let wanted = ResponseType::try_from(request.response_type)
-            .map_err(|_| ApiError::invalid(format!("response type {} is not known", request.response_type)))?;
-        let config = control.current().map(|installed| {
-            let config = &installed.config;
-            let with_p4info = matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie);
-            let with_program = matches!(wanted, ResponseType::All | ResponseType::DeviceConfigAndCookie);
-            v1::ForwardingPipelineConfig {
-                p4info: config.p4info.clone().filter(|_| with_p4info),
-                p4_device_config: if with_program {
-                    config.p4_device_config.clone()
-                } else {
-                    Vec::new()
-                },
-                cookie: config.cookie,
-            }
-        });
-        Ok(v1::GetForwardingPipelineConfigResponse { config })
-    }
 }
 
-fn no_config() -> ApiError {
-    ApiError::failed_precondition("the device has no forwarding pipeline yet: SetForwardingPipelineConfig first")
+pub(crate) fn no_config() -> ApiError {
+    // Clients tell this case by the words "no forwarding pipeline config".
+    ApiError::failed_precondition("no forwarding pipeline config is set for this device")
 }
 
 type ReadSender = mpsc::Sender<Result<v1::ReadResponse, Status>>;

@@ -10,6 +10,7 @@ use crate::error::ApiError;
 use crate::hub::{DeviceCommand, HubEvent, Work};
 use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request, stream_message_response};
 use crate::proto::slotwise::v1::Done;
+use crate::role::Access;
 use crate::service::{Shared, election_id};
 
 /// Longest payload of a packet-out.
@@ -69,7 +70,7 @@ impl<'a> Session<'a> {
                 )
             }
             Some(Update::DigestAck(ack)) => {
-                let result = Err(ApiError::unimplemented("digests are not served"));
+                let result = self.acknowledge(&ack);
                 (
                     result,
                     Details::DigestListAck(v1::DigestListAckError {
@@ -102,11 +103,7 @@ impl<'a> Session<'a> {
 
     async fn arbitrate(&mut self, update: &v1::MasterArbitrationUpdate) -> Result<(), ApiError> {
         let role = update.role.clone().unwrap_or_default();
-        if role.config.is_some() {
-            return Err(ApiError::invalid(
-                "role configurations are not supported: leave role.config unset",
-            ));
-        }
+        let access = Access::parse(&role)?;
         #[expect(deprecated, reason = "clients of P4Runtime 1.2 and before name roles by number")]
         if role.id != 0 {
             return Err(ApiError::invalid("numeric role ids are not supported: use role.name"));
@@ -131,7 +128,7 @@ impl<'a> Session<'a> {
         let election_id = election_id(update.election_id.as_ref());
         device
             .link()
-            .arbitrate(&role.name, self.stream, election_id, &self.sender)?;
+            .arbitrate(&role.name, self.stream, election_id, access, &self.sender)?;
         self.member = Some((device, role.name));
         Ok(())
     }
@@ -184,6 +181,23 @@ impl<'a> Session<'a> {
                 Err(error)
             }
         }
+    }
+
+    fn acknowledge(&self, ack: &v1::DigestListAck) -> Result<(), ApiError> {
+        let device = self.primary_of()?;
+        let mut link = device.link();
+        if !link
+            .info
+            .as_ref()
+            .is_some_and(|info| info.objects.digests.contains_key(&ack.digest_id))
+        {
+            return Err(ApiError::not_found(format!(
+                "P4Info has no digest with id {:#010x}",
+                ack.digest_id
+            )));
+        }
+        link.digests.acknowledge(ack.digest_id, ack.list_id);
+        Ok(())
     }
 
     async fn done(&self, other: &prost_types::Any) -> Result<(), ApiError> {

@@ -93,7 +93,7 @@ async fn useless_messages_are_answered_and_the_stream_goes_on() {
             Code::InvalidArgument,
         ),
         (Request::Packet(huge), Code::InvalidArgument),
-        (Request::DigestAck(DigestListAck::default()), Code::Unimplemented),
+        (Request::DigestAck(DigestListAck::default()), Code::NotFound),
         (
             Request::Other(other("type.googleapis.com/nobody.Knows")),
             Code::Unimplemented,

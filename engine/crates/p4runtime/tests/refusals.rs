@@ -269,7 +269,7 @@ async fn every_malformed_update_has_its_code_and_changes_nothing() {
                 update::Type::Modify,
                 entity::Entity::RegisterEntry(RegisterEntry::default()),
             ),
-            Code::Unimplemented,
+            Code::NotFound,
         ),
         (
             "counter inserted",

@@ -200,6 +200,7 @@ impl Emulation<'_> {
         let config = ServerConfig {
             address: self.addresses.p4runtime,
             devices: devices::configs(&fabric),
+            tls: None,
             lock_step: false,
         };
         let wake = move || {

@@ -93,6 +93,7 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
     let config = ServerConfig {
         address: addresses.p4runtime,
         devices: devices::configs(&fabric),
+        tls: None,
         lock_step: true,
     };
     let (server, hub) = Server::start(config, Arc::new(|| {}))?;

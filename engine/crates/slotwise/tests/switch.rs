@@ -87,6 +87,8 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         ip(&format!("link set {pair} up"));
         ip(&format!("link set far-{pair} up"));
     }
+    let captures = tempfile::tempdir().unwrap();
+    let pcap = format!("--pcap={}", captures.path().display());
     let arguments = [
         "--device-id",
         "5",
@@ -99,6 +101,7 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         PROGRAM,
         "--p4info",
         P4INFO,
+        &pcap,
     ];
     let trace = tempfile::NamedTempFile::new().unwrap();
     let mut switch = Switch(
@@ -182,6 +185,13 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         assert_eq!(receive(&mut far), (0, frame(8)));
     });
 
+    let captured = |file: &str, wanted: &[u8]| {
+        let bytes = std::fs::read(captures.path().join(file)).unwrap();
+        bytes.windows(wanted.len()).any(|window| window == wanted)
+    };
+    assert!(captured("one_in.pcap", &frame(1)) && captured("two_out.pcap", &frame(1)));
+    assert!(captured("one_out.pcap", &frame(8)) && !captured("two_out.pcap", &frame(8)));
+
     kill(Pid::from_raw(switch.0.id() as i32), Signal::SIGTERM).unwrap();
     assert!(switch.0.wait().unwrap().success());
     let trace = std::fs::read_to_string(trace.path()).unwrap();
@@ -245,7 +255,19 @@ fn forward_mac_1_to_port_2(election_id: Option<Uint128>) -> WriteRequest {
 
 #[test]
 fn says_what_is_wrong_and_fails() {
-    let cases: [(&[&str], &str); 5] = [
+    let not_pem = [
+        "--grpc-server-ssl",
+        "--grpc-server-cert",
+        P4INFO,
+        "--grpc-server-key",
+        P4INFO,
+    ];
+    let not_pem = [&not_pem[..], &["--grpc-server-addr", "127.0.0.1:0"]].concat();
+    let cases: [(&[&str], &str); 9] = [
+        (&["--grpc-server-ssl"], "--grpc-server-cert"),
+        (&["--grpc-server-with-client-auth"], "--grpc-server-cacert"),
+        (&not_pem, "TLS"),
+        (&["--use-files", "1"], "unexpected argument"),
         (&["-i", "veth0"], "is not PORT@IFACE"),
         (&["-i", "1@a", "-i", "1@b"], "port or interface is there twice"),
         (&["-i", "510@a"], "is the CPU port"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a controller reads and writes.
 
+mod entry;
 mod profiles;
 mod replication;
 mod stateful;
@@ -8,6 +9,7 @@ pub(crate) mod tables;
 
 use crate::api::ConfigError;
 
+pub use entry::{EntryState, EntryTarget};
 pub use profiles::{Indirect, WeightedMember};
 
 type Result<T> = std::result::Result<T, ConfigError>;

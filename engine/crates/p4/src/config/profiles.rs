@@ -65,6 +65,16 @@ impl Pipeline {
         }
     }
 
+    /// The action of a member; `None` if there is no such member.
+    pub fn member(&self, profile: &str, member: u32) -> Result<Option<ActionCall>> {
+        let index = self.profile_index(profile)?;
+        let table = self.ir.tables.iter().find(|t| t.profile == Some(index));
+        let action = self.profiles[index].members.get(&member);
+        Ok(table
+            .zip(action)
+            .map(|(table, action)| unpack_action(&self.ir, table, action)))
+    }
+
     /// All members, by id.
     pub fn members(&self, profile: &str) -> Result<Vec<(u32, ActionCall)>> {
         let index = self.profile_index(profile)?;

@@ -65,7 +65,7 @@ impl Pipeline {
                 shape.name, shape.max_size
             )));
         }
-        entries.insert(key, effect);
+        entries.insert(key, effect, self.now_ns);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ fn fresh_table(table: &Table) -> LiveTable {
                     action: action.action,
                     args: action.args.clone(),
                 };
-                entries.insert(key, Effect::Action(action));
+                entries.insert(key, Effect::Action(action), 0);
             }
         }
     }
@@ -363,6 +363,12 @@ pub(crate) fn unpack_action(ir: &Ir, table: &Table, packed: &EntryAction) -> Act
 }
 
 pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) -> TableEntry {
+    let (key, priority) = unpack_key(table, key);
+    TableEntry { key, priority, action }
+}
+
+/// Key fields and priority of an entry.
+pub(crate) fn unpack_key(table: &Table, key: &EntryKey) -> (Vec<KeyField>, i32) {
     let mut ranges = key.ranges.iter();
     let field = |(index, part): (usize, &KeyPart)| {
         let width = part.source.width;
@@ -395,9 +401,5 @@ pub(crate) fn unpack_entry(table: &Table, key: &EntryKey, action: ActionCall) ->
         }
     };
     let priority = if table.kind == MatchKind::Lpm { 0 } else { key.priority };
-    TableEntry {
-        key: table.key.iter().enumerate().map(field).collect(),
-        priority,
-        action,
-    }
+    (table.key.iter().enumerate().map(field).collect(), priority)
 }

@@ -29,6 +29,7 @@ fn add(entries: &mut Entries, key: EntryKey, action: usize) {
             action,
             args: Vec::new(),
         }),
+        0,
     );
 }
 

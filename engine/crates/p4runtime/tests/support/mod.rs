@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4::{Bits, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_p4runtime::proto::p4::config::v1::P4Info;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
@@ -46,6 +46,7 @@ macro_rules! program {
 pub const TABLES: Program = program!("tables");
 pub const WIDER: Program = program!("tables_wider");
 pub const STATEFUL: Program = program!("tables_stateful");
+pub const ENTITIES: Program = program!("entities");
 
 impl Program {
     pub fn p4info(&self) -> P4Info {
@@ -73,6 +74,24 @@ impl Program {
         ids.filter(|it| it.alias == name).map(|it| it.id).next().unwrap()
     }
 
+    /// The object with this alias, of whatever kind.
+    pub fn id(&self, alias: &str) -> u32 {
+        let info = self.p4info();
+        let preambles = (info.tables.iter().map(|it| &it.preamble))
+            .chain(info.actions.iter().map(|it| &it.preamble))
+            .chain(info.action_profiles.iter().map(|it| &it.preamble))
+            .chain(info.counters.iter().map(|it| &it.preamble))
+            .chain(info.meters.iter().map(|it| &it.preamble))
+            .chain(info.registers.iter().map(|it| &it.preamble))
+            .chain(info.value_sets.iter().map(|it| &it.preamble))
+            .chain(info.digests.iter().map(|it| &it.preamble));
+        preambles
+            .flatten()
+            .find(|it| it.alias == alias)
+            .unwrap_or_else(|| panic!("no {alias}"))
+            .id
+    }
+
     pub fn counter(&self) -> u32 {
         self.p4info().counters[0].preamble.as_ref().unwrap().id
     }
@@ -94,17 +113,37 @@ impl DeviceAccess for Device {
 }
 
 #[derive(Default)]
-struct Emitted(Vec<(Port, Vec<u8>)>);
+struct Emitted {
+    frames: Vec<(Port, Vec<u8>)>,
+    digests: Vec<(String, Vec<Bits>)>,
+}
 
 impl Output for Emitted {
     fn packet(&mut self, port: Port, frame: &[u8]) {
-        self.0.push((port, frame.to_vec()));
+        self.frames.push((port, frame.to_vec()));
+    }
+
+    fn digest(&mut self, name: &str, fields: &[Bits]) {
+        self.digests.push((name.to_owned(), fields.to_vec()));
     }
 }
 
 enum Event {
     Wake,
-    Inject { device_id: u64, port: Port, frame: Vec<u8> },
+    Inject {
+        device_id: u64,
+        port: Port,
+        frame: Vec<u8>,
+    },
+    PortStatus {
+        device_id: u64,
+        port: Port,
+        is_up: bool,
+    },
+    /// The devices' time goes on.
+    Tick {
+        now_ns: u64,
+    },
 }
 
 /// A frame that left a device, not by its CPU port.
@@ -135,6 +174,7 @@ pub fn server_config(lock_step: bool) -> ServerConfig {
     ServerConfig {
         address: "127.0.0.1:0".parse().unwrap(),
         devices: vec![device(1), device(2)],
+        tls: None,
         lock_step,
     }
 }
@@ -166,6 +206,16 @@ impl Bench {
             .unwrap();
     }
 
+    /// A port of a device gets or loses its link.
+    pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
+        self.events.send(Event::PortStatus { device_id, port, is_up }).unwrap();
+    }
+
+    /// It becomes `now_ns` at the devices, which begin at 0.
+    pub fn tick(&self, now_ns: u64) {
+        self.events.send(Event::Tick { now_ns }).unwrap();
+    }
+
     /// A client that is primary of device 1, whose pipeline is installed.
     pub async fn ready(&self, program: &Program) -> Primary {
         let mut primary = Primary::of(&self.server, 1, 1).await;
@@ -183,12 +233,16 @@ pub async fn client(address: SocketAddr) -> P4RuntimeClient<Channel> {
 
 fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSender<Left>) {
     let mut devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
-    let process = |device: &mut Device, hub: &DeviceHub, device_id: u64, port: Port, frame: &[u8]| {
+    let mut now_ns = 0;
+    let process = |device: &mut Device, hub: &DeviceHub, now_ns: u64, device_id: u64, port: Port, frame: &[u8]| {
         let mut emitted = Emitted::default();
         if let Some(pipeline) = &mut device.pipeline {
-            pipeline.process(0, port, frame, &mut emitted);
+            pipeline.process(now_ns, port, frame, &mut emitted);
         }
-        for (port, frame) in emitted.0 {
+        for (name, fields) in emitted.digests {
+            hub.digest(device_id, &name, &fields, now_ns);
+        }
+        for (port, frame) in emitted.frames {
             if port == CPU_PORT {
                 hub.packet_in(device_id, &frame);
             } else if outbox.send((device_id, port, frame)).is_err() {
@@ -197,14 +251,33 @@ fn own(mut hub: DeviceHub, inbox: &Receiver<Event>, outbox: &mpsc::UnboundedSend
         }
     };
     while let Ok(event) = inbox.recv() {
-        if let Event::Inject { device_id, port, frame } = &event {
-            process(devices.get_mut(device_id).unwrap(), &hub, *device_id, *port, frame);
+        match &event {
+            Event::Wake => {}
+            Event::Inject { device_id, port, frame } => {
+                process(
+                    devices.get_mut(device_id).unwrap(),
+                    &hub,
+                    now_ns,
+                    *device_id,
+                    *port,
+                    frame,
+                );
+            }
+            Event::PortStatus { device_id, port, is_up } => hub.port_status(*device_id, *port, *is_up),
+            Event::Tick { now_ns: later_ns } => {
+                now_ns = *later_ns;
+                for (device_id, device) in &mut devices {
+                    if let Some(pipeline) = &mut device.pipeline {
+                        hub.tick(*device_id, now_ns, pipeline);
+                    }
+                }
+            }
         }
         while let Some(DeviceCommand { device_id, work }) = hub.try_recv() {
             let device = devices.get_mut(&device_id).unwrap();
             match work {
                 Work::Call(call) => call.run(device),
-                Work::PacketOut(frame) => process(device, &hub, device_id, CPU_PORT, &frame),
+                Work::PacketOut(frame) => process(device, &hub, now_ns, device_id, CPU_PORT, &frame),
             }
         }
     }
@@ -334,7 +407,17 @@ impl Primary {
     }
 
     pub async fn write(&mut self, updates: Vec<Update_>) -> Result<(), Status> {
+        self.write_atomically(updates, write_request::Atomicity::ContinueOnError)
+            .await
+    }
+
+    pub async fn write_atomically(
+        &mut self,
+        updates: Vec<Update_>,
+        atomicity: write_request::Atomicity,
+    ) -> Result<(), Status> {
         let request = WriteRequest {
+            atomicity: atomicity.into(),
             device_id: self.device_id,
             election_id: self.id(),
             updates,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! P4Info, checked and indexed by id and name.
 
+mod objects;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
@@ -13,6 +15,7 @@ use crate::proto::p4::config::v1 as config;
 
 pub(crate) use config::action_ref::Scope;
 pub(crate) use config::match_field::MatchType;
+pub(crate) use objects::{Array, MeterKind, Objects, Profile, SizeSemantics, ValueSet};
 
 /// Widest value that we take, in bits; p4c's BMv2 backend stops at 2048.
 const MAX_WIDTH: u32 = 1 << 16;
@@ -40,9 +43,10 @@ pub(crate) struct Table {
     pub needs_priority: bool,
     pub has_const_default: bool,
     pub is_const: bool,
-    pub has_action_profile: bool,
+    /// Its action profile.
+    pub profile: Option<u32>,
     pub has_direct_counter: bool,
-    pub has_direct_meter: bool,
+    pub direct_meter: Option<MeterKind>,
     pub has_idle_timeout: bool,
 }
 
@@ -53,23 +57,13 @@ pub(crate) struct Action {
     pub params: Vec<Field>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Counter {
-    pub id: u32,
-    pub name: String,
-    pub size: usize,
-}
-
 /// What a valid P4Info says.
 #[derive(Debug)]
 pub(crate) struct P4Info {
     pub tables: BTreeMap<u32, Table>,
     pub actions: BTreeMap<u32, Action>,
     pub action_ids: BTreeMap<String, u32>,
-    pub counters: BTreeMap<u32, Counter>,
-    /// Kinds of object that it names and that this server does not serve.
-    pub unserved: BTreeSet<&'static str>,
-    pub has_registers: bool,
+    pub objects: Objects,
     pub packet_in: Option<ControllerHeader>,
     pub packet_out: Option<ControllerHeader>,
 }
@@ -97,50 +91,40 @@ impl P4Info {
                 .insert(ids.take("direct counter", counter.preamble.as_ref())?.0);
         }
         for meter in &info.direct_meters {
+            let kind = meter
+                .spec
+                .as_ref()
+                .map_or(MeterKind::TwoRateThreeColor, |spec| spec.r#type());
             direct
                 .meters
-                .insert(ids.take("direct meter", meter.preamble.as_ref())?.0);
+                .insert(ids.take("direct meter", meter.preamble.as_ref())?.0, kind);
         }
+        let objects = Objects::new(info, &mut ids)?;
         let mut tables = BTreeMap::new();
         for table in &info.tables {
             let (id, name) = ids.take("table", table.preamble.as_ref())?;
             let table = direct
                 .table(id, &name, table, &actions)
                 .map_err(|error| error.at(format_args!("table {name}")))?;
+            if let Some(profile) = table.profile
+                && !objects.profiles.contains_key(&profile)
+            {
+                return Err(ApiError::invalid(format!(
+                    "table {name}: no action profile with id {profile:#010x}"
+                )));
+            }
             tables.insert(id, table);
-        }
-        let mut counters = BTreeMap::new();
-        for counter in &info.counters {
-            let (id, name) = ids.take("counter", counter.preamble.as_ref())?;
-            let size = usize::try_from(counter.size)
-                .map_err(|_| ApiError::invalid(format!("counter {name}: size {} is negative", counter.size)))?;
-            counters.insert(id, Counter { id, name, size });
         }
         let (packet_in, packet_out) = controller_headers(&info.controller_packet_metadata)?;
         let action_ids = actions
             .values()
             .map(|action: &Action| (action.name.clone(), action.id))
             .collect();
-        let unserved = [
-            ("action profile", info.action_profiles.is_empty()),
-            ("meter", info.meters.is_empty()),
-            ("direct meter", info.direct_meters.is_empty()),
-            ("value set", info.value_sets.is_empty()),
-            ("register", info.registers.is_empty()),
-            ("digest", info.digests.is_empty()),
-            ("extern", info.externs.is_empty()),
-        ];
         Ok(P4Info {
             tables,
             actions,
             action_ids,
-            counters,
-            unserved: unserved
-                .into_iter()
-                .filter(|(_, is_empty)| !is_empty)
-                .map(|(kind, _)| kind)
-                .collect(),
-            has_registers: !info.registers.is_empty(),
+            objects,
             packet_in,
             packet_out,
         })
@@ -148,17 +132,20 @@ impl P4Info {
 
     /// Looks a table up.
     pub fn table(&self, id: u32) -> Result<&Table, ApiError> {
-        self.tables
-            .get(&id)
-            .ok_or_else(|| ApiError::not_found(format!("P4Info has no table with id {id:#010x}")))
+        find(&self.tables, "table", id)
     }
 
-    /// Looks an indirect counter up.
-    pub fn counter(&self, id: u32) -> Result<&Counter, ApiError> {
-        self.counters
-            .get(&id)
-            .ok_or_else(|| ApiError::not_found(format!("P4Info has no counter with id {id:#010x}")))
+    /// Looks an action profile up.
+    pub fn profile(&self, id: u32) -> Result<&Profile, ApiError> {
+        find(&self.objects.profiles, "action profile", id)
     }
+}
+
+/// Looks an object up by its id.
+pub(crate) fn find<'a, T>(objects: &'a BTreeMap<u32, T>, kind: &str, id: u32) -> Result<&'a T, ApiError> {
+    objects
+        .get(&id)
+        .ok_or_else(|| ApiError::not_found(format!("P4Info has no {kind} with id {id:#010x}")))
 }
 
 /// Reads P4Info as p4c writes it: protobuf's text format, or binary.
@@ -206,7 +193,7 @@ impl Ids {
 #[derive(Default)]
 struct Direct {
     counters: BTreeSet<u32>,
-    meters: BTreeSet<u32>,
+    meters: BTreeMap<u32, MeterKind>,
 }
 
 impl Direct {
@@ -217,26 +204,7 @@ impl Direct {
         table: &config::Table,
         actions: &BTreeMap<u32, Action>,
     ) -> Result<Table, ApiError> {
-        let names = fields(
-            table
-                .match_fields
-                .iter()
-                .map(|field| (field.id, &field.name, field.bitwidth)),
-        )?;
-        let mut match_fields = Vec::with_capacity(names.len());
-        for (field, match_field) in names.into_iter().zip(&table.match_fields) {
-            let kind = match match_field.r#match {
-                Some(config::match_field::Match::MatchType(kind)) => MatchType::try_from(kind).unwrap_or_default(),
-                _ => MatchType::Unspecified,
-            };
-            if kind == MatchType::Unspecified {
-                return Err(ApiError::invalid(format!(
-                    "match field {}: match type not known",
-                    field.name
-                )));
-            }
-            match_fields.push(MatchField { field, kind });
-        }
+        let match_fields = match_fields(&table.match_fields)?;
         let mut scopes = BTreeMap::new();
         for reference in &table.action_refs {
             if !actions.contains_key(&reference.id) {
@@ -244,7 +212,7 @@ impl Direct {
             }
             scopes.insert(reference.id, reference.scope());
         }
-        let has = |ids: &BTreeSet<u32>| table.direct_resource_ids.iter().any(|id| ids.contains(id));
+        let mut resources = table.direct_resource_ids.iter();
         Ok(Table {
             id,
             name: name.to_owned(),
@@ -255,12 +223,24 @@ impl Direct {
             actions: scopes,
             has_const_default: table.const_default_action_id != 0,
             is_const: table.is_const_table,
-            has_action_profile: table.implementation_id != 0,
-            has_direct_counter: has(&self.counters),
-            has_direct_meter: has(&self.meters),
+            profile: (table.implementation_id != 0).then_some(table.implementation_id),
+            has_direct_counter: resources.clone().any(|id| self.counters.contains(id)),
+            direct_meter: resources.find_map(|id| self.meters.get(id)).copied(),
             has_idle_timeout: table.idle_timeout_behavior() == config::table::IdleTimeoutBehavior::NotifyControl,
         })
     }
+}
+
+/// Checks the fields of a key.
+fn match_fields(all: &[config::MatchField]) -> Result<Vec<MatchField>, ApiError> {
+    let names = fields(all.iter().map(|field| (field.id, &field.name, field.bitwidth)))?;
+    let field = |(field, described)| {
+        Ok(MatchField {
+            field,
+            kind: objects::match_type(described)?,
+        })
+    };
+    names.into_iter().zip(all).map(field).collect()
 }
 
 /// Checks ids and widths of the fields of one object.

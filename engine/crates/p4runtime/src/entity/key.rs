@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Table entries: between P4Runtime's messages (ids, binary strings) and the engine's (names, values).
+//! Keys of table entries: between P4Runtime's messages (ids, binary strings) and the engine's values.
 
-use slotwise_p4::{ActionCall, Bits, KeyField};
+use slotwise_p4::{Bits, KeyField};
 
 use crate::bits;
 use crate::error::ApiError;
-use crate::p4info::{MatchField, MatchType, P4Info, Scope, Table};
-use crate::proto::p4::v1::{self, field_match::FieldMatchType, table_action};
+use crate::p4info::{MatchField, MatchType, Table};
+use crate::proto::p4::v1::{self, field_match::FieldMatchType};
 
 /// What identifies an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ impl EntryId {
         check_priority(table, entry.priority)?;
         Ok(EntryId::Match {
             table: table.id,
-            key: parse_key(table, &entry.r#match)?,
+            key: parse_key(&table.fields, &entry.r#match)?,
             priority: entry.priority,
         })
     }
@@ -61,7 +61,7 @@ impl EntryId {
         match self {
             EntryId::Default { .. } => entry.is_default_action = true,
             EntryId::Match { key, priority, .. } => {
-                entry.r#match = encode_key(table, key);
+                entry.r#match = encode_key(&table.fields, key);
                 entry.priority = if table.needs_priority { *priority } else { 0 };
             }
         }
@@ -81,10 +81,10 @@ fn check_priority(table: &Table, priority: i32) -> Result<(), ApiError> {
     }
 }
 
-/// A key in the order of the table's fields. Omitted fields are "don't care".
-pub(crate) fn parse_key(table: &Table, matches: &[v1::FieldMatch]) -> Result<Vec<KeyField>, ApiError> {
+/// A key in the order of its fields. Omitted fields are "don't care".
+pub(crate) fn parse_key(fields: &[MatchField], matches: &[v1::FieldMatch]) -> Result<Vec<KeyField>, ApiError> {
     for (index, given) in matches.iter().enumerate() {
-        if !table.fields.iter().any(|field| field.field.id == given.field_id) {
+        if !fields.iter().any(|field| field.field.id == given.field_id) {
             return Err(ApiError::invalid(format!(
                 "the key has no field with id {}",
                 given.field_id
@@ -97,8 +97,7 @@ pub(crate) fn parse_key(table: &Table, matches: &[v1::FieldMatch]) -> Result<Vec
             )));
         }
     }
-    table
-        .fields
+    fields
         .iter()
         .map(|field| {
             let given = matches.iter().find(|given| given.field_id == field.field.id);
@@ -204,8 +203,8 @@ pub(crate) fn canonical_key(key: Vec<KeyField>) -> Vec<KeyField> {
 }
 
 /// "Don't care" fields are left out.
-fn encode_key(table: &Table, key: &[KeyField]) -> Vec<v1::FieldMatch> {
-    let present = table.fields.iter().zip(key).filter_map(|(field, key)| {
+pub(crate) fn encode_key(fields: &[MatchField], key: &[KeyField]) -> Vec<v1::FieldMatch> {
+    let present = fields.iter().zip(key).filter_map(|(field, key)| {
         let kind = match key.clone() {
             KeyField::Exact(value) => FieldMatchType::Exact(v1::field_match::Exact { value }),
             KeyField::Lpm { prefix_len: 0, .. } | KeyField::Optional(None) => return None,
@@ -225,85 +224,4 @@ fn encode_key(table: &Table, key: &[KeyField]) -> Vec<v1::FieldMatch> {
         })
     });
     present.collect()
-}
-
-/// The action of an entry to be written; `None` if the message leaves it out.
-pub(crate) fn parse_action(
-    info: &P4Info,
-    table: &Table,
-    action: Option<&v1::TableAction>,
-    is_default: bool,
-) -> Result<Option<ActionCall>, ApiError> {
-    let Some(action) = action else { return Ok(None) };
-    if table.has_action_profile {
-        return Err(ApiError::unimplemented(
-            "the table's actions come from an action profile; those are not served",
-        ));
-    }
-    let Some(table_action::Type::Action(action)) = &action.r#type else {
-        return Err(ApiError::invalid("a direct table takes an action with parameters"));
-    };
-    let described = info
-        .actions
-        .get(&action.action_id)
-        .zip(table.actions.get(&action.action_id));
-    let Some((described, scope)) = described else {
-        return Err(ApiError::invalid(format!(
-            "action id {:#010x} is not one of the table's",
-            action.action_id
-        )));
-    };
-    match (scope, is_default) {
-        (Scope::TableOnly, true) => {
-            return Err(ApiError::denied(format!(
-                "{} cannot be the default action",
-                described.name
-            )));
-        }
-        (Scope::DefaultOnly, false) => {
-            return Err(ApiError::denied(format!(
-                "{} can only be the default action",
-                described.name
-            )));
-        }
-        _ => {}
-    }
-    let in_action = |error: ApiError| error.at(format_args!("action {}", described.name));
-    if action.params.len() != described.params.len() {
-        let (given, wanted) = (action.params.len(), described.params.len());
-        return Err(in_action(ApiError::invalid(format!(
-            "{given} parameters given, {wanted} wanted"
-        ))));
-    }
-    let args = described.params.iter().map(|param| {
-        let given = action.params.iter().find(|given| given.param_id == param.id);
-        let given =
-            given.ok_or_else(|| ApiError::invalid(format!("parameter {} (id {}) is missing", param.name, param.id)))?;
-        bits::parse(&given.value, param.width).map_err(|error| error.at(format_args!("parameter {}", param.name)))
-    });
-    let args = args.collect::<Result<Vec<_>, _>>().map_err(in_action)?;
-    Ok(Some(ActionCall {
-        name: described.name.clone(),
-        args,
-    }))
-}
-
-/// An action for an answer; `None` if P4Info does not name it (then the client could not read it).
-pub(crate) fn encode_action(info: &P4Info, call: &ActionCall) -> Option<v1::TableAction> {
-    let action = &info.actions[info.action_ids.get(&call.name)?];
-    let params = action
-        .params
-        .iter()
-        .zip(&call.args)
-        .map(|(param, value)| v1::action::Param {
-            param_id: param.id,
-            value: bits::canonical(value),
-        });
-    let action = v1::Action {
-        action_id: action.id,
-        params: params.collect(),
-    };
-    Some(v1::TableAction {
-        r#type: Some(table_action::Type::Action(action)),
-    })
 }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One entry with everything that belongs to it, and how long it has been idle.
+
+use super::Result;
+use super::tables::{pack_key, unpack_action, unpack_key};
+use crate::api::{ActionCall, ConfigError, KeyField};
+use crate::config::Indirect;
+use crate::ir::Table;
+use crate::meter::MeterConfig;
+use crate::pipeline::Pipeline;
+use crate::table::{Effect, Entry};
+
+/// What an entry does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryTarget {
+    /// An action of the table.
+    Action(ActionCall),
+    /// Of a table with an action profile.
+    Indirect(Indirect),
+}
+
+/// An entry as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryState {
+    /// One field a key component, in order.
+    pub key: Vec<KeyField>,
+    /// As in [`crate::TableEntry`].
+    pub priority: i32,
+    /// What it does.
+    pub target: EntryTarget,
+    /// Packets that hit it.
+    pub packets: u64,
+    /// Bytes of these packets.
+    pub bytes: u64,
+    /// Rates of its direct meter; `None`: always green.
+    pub meter: Option<MeterConfig>,
+    /// Nanoseconds since its last hit, or since it was added.
+    pub idle_ns: u64,
+}
+
+impl Pipeline {
+    /// Tells the time between packets; it never goes back.
+    pub fn advance_time(&mut self, now_ns: u64) {
+        self.now_ns = self.now_ns.max(now_ns);
+    }
+
+    /// The latest time that it was told, by a packet or by [`Pipeline::advance_time`].
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The entry with this key and priority.
+    pub fn entry_state(&self, table: &str, key: &[KeyField], priority: i32) -> Result<EntryState> {
+        let (shape, entry) = self.find_entry(table, key, priority)?;
+        Ok(self.unpack_state(shape, entry))
+    }
+
+    /// All entries, in order of insertion, const entries included.
+    pub fn entry_states(&self, table: &str) -> Result<Vec<EntryState>> {
+        let index = self.table_index(table)?;
+        let shape = &self.ir.tables[index];
+        let entries = self.tables[index].entries.iter_in_order();
+        Ok(entries.map(|entry| self.unpack_state(shape, entry)).collect())
+    }
+
+    /// Nanoseconds since the last hit of an entry, or since it was added.
+    pub fn entry_idle_ns(&self, table: &str, key: &[KeyField], priority: i32) -> Result<u64> {
+        let (_, entry) = self.find_entry(table, key, priority)?;
+        Ok(self.now_ns.saturating_sub(entry.last_hit_ns))
+    }
+
+    fn find_entry(&self, table: &str, key: &[KeyField], priority: i32) -> Result<(&Table, &Entry)> {
+        let index = self.table_index(table)?;
+        let shape = &self.ir.tables[index];
+        let key = pack_key(shape, key, priority)?;
+        let entries = &self.tables[index].entries;
+        let found = entries.find(&key).and_then(|found| entries.get(found));
+        match found {
+            Some(entry) => Ok((shape, entry)),
+            None => Err(ConfigError::NotFound(format!("table `{table}` has no such entry"))),
+        }
+    }
+
+    fn unpack_state(&self, shape: &Table, entry: &Entry) -> EntryState {
+        let target = match &entry.effect {
+            Effect::Action(action) => EntryTarget::Action(unpack_action(&self.ir, shape, action)),
+            Effect::Member(member) => EntryTarget::Indirect(Indirect::Member(*member)),
+            Effect::Group(group) => EntryTarget::Indirect(Indirect::Group(*group)),
+        };
+        let (key, priority) = unpack_key(shape, &entry.key);
+        EntryState {
+            key,
+            priority,
+            target,
+            packets: entry.packets,
+            bytes: entry.bytes,
+            meter: entry.meter.config(),
+            idle_ns: self.now_ns.saturating_sub(entry.last_hit_ns),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! SetForwardingPipelineConfig and GetForwardingPipelineConfig.
+
+use std::sync::Arc;
+
+use slotwise_p4::Pipeline;
+
+use crate::device::{Control, Device, Installed};
+use crate::entity::{Books, State, Touched};
+use crate::error::ApiError;
+use crate::hub::DeviceAccess;
+use crate::p4info::P4Info;
+use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
+use crate::reconfigure;
+use crate::service::{Shared, election_id, no_config};
+
+impl Shared {
+    pub async fn set_config(&self, request: v1::SetForwardingPipelineConfigRequest) -> Result<(), ApiError> {
+        use v1::set_forwarding_pipeline_config_request::Action;
+        let device = self.device(request.device_id)?;
+        let mut control = device.control.lock().await;
+        let access = device
+            .link()
+            .authorize(&request.role, election_id(request.election_id.as_ref()))?;
+        if !access.may_configure() {
+            return Err(ApiError::denied(format!(
+                "role {:?} may not set the pipeline",
+                request.role
+            )));
+        }
+        let action = request.action();
+        if action == Action::Unspecified {
+            return Err(ApiError::invalid(
+                "action is not set to VERIFY ... RECONCILE_AND_COMMIT",
+            ));
+        }
+        if action == Action::Commit {
+            if request.config.is_some() {
+                return Err(ApiError::invalid(
+                    "COMMIT takes no configuration: it realizes the saved one",
+                ));
+            }
+            let staged = control.staged.take();
+            let (installed, pipeline) =
+                staged.ok_or_else(|| ApiError::not_found("there is no saved configuration: VERIFY_AND_SAVE one"))?;
+            return self.commit(device, &mut control, installed, pipeline).await;
+        }
+        let config = request
+            .config
+            .ok_or_else(|| ApiError::invalid("the request has no configuration"))?;
+        if action == Action::ReconcileAndCommit {
+            return self.reconcile(device, &mut control, config).await;
+        }
+        let (installed, pipeline) = Installed::verify(config, &device.pipeline_config)?;
+        match action {
+            Action::Verify => Ok(()),
+            Action::VerifyAndSave => {
+                control.staged = Some((installed, pipeline));
+                Ok(())
+            }
+            _ => self.commit(device, &mut control, installed, pipeline).await,
+        }
+    }
+
+    /// Puts a configuration in force.
+    async fn commit(
+        &self,
+        device: &Device,
+        control: &mut Control,
+        mut installed: Installed,
+        pipeline: Pipeline,
+    ) -> Result<(), ApiError> {
+        let (devices, id) = (self.devices.clone(), device.id);
+        let (info, books) = (installed.info.clone(), std::mem::take(&mut installed.books));
+        let install = move |access: &mut dyn DeviceAccess| {
+            put_in_force(&devices[&id], access, pipeline, info, &books);
+            books
+        };
+        installed.books = self.owner.call(device.id, install).await?;
+        control.staged = None;
+        control.active = Some(installed);
+        Ok(())
+    }
+
+    /// Puts a configuration in force and keeps the forwarding state.
+    async fn reconcile(
+        &self,
+        device: &Device,
+        control: &mut Control,
+        config: v1::ForwardingPipelineConfig,
+    ) -> Result<(), ApiError> {
+        let (mut installed, mut pipeline) = Installed::verify(config, &device.pipeline_config)?;
+        let Some(active) = &mut control.active else {
+            return self.commit(device, control, installed, pipeline).await;
+        };
+        if active.config.p4_device_config == installed.config.p4_device_config
+            && active.config.p4info == installed.config.p4info
+        {
+            active.config = installed.config;
+            control.staged = None;
+            return Ok(());
+        }
+        reconfigure::check(&active.info, &installed.info)?;
+        let mut books = reconfigure::carry_books(&active.info, &installed.info, &active.books);
+        let down = device.link().down_ports.clone();
+        let (devices, id) = (self.devices.clone(), device.id);
+        let (from, to) = (active.info.clone(), installed.info.clone());
+        let migrate = move |access: &mut dyn DeviceAccess| {
+            let old = access.pipeline().ok_or_else(no_config)?;
+            pipeline.advance_time(old.now_ns());
+            let touched = Touched::default();
+            let mut new = State {
+                info: &to,
+                pipeline: &mut pipeline,
+                books: &mut books,
+                down: &down,
+                touched,
+            };
+            reconfigure::copy_state(&from, old, &mut new)?;
+            put_in_force(&devices[&id], access, pipeline, to.clone(), &books);
+            Ok::<_, ApiError>(books)
+        };
+        installed.books = self.owner.call(device.id, migrate).await??;
+        control.staged = None;
+        control.active = Some(installed);
+        Ok(())
+    }
+
+    pub async fn get_config(
+        &self,
+        request: v1::GetForwardingPipelineConfigRequest,
+    ) -> Result<v1::GetForwardingPipelineConfigResponse, ApiError> {
+        let mut control = self.device(request.device_id)?.control.lock().await;
+        let wanted = ResponseType::try_from(request.response_type)
+            .map_err(|_| ApiError::invalid(format!("response type {} is not known", request.response_type)))?;
+        let config = control.current().map(|installed| {
+            let config = &installed.config;
+            let with_p4info = matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie);
+            let with_program = matches!(wanted, ResponseType::All | ResponseType::DeviceConfigAndCookie);
+            v1::ForwardingPipelineConfig {
+                p4info: config.p4info.clone().filter(|_| with_p4info),
+                p4_device_config: if with_program {
+                    config.p4_device_config.clone()
+                } else {
+                    Vec::new()
+                },
+                cookie: config.cookie,
+            }
+        });
+        Ok(v1::GetForwardingPipelineConfigResponse { config })
+    }
+}
+
+/// Installs a pipeline, and in the same step what the owner's thread knows of it, so that no controller packet is read by
+/// another program's header.
+fn put_in_force(
+    device: &Device,
+    access: &mut dyn DeviceAccess,
+    mut pipeline: Pipeline,
+    info: Arc<P4Info>,
+    books: &Books,
+) {
+    // A new pipeline begins at the time of the one before.
+    pipeline.advance_time(access.pipeline().map_or(0, |before| before.now_ns()));
+    let now_ns = pipeline.now_ns();
+    access.install(pipeline);
+    device.link().install(info, books, now_ns);
+}

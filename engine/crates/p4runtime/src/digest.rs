@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Digests of one device on their way to its controllers: lists, acknowledgements, timeouts. A pure state machine; times
+//! are nanoseconds of the device.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slotwise_p4::Bits;
+
+use crate::proto::p4::v1::digest_entry::Config;
+
+/// Longest list where the client sets no limit.
+const MAX_LIST: usize = 1024;
+/// Messages of one digest that wait for an acknowledgement; what is above is dropped.
+const MAX_UNACKNOWLEDGED: usize = 1 << 16;
+
+/// What one call of `digest` in the program sent.
+type Message = Vec<Bits>;
+
+/// A list that is to be sent now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    pub digest_id: u32,
+    pub list_id: u64,
+    pub messages: Vec<Message>,
+}
+
+/// All digests of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Digests {
+    enabled: BTreeMap<u32, Digest>,
+    last_list: u64,
+}
+
+#[derive(Debug, Default)]
+struct Digest {
+    config: Config,
+    waiting: Vec<Message>,
+    /// When the first of `waiting` came.
+    since_ns: u64,
+    /// Waiting, or sent and not acknowledged.
+    known: BTreeSet<Message>,
+    /// Lists sent and not acknowledged, with the time when each is forgotten.
+    sent: BTreeMap<u64, (u64, Vec<Message>)>,
+}
+
+impl Digests {
+    /// Digests that are sent from now on; others are not.
+    pub fn configure(&mut self, configs: &BTreeMap<u32, Config>) {
+        self.enabled.retain(|id, _| configs.contains_key(id));
+        for (&id, &config) in configs {
+            self.enabled.entry(id).or_default().config = config;
+        }
+    }
+
+    /// The controllers are others now: nothing has been sent to them yet.
+    pub fn forget_sent(&mut self) {
+        for digest in self.enabled.values_mut() {
+            digest.sent.clear();
+            digest.known = digest.waiting.iter().cloned().collect();
+        }
+    }
+
+    /// The program sent a digest. Gives the list that is full with it.
+    pub fn learn(&mut self, digest_id: u32, message: Message, now_ns: u64) -> Option<List> {
+        let digest = self.enabled.get_mut(&digest_id)?;
+        digest.forget_overdue(now_ns);
+        if digest.known.len() >= MAX_UNACKNOWLEDGED || !digest.known.insert(message.clone()) {
+            return None;
+        }
+        if digest.waiting.is_empty() {
+            digest.since_ns = now_ns;
+        }
+        digest.waiting.push(message);
+        let is_full = digest.waiting.len() >= list_limit(&digest.config) || digest.config.max_timeout_ns <= 0;
+        is_full.then(|| digest.send(digest_id, &mut self.last_list, now_ns))
+    }
+
+    /// A controller has a list.
+    pub fn acknowledge(&mut self, digest_id: u32, list_id: u64) {
+        if let Some(digest) = self.enabled.get_mut(&digest_id) {
+            digest.forget(list_id);
+        }
+    }
+
+    /// Lists whose time has come.
+    pub fn due(&mut self, now_ns: u64) -> Vec<List> {
+        let mut lists = Vec::new();
+        for (&digest_id, digest) in &mut self.enabled {
+            digest.forget_overdue(now_ns);
+            if digest.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
+                lists.push(digest.send(digest_id, &mut self.last_list, now_ns));
+            }
+        }
+        lists
+    }
+
+    /// When a list is due next.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        self.enabled.values().filter_map(Digest::deadline_ns).min()
+    }
+}
+
+/// Longest list that this configuration allows.
+fn list_limit(config: &Config) -> usize {
+    match usize::try_from(config.max_list_size) {
+        Ok(size @ 1..) => size.min(MAX_LIST),
+        _ => MAX_LIST,
+    }
+}
+
+impl Digest {
+    fn deadline_ns(&self) -> Option<u64> {
+        let timeout_ns = u64::try_from(self.config.max_timeout_ns).unwrap_or(0);
+        (!self.waiting.is_empty()).then(|| self.since_ns.saturating_add(timeout_ns))
+    }
+
+    fn send(&mut self, digest_id: u32, last_list: &mut u64, now_ns: u64) -> List {
+        *last_list += 1;
+        let list_id = *last_list;
+        let messages = std::mem::take(&mut self.waiting);
+        match u64::try_from(self.config.ack_timeout_ns) {
+            Ok(timeout_ns @ 1..) => {
+                self.sent
+                    .insert(list_id, (now_ns.saturating_add(timeout_ns), messages.clone()));
+            }
+            _ => self.forget_messages(&messages),
+        }
+        List {
+            digest_id,
+            list_id,
+            messages,
+        }
+    }
+
+    fn forget(&mut self, list_id: u64) {
+        if let Some((_, messages)) = self.sent.remove(&list_id) {
+            self.forget_messages(&messages);
+        }
+    }
+
+    fn forget_messages(&mut self, messages: &[Message]) {
+        for message in messages {
+            self.known.remove(message);
+        }
+    }
+
+    /// Forgets lists that have waited too long for their acknowledgement.
+    fn forget_overdue(&mut self, now_ns: u64) {
+        while let Some((&list_id, _)) = self
+            .sent
+            .first_key_value()
+            .filter(|(_, (until_ns, _))| *until_ns <= now_ns)
+        {
+            self.forget(list_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: u32 = 7;
+
+    fn digests(max_timeout_ns: i64, max_list_size: i32, ack_timeout_ns: i64) -> Digests {
+        let mut digests = Digests::default();
+        let config = Config {
+            max_timeout_ns,
+            max_list_size,
+            ack_timeout_ns,
+        };
+        digests.configure(&BTreeMap::from([(ID, config)]));
+        digests
+    }
+
+    fn message(value: u8) -> Message {
+        vec![vec![value]]
+    }
+
+    fn values(list: &List) -> Vec<u8> {
+        list.messages.iter().map(|message| message[0][0]).collect()
+    }
+
+    #[test]
+    fn a_list_is_sent_when_full_or_old() {
+        let mut digests = digests(100, 2, 0);
+        assert_eq!(digests.learn(ID, message(1), 10), None);
+        assert_eq!(digests.learn(ID, message(1), 11), None, "there already");
+        assert_eq!(digests.deadline_ns(), Some(110));
+        assert_eq!(values(&digests.learn(ID, message(2), 20).unwrap()), [1, 2]);
+        assert_eq!(digests.deadline_ns(), None);
+        assert_eq!(digests.learn(ID, message(3), 30), None);
+        assert_eq!(digests.due(129), []);
+        let due = digests.due(130);
+        assert_eq!((due.len(), values(&due[0]), due[0].list_id), (1, vec![3], 2));
+        assert_eq!(digests.due(1000), []);
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_is_not_sent_again() {
+        let mut digests = digests(0, 0, 100);
+        let first = digests.learn(ID, message(1), 0).unwrap();
+        assert_eq!(digests.learn(ID, message(1), 50), None);
+        digests.acknowledge(ID, first.list_id + 1);
+        assert_eq!(
+            digests.learn(ID, message(1), 50),
+            None,
+            "another list's acknowledgement"
+        );
+        digests.acknowledge(ID, first.list_id);
+        let second = digests.learn(ID, message(1), 60).unwrap();
+        assert_eq!(digests.learn(ID, message(1), 159), None);
+        assert!(
+            digests.learn(ID, message(1), 160).is_some(),
+            "the acknowledgement of {second:?} is overdue"
+        );
+    }
+
+    #[test]
+    fn without_ack_timeout_everything_is_sent() {
+        let mut digests = digests(0, 1, 0);
+        assert!(digests.learn(ID, message(1), 0).is_some());
+        assert!(digests.learn(ID, message(1), 0).is_some());
+    }
+
+    #[test]
+    fn a_new_controller_hears_it_again() {
+        let mut digests = digests(0, 1, 1_000_000);
+        digests.learn(ID, message(1), 0).unwrap();
+        digests.forget_sent();
+        assert!(digests.learn(ID, message(1), 1).is_some());
+    }
+
+    #[test]
+    fn digests_that_are_not_enabled_are_dropped() {
+        let mut digests = digests(100, 0, 0);
+        assert_eq!(digests.learn(8, message(1), 0), None);
+        digests.learn(ID, message(1), 0);
+        digests.configure(&BTreeMap::new());
+        assert_eq!((digests.deadline_ns(), digests.due(1000)), (None, vec![]));
+    }
+}

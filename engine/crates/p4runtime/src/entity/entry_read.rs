@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads of table entries, default entries, direct counters and direct meters.
+
+use slotwise_p4::{ActionCall, ConfigError, EntryState, EntryTarget, Indirect, KeyField, Pipeline};
+
+use super::direct::{Count, no_default};
+use super::query::entry_id;
+use super::{Books, EntryId, Note, action, canonical_key, key, meter};
+use crate::error::ApiError;
+use crate::p4info::{P4Info, Table};
+use crate::proto::p4::v1::{self, entity::Entity, table_action};
+
+/// Which entries of one table, and what of them.
+#[derive(Debug)]
+pub(super) struct EntryQuery {
+    table: u32,
+    name: String,
+    wanted: Wanted,
+    filter: Filter,
+    note: Note,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Default,
+    Entry { count: bool, meter: bool, last_hit: bool },
+    Direct(DirectKind),
+}
+
+/// A direct resource read alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DirectKind {
+    Counter,
+    Meter,
+}
+
+#[derive(Debug, Default)]
+struct Filter {
+    key: Option<Vec<KeyField>>,
+    priority: i32,
+    action: Option<String>,
+}
+
+/// What the pipeline gave.
+#[derive(Debug)]
+pub(super) enum FoundEntries {
+    Entries(Vec<EntryState>),
+    Default(Option<ActionCall>),
+}
+
+impl Filter {
+    fn takes(&self, entry: &EntryState) -> bool {
+        let has_action = |wanted: &String| matches!(&entry.target, EntryTarget::Action(call) if call.name == *wanted);
+        (self.priority == 0 || entry.priority == self.priority)
+            && self.action.as_ref().is_none_or(has_action)
+            && self.key.as_ref().is_none_or(|key| *key == entry.key)
+    }
+}
+
+/// Reads of table entries.
+pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQuery>, ApiError> {
+    let query = |table: &Table, filter: Filter| EntryQuery {
+        table: table.id,
+        name: table.name.clone(),
+        wanted: if entry.is_default_action {
+            Wanted::Default
+        } else {
+            Wanted::Entry {
+                count: entry.counter_data.is_some() && table.has_direct_counter,
+                meter: entry.meter_config.is_some() && table.direct_meter.is_some(),
+                last_hit: entry.time_since_last_hit.is_some() && table.has_idle_timeout,
+            }
+        },
+        filter,
+        note: Note::of(entry),
+    };
+    if entry.table_id == 0 {
+        if !entry.r#match.is_empty() || entry.action.is_some() || entry.priority != 0 {
+            return Err(ApiError::invalid(
+                "a read of all tables (table_id 0) takes no match, action or priority",
+            ));
+        }
+        return Ok(info
+            .tables
+            .values()
+            .map(|table| query(table, Filter::default()))
+            .collect());
+    }
+    let table = info.table(entry.table_id)?;
+    let at_table = |error: ApiError| error.at(format_args!("table {}", table.name));
+    meter::refuse_counters(entry.meter_counter_data.as_ref()).map_err(at_table)?;
+    if entry.time_since_last_hit.is_some() && (entry.is_default_action || !table.has_idle_timeout) {
+        return Err(at_table(ApiError::invalid("there are no idle timeouts")));
+    }
+    Ok(vec![query(table, filter(info, table, entry).map_err(at_table)?)])
+}
+
+/// Reads of direct resources without their entries.
+pub(super) fn select_direct(
+    info: &P4Info,
+    entry: Option<&v1::TableEntry>,
+    kind: DirectKind,
+) -> Result<Vec<EntryQuery>, ApiError> {
+    let has_it = |table: &Table| match kind {
+        DirectKind::Counter => table.has_direct_counter,
+        DirectKind::Meter => table.direct_meter.is_some(),
+    };
+    let query = |table: &Table, filter: Filter| EntryQuery {
+        table: table.id,
+        name: table.name.clone(),
+        wanted: Wanted::Direct(kind),
+        filter,
+        note: Note::default(),
+    };
+    let Some(entry) = entry.filter(|entry| entry.table_id != 0) else {
+        let tables = info.tables.values().filter(|table| has_it(table));
+        return Ok(tables.map(|table| query(table, Filter::default())).collect());
+    };
+    let table = info.table(entry.table_id)?;
+    let at_table = |error: ApiError| error.at(format_args!("table {}", table.name));
+    if !has_it(table) {
+        return Err(at_table(ApiError::invalid("the table has no such direct resource")));
+    }
+    if entry.is_default_action {
+        return Err(at_table(no_default()));
+    }
+    Ok(vec![query(table, filter(info, table, entry).map_err(at_table)?)])
+}
+
+fn filter(info: &P4Info, table: &Table, entry: &v1::TableEntry) -> Result<Filter, ApiError> {
+    let key = if entry.r#match.is_empty() {
+        None
+    } else {
+        Some(key::parse_key(&table.fields, &entry.r#match)?)
+    };
+    if entry.is_default_action && (key.is_some() || entry.priority != 0) {
+        return Err(ApiError::invalid(
+            "the default entry has neither match fields nor priority",
+        ));
+    }
+    let action = match entry.action.as_ref().and_then(|action| action.r#type.as_ref()) {
+        None => None,
+        Some(table_action::Type::Action(action)) if table.actions.contains_key(&action.action_id) => {
+            Some(info.actions[&action.action_id].name.clone())
+        }
+        Some(_) => {
+            return Err(ApiError::invalid(
+                "entries are filtered by the id of one of the table's actions",
+            ));
+        }
+    };
+    Ok(Filter {
+        key,
+        priority: entry.priority,
+        action,
+    })
+}
+
+impl EntryQuery {
+    pub fn run(&self, pipeline: &Pipeline) -> Result<FoundEntries, ApiError> {
+        if self.wanted == Wanted::Default {
+            return Ok(FoundEntries::Default(pipeline.table_default(&self.name)?));
+        }
+        let states = match &self.filter.key {
+            // With a priority, or where there is none, the key is the whole name of one entry.
+            Some(key) => match pipeline.entry_state(&self.name, key, self.filter.priority) {
+                Ok(state) => vec![state],
+                Err(ConfigError::NotFound(_)) => Vec::new(),
+                Err(_) => pipeline.entry_states(&self.name)?,
+            },
+            None => pipeline.entry_states(&self.name)?,
+        };
+        let mut found = Vec::with_capacity(states.len());
+        for mut state in states {
+            state.key = canonical_key(state.key);
+            if self.filter.takes(&state) {
+                found.push(state);
+            }
+        }
+        if found.is_empty() && self.filter.key.is_some() && matches!(self.wanted, Wanted::Direct(_)) {
+            return Err(ApiError::not_found(format!("table {} has no such entry", self.name)));
+        }
+        Ok(FoundEntries::Entries(found))
+    }
+
+    pub fn encode(&self, info: &P4Info, books: &Books, found: FoundEntries, give: &mut dyn FnMut(Entity)) {
+        let table = &info.tables[&self.table];
+        match found {
+            FoundEntries::Default(call) => {
+                let id = EntryId::Default { table: self.table };
+                if let Some(mut entry) = self.start(table, books, &id) {
+                    let action = call
+                        .and_then(|call| action::encode(info, &call))
+                        .map(table_action::Type::Action);
+                    entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
+                    entry.is_const = table.has_const_default;
+                    give(Entity::TableEntry(entry));
+                }
+            }
+            FoundEntries::Entries(states) => {
+                for state in states {
+                    if let Some(entity) = self.encode_entry(info, table, books, state) {
+                        give(entity);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Key and note; `None` if the note filter leaves the entry out.
+    fn start(&self, table: &Table, books: &Books, id: &EntryId) -> Option<v1::TableEntry> {
+        let note = books.notes.get(id).cloned().unwrap_or_default();
+        if !self.note.takes(&note) {
+            return None;
+        }
+        let mut entry = id.encode(table);
+        note.put(&mut entry);
+        Some(entry)
+    }
+
+    fn encode_entry(&self, info: &P4Info, table: &Table, books: &Books, state: EntryState) -> Option<Entity> {
+        let id = entry_id(self.table, &state);
+        let count = Count {
+            packets: state.packets,
+            bytes: state.bytes,
+        }
+        .encode();
+        let rates = state.meter.as_ref().map(meter::encode);
+        let Wanted::Entry {
+            count: with_count,
+            meter: with_meter,
+            last_hit,
+        } = self.wanted
+        else {
+            let table_entry = Some(id.encode(table));
+            return Some(match self.wanted {
+                Wanted::Direct(DirectKind::Meter) => Entity::DirectMeterEntry(v1::DirectMeterEntry {
+                    table_entry,
+                    config: rates,
+                    counter_data: None,
+                }),
+                _ => Entity::DirectCounterEntry(v1::DirectCounterEntry {
+                    table_entry,
+                    data: Some(count),
+                }),
+            });
+        };
+        let mut entry = self.start(table, books, &id)?;
+        let action = match state.target {
+            EntryTarget::Action(call) => action::encode(info, &call).map(table_action::Type::Action),
+            EntryTarget::Indirect(Indirect::Member(id)) => Some(table_action::Type::ActionProfileMemberId(id)),
+            EntryTarget::Indirect(Indirect::Group(group)) => Some(match books.one_shots.get(&id) {
+                Some(one_shot) => table_action::Type::ActionProfileActionSet(one_shot.encode()),
+                None => table_action::Type::ActionProfileGroupId(group),
+            }),
+        };
+        entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
+        entry.is_const = table.is_const;
+        entry.counter_data = with_count.then_some(count);
+        entry.meter_config = rates.filter(|_| with_meter);
+        if last_hit {
+            let elapsed_ns = i64::try_from(state.idle_ns).unwrap_or(i64::MAX);
+            entry.time_since_last_hit = Some(v1::table_entry::IdleTimeout { elapsed_ns });
+        }
+        Some(Entity::TableEntry(entry))
+    }
+}
