@@ -22,7 +22,7 @@ public enum SchedulerKind {
                             names(SlotOrder.values()))),
             values -> new FairScheduler(
                     Share.valueOf(values.get("share").toUpperCase(Locale.ROOT)),
-                    SlotOrder.valueOf(values.get("order").toUpperCase(Locale.ROOT)))),
+                    SlotOrder.valueOf(values.get("order").toUpperCase(Locale.ROOT)), PairWeights.ALIKE)),
     /** Fixed rotation. */
     ROTATION("rotation", "Each edge sends to all others in turn, whatever the demand.",
             List.of(), values -> new RotationScheduler());

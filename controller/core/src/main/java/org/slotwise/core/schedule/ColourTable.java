@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core.schedule;
+
+import java.util.Arrays;
+
+/**
+ * A partial edge colouring: which sender is connected to which receiver in each colour, and which colours are free at
+ * either. Flat arrays, colour by colour, so that an alternating path of two colours stays in four short rows.
+ */
+final class ColourTable {
+    static final int NONE = -1;
+
+    private final int edges;
+    private final Square square;
+    private final int colours;
+    private final int words;
+    private final int[] slotOfColour;
+    /** By colour and sender: the receiver. */
+    private final short[] receiver;
+    /** By colour and receiver: the sender. */
+    private final short[] sender;
+    /** Free colours by sender and by receiver, {@code words} each. */
+    private final long[] freeToSend;
+    private final long[] freeToReceive;
+    /** Connections by sender and receiver. */
+    private final int[] connections;
+    /** Connections by colour. */
+    private final int[] used;
+    private final int[] pathSenders;
+    private final int[] pathReceivers;
+
+    ColourTable(int edges, int colours, SlotOrder order) {
+        this.edges = edges;
+        this.square = new Square(edges);
+        this.colours = colours;
+        this.words = (colours + Long.SIZE - 1) / Long.SIZE;
+        this.slotOfColour = order.slotsOfColours(colours);
+        this.receiver = new short[colours * edges];
+        this.sender = new short[colours * edges];
+        this.freeToSend = new long[edges * words];
+        this.freeToReceive = new long[edges * words];
+        this.connections = new int[square.length()];
+        this.used = new int[colours];
+        this.pathSenders = new int[2 * edges];
+        this.pathReceivers = new int[2 * edges];
+    }
+
+    /** Takes a schedule over. */
+    void load(FrameSchedule schedule) {
+        Arrays.fill(sender, (short) NONE);
+        Arrays.fill(connections, 0);
+        Arrays.fill(used, 0);
+        for (int edge = 0; edge < edges; edge++) {
+            for (int word = 0; word < words; word++) {
+                int left = colours - word * Long.SIZE;
+                freeToSend[edge * words + word] = left < Long.SIZE ? (1L << left) - 1 : -1L;
+            }
+        }
+        System.arraycopy(freeToSend, 0, freeToReceive, 0, freeToSend.length);
+        for (int colour = 0; colour < colours; colour++) {
+            int first = colour * edges;
+            schedule.copySlot(slotOfColour[colour], receiver, first);
+            long bit = 1L << colour;
+            int word = colour / Long.SIZE;
+            for (int i = 0; i < edges; i++) {
+                int j = receiver[first + i];
+                if (j != NONE) {
+                    sender[first + j] = (short) i;
+                    freeToSend[i * words + word] ^= bit;
+                    freeToReceive[j * words + word] ^= bit;
+                    connections[square.entry(i, j)]++;
+                    used[colour]++;
+                }
+            }
+        }
+    }
+
+    /** Writes down what is connected. */
+    FrameSchedule toSchedule() {
+        short[] outputs = new short[colours * edges];
+        for (int colour = 0; colour < colours; colour++) {
+            System.arraycopy(receiver, colour * edges, outputs, slotOfColour[colour] * edges, edges);
+        }
+        return FrameSchedule.of(edges, colours, outputs);
+    }
+
+    int connections(int i, int j) {
+        return connections[square.entry(i, j)];
+    }
+
+    int receiver(int colour, int i) {
+        return receiver[colour * edges + i];
+    }
+
+    int sender(int colour, int j) {
+        return sender[colour * edges + j];
+    }
+
+    void connect(int colour, int i, int j) {
+        receiver[colour * edges + i] = (short) j;
+        sender[colour * edges + j] = (short) i;
+        freeToSend[i * words + colour / Long.SIZE] &= ~(1L << colour);
+        freeToReceive[j * words + colour / Long.SIZE] &= ~(1L << colour);
+        connections[square.entry(i, j)]++;
+        used[colour]++;
+    }
+
+    void disconnect(int colour, int i, int j) {
+        receiver[colour * edges + i] = NONE;
+        sender[colour * edges + j] = NONE;
+        freeToSend[i * words + colour / Long.SIZE] |= 1L << colour;
+        freeToReceive[j * words + colour / Long.SIZE] |= 1L << colour;
+        connections[square.entry(i, j)]--;
+        used[colour]--;
+    }
+
+    /** Whether everybody sends in a colour. */
+    boolean isFull(int colour) {
+        return used[colour] == edges;
+    }
+
+    /** Connects a pair in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
+    int connectInCommon(int i, int j, int wanted) {
+        int left = wanted;
+        for (int word = 0; word < words && left > 0; word++) {
+            long take = freeToSend[i * words + word] & freeToReceive[j * words + word];
+            if (take == 0) {
+                continue;
+            }
+            for (int extra = Long.bitCount(take) - left; extra > 0; extra--) {
+                take ^= Long.highestOneBit(take);
+            }
+            left -= Long.bitCount(take);
+            freeToSend[i * words + word] ^= take;
+            freeToReceive[j * words + word] ^= take;
+            while (take != 0) {
+                int colour = word * Long.SIZE + Long.numberOfTrailingZeros(take);
+                receiver[colour * edges + i] = (short) j;
+                sender[colour * edges + j] = (short) i;
+                used[colour]++;
+                take &= take - 1;
+            }
+        }
+        connections[square.entry(i, j)] += wanted - left;
+        return wanted - left;
+    }
+
+    /** Connects a pair, both with a free colour but none in common, by making one of the sender's free at the other. */
+    void connectBySwapping(int i, int j) {
+        int a = firstFree(freeToSend, i);
+        swapAlongPath(a, firstFree(freeToReceive, j), j);
+        connect(a, i, j);
+    }
+
+    private int firstFree(long[] free, int edge) {
+        for (int word = 0; word < words; word++) {
+            if (free[edge * words + word] != 0) {
+                return word * Long.SIZE + Long.numberOfTrailingZeros(free[edge * words + word]);
+            }
+        }
+        throw new IllegalStateException("line " + edge + " is full");
+    }
+
+    /**
+     * Frees colour {@code a} at receiver {@code j}, where {@code b} is free, by swapping both along the path of
+     * connections that alternate between them. A sender where {@code a} is free is never on that path.
+     */
+    private void swapAlongPath(int a, int b, int j) {
+        int length = 0;
+        int column = j;
+        while (column != NONE) {
+            int row = sender(a, column);
+            if (row == NONE) {
+                break;
+            }
+            pathSenders[length] = row;
+            pathReceivers[length++] = column;
+            column = receiver(b, row);
+            if (column != NONE) {
+                pathSenders[length] = row;
+                pathReceivers[length++] = column;
+            }
+        }
+        for (int step = 0; step < length; step++) {
+            disconnect(step % 2 == 0 ? a : b, pathSenders[step], pathReceivers[step]);
+        }
+        for (int step = 0; step < length; step++) {
+            connect(step % 2 == 0 ? b : a, pathSenders[step], pathReceivers[step]);
+        }
+    }
+}
