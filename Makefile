@@ -28,7 +28,7 @@ p4:
 
 bench: setup
 	cd engine && cargo bench --locked
-	mvn --quiet --file controller/pom.xml --projects core test --activate-profiles bench -DskipTests
+	mvn --quiet --file controller/pom.xml --projects bench --also-make test --activate-profiles bench -DskipTests
 
 clean-net:
 	@scripts/clean-net

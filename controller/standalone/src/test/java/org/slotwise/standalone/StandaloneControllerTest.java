@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.slotwise.core.Networks;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
@@ -15,7 +16,6 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -31,10 +31,9 @@ class StandaloneControllerTest {
     private static final long TIMEOUT_S = 20;
     private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Event.SchedulerChosen FAIR = new Event.SchedulerChosen(
-            SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread"));
+    private static final Event.SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
     private static final Event.SchedulerChosen ROTATION =
-            new Event.SchedulerChosen(SchedulerKind.ROTATION, Map.of());
+            Networks.scheduler(SchedulerKind.ROTATION);
 
     @TempDir
     private Path directory;

@@ -24,8 +24,6 @@ final class ColourTable {
     private final long[] freeToReceive;
     /** Connections by sender and receiver. */
     private final int[] connections;
-    /** Connections by colour. */
-    private final int[] used;
     private final int[] pathSenders;
     private final int[] pathReceivers;
 
@@ -40,7 +38,6 @@ final class ColourTable {
         this.freeToSend = new long[edges * words];
         this.freeToReceive = new long[edges * words];
         this.connections = new int[square.length()];
-        this.used = new int[colours];
         this.pathSenders = new int[2 * edges];
         this.pathReceivers = new int[2 * edges];
     }
@@ -49,7 +46,6 @@ final class ColourTable {
     void load(FrameSchedule schedule) {
         Arrays.fill(sender, (short) NONE);
         Arrays.fill(connections, 0);
-        Arrays.fill(used, 0);
         for (int edge = 0; edge < edges; edge++) {
             for (int word = 0; word < words; word++) {
                 int left = colours - word * Long.SIZE;
@@ -69,7 +65,6 @@ final class ColourTable {
                     freeToSend[i * words + word] ^= bit;
                     freeToReceive[j * words + word] ^= bit;
                     connections[square.entry(i, j)]++;
-                    used[colour]++;
                 }
             }
         }
@@ -102,7 +97,6 @@ final class ColourTable {
         freeToSend[i * words + colour / Long.SIZE] &= ~(1L << colour);
         freeToReceive[j * words + colour / Long.SIZE] &= ~(1L << colour);
         connections[square.entry(i, j)]++;
-        used[colour]++;
     }
 
     void disconnect(int colour, int i, int j) {
@@ -111,35 +105,36 @@ final class ColourTable {
         freeToSend[i * words + colour / Long.SIZE] |= 1L << colour;
         freeToReceive[j * words + colour / Long.SIZE] |= 1L << colour;
         connections[square.entry(i, j)]--;
-        used[colour]--;
     }
 
-    /** Whether everybody sends in a colour. */
-    boolean isFull(int colour) {
-        return used[colour] == edges;
+    /** Colours that are free at some sender and at some receiver, as a bit mask. */
+    void findOpenColours(long[] open) {
+        for (int word = 0; word < words; word++) {
+            long atSenders = 0;
+            long atReceivers = 0;
+            for (int edge = 0; edge < edges; edge++) {
+                atSenders |= freeToSend[edge * words + word];
+                atReceivers |= freeToReceive[edge * words + word];
+            }
+            open[word] = atSenders & atReceivers;
+        }
     }
 
     /** Connects a pair in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
     int connectInCommon(int i, int j, int wanted) {
         int left = wanted;
         for (int word = 0; word < words && left > 0; word++) {
-            long take = freeToSend[i * words + word] & freeToReceive[j * words + word];
-            if (take == 0) {
-                continue;
+            long common = freeToSend[i * words + word] & freeToReceive[j * words + word];
+            long taken = 0;
+            for (; common != 0 && left > 0; left--) {
+                int place = (word * Long.SIZE + Long.numberOfTrailingZeros(common)) * edges;
+                receiver[place + i] = (short) j;
+                sender[place + j] = (short) i;
+                taken |= common & -common;
+                common &= common - 1;
             }
-            for (int extra = Long.bitCount(take) - left; extra > 0; extra--) {
-                take ^= Long.highestOneBit(take);
-            }
-            left -= Long.bitCount(take);
-            freeToSend[i * words + word] ^= take;
-            freeToReceive[j * words + word] ^= take;
-            while (take != 0) {
-                int colour = word * Long.SIZE + Long.numberOfTrailingZeros(take);
-                receiver[colour * edges + i] = (short) j;
-                sender[colour * edges + j] = (short) i;
-                used[colour]++;
-                take &= take - 1;
-            }
+            freeToSend[i * words + word] ^= taken;
+            freeToReceive[j * words + word] ^= taken;
         }
         connections[square.entry(i, j)] += wanted - left;
         return wanted - left;

@@ -23,7 +23,11 @@ final class EdgeColouring {
     private final boolean[] columnNeeds;
     private final boolean[] rowReleases;
     private final int[] surplus;
+    /** Spare connections that a pair may have by its sender's room, and by its receiver's. */
+    private final int[] rowSpare;
+    private final int[] columnSpare;
     private final long[] freeColumns;
+    private final long[] openColours;
     private FrameSchedule last;
 
     /** For frames of {@code slots} slots between {@code edges} edges. */
@@ -38,6 +42,9 @@ final class EdgeColouring {
         this.columnNeeds = new boolean[edges];
         this.rowReleases = new boolean[edges];
         this.surplus = new int[square.length()];
+        this.rowSpare = new int[edges];
+        this.columnSpare = new int[edges];
+        this.openColours = new long[(slots + Long.SIZE - 1) / Long.SIZE];
         this.freeColumns = new long[(edges + Long.SIZE - 1) / Long.SIZE];
     }
 
@@ -81,13 +88,14 @@ final class EdgeColouring {
                 throw new IllegalArgumentException("edge " + edge + " would send in " + rowSum[edge]
                         + " and receive in " + columnSum[edge] + " slots of " + slots);
             }
+            rowSpare[edge] = 1 + (slots - rowSum[edge] + edges - 2) / (edges - 1);
+            columnSpare[edge] = 1 + (slots - columnSum[edge] + edges - 2) / (edges - 1);
         }
     }
 
-    /** Spare connections that a pair may have, so that no pair keeps all that another once needed. */
+    /** No pair keeps all that another once needed: each may have its part of the room and one more. */
     private int spareLimit(int i, int j) {
-        int room = slots - Math.max(rowSum[i], columnSum[j]);
-        return 1 + (room + edges - 2) / (edges - 1);
+        return Math.min(rowSpare[i], columnSpare[j]);
     }
 
     /** Finds lines that need more and pairs that have too much; false if there is neither. */
@@ -157,21 +165,20 @@ final class EdgeColouring {
 
     /** Connects who is free in the same slot, beginning as the fixed rotation does, so that all pairs get some. */
     private void fillSpare(int[] service) {
-        for (int colour = 0; colour < slots; colour++) {
-            if (table.isFull(colour)) {
-                continue;
-            }
-            Arrays.fill(freeColumns, 0);
-            boolean any = false;
-            for (int j = 0; j < edges; j++) {
-                if (table.sender(colour, j) == ColourTable.NONE) {
-                    freeColumns[j / Long.SIZE] |= 1L << j;
-                    any = true;
+        table.findOpenColours(openColours);
+        for (int word = 0; word < openColours.length; word++) {
+            for (long open = openColours[word]; open != 0; open &= open - 1) {
+                int colour = word * Long.SIZE + Long.numberOfTrailingZeros(open);
+                Arrays.fill(freeColumns, 0);
+                for (int j = 0; j < edges; j++) {
+                    if (table.sender(colour, j) == ColourTable.NONE) {
+                        freeColumns[j / Long.SIZE] |= 1L << j;
+                    }
                 }
-            }
-            for (int i = 0; any && i < edges; i++) {
-                if (table.receiver(colour, i) == ColourTable.NONE) {
-                    connectSpare(service, colour, i);
+                for (int i = 0; i < edges; i++) {
+                    if (table.receiver(colour, i) == ColourTable.NONE) {
+                        connectSpare(service, colour, i);
+                    }
                 }
             }
         }

@@ -24,7 +24,7 @@ final class FairScheduler implements Scheduler {
         if (current.edges() != edges || current.slots() != slots) {
             edges = current.edges();
             slots = current.slots();
-            fair = new FairShare(edges, slots, share, weights.forEdges(edges));
+            fair = new FairShare(edges, slots, share, weights.forEdges(edges), true);
             colouring = new EdgeColouring(edges, slots, order);
         }
         return colouring.decompose(fair.allocate(demandSlots), current);

@@ -10,7 +10,8 @@ import java.util.Arrays;
  * <p>Classes are served one after the other. Within a class, requests that fit are granted; others are water-filled
  * ({@link WaterFill}) and rounded down. Whole slots left over go to the pairs that were rounded down most over the last
  * frames, so that a share of less than a slot is a slot every few frames, and then in turn to whoever still wants one. In the
- * end each pair that has nothing gets a slot if both lines have room: a packet of a new stream need not wait for a request.
+ * end each pair that has nothing may get a slot if both lines have room: a packet of a new stream need not wait for a
+ * request.
  */
 final class FairShare {
     /** Largest request of a pair, slots; larger ones count as this. */
@@ -35,6 +36,7 @@ final class FairShare {
     private final int capacity;
     private final Share share;
     private final PairWeights weights;
+    private final boolean idleToo;
     private final WaterFill water;
     private final int[] request;
     private final int[] weight;
@@ -48,12 +50,19 @@ final class FairShare {
     private final int[] byOwed;
     private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
 
-    FairShare(int edges, int capacity, Share share, PairWeights weights) {
+    /**
+     * For lines of {@code capacity} slots.
+     *
+     * @param weights for so many edges
+     * @param idleToo whether pairs that ask for nothing get a slot where there is room
+     */
+    FairShare(int edges, int capacity, Share share, PairWeights weights, boolean idleToo) {
         this.edges = edges;
         this.square = new Square(edges);
         this.capacity = capacity;
         this.share = share;
         this.weights = weights;
+        this.idleToo = idleToo;
         this.water = new WaterFill(edges, capacity);
         this.request = new int[square.length()];
         this.weight = new int[square.length()];
@@ -80,7 +89,9 @@ final class FairShare {
                 grantShares();
             }
         }
-        grantToIdle();
+        if (idleToo) {
+            grantToIdle();
+        }
         return service;
     }
 

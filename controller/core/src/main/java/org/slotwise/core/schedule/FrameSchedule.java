@@ -75,6 +75,23 @@ public final class FrameSchedule {
             return true;
         }
 
+        /** Whether {@code input} sends nothing yet in {@code slot}. */
+        boolean isFreeToSend(int slot, int input) {
+            return outputs[slot * edges + input] == NONE;
+        }
+
+        /** Connects who is free in the same slot, beginning as the fixed rotation does. */
+        void fillByRotation() {
+            for (int slot = 0; slot < slots; slot++) {
+                int distance = edges < 2 ? 0 : 1 + slot % (edges - 1);
+                for (int input = 0; input < edges; input++) {
+                    for (int k = 0; k < edges && isFreeToSend(slot, input); k++) {
+                        connectIfFree(slot, input, (input + distance + k) % edges);
+                    }
+                }
+            }
+        }
+
         /** The schedule. */
         public FrameSchedule build() {
             return new FrameSchedule(edges, slots, outputs.clone());
@@ -113,6 +130,15 @@ public final class FrameSchedule {
             }
         }
         return service;
+    }
+
+    /** Senders, over all slots, that send to another edge than in {@code other}, which has the same size, or to none. */
+    public int differences(FrameSchedule other) {
+        int different = 0;
+        for (int place = 0; place < outputs.length; place++) {
+            different += outputs[place] == other.outputs[place] ? 0 : 1;
+        }
+        return different;
     }
 
     /** Connections that the core has to set up anew between a slot and the one before, over a frame that repeats. */

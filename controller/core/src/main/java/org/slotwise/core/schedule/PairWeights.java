@@ -16,7 +16,7 @@ final class PairWeights {
     /** Every pair alike. */
     static final PairWeights ALIKE = new PairWeights(List.of());
     static final int MAX_WEIGHT = 64;
-    private static final int MAX_RULES = 4096;
+    private static final int MAX_RULES = 2048;
     private static final Pattern RULE = Pattern.compile("(\\*|\\d{1,4})>(\\*|\\d{1,4})=(first|\\d{1,3})");
     private static final int ANY = -1;
 
@@ -40,11 +40,11 @@ final class PairWeights {
             Matcher rule = RULE.matcher(part.strip());
             int value = rule.matches() && !rule.group(3).equals("first") ? Integer.parseInt(rule.group(3)) : 1;
             if (!rule.matches() || value < 1 || value > MAX_WEIGHT) {
-                throw new InvalidSettingsException("'" + part.strip() + "' is not sender>receiver=weight, with * or"
+                throw new InvalidSettingsException("has a rule that is wrong: '" + part.strip() + "' is not sender>receiver=weight, with * or"
                         + " places of edges from 0, and 1 .. " + MAX_WEIGHT + " or 'first'");
             }
             if (rules.size() == MAX_RULES) {
-                throw new InvalidSettingsException("more than " + MAX_RULES + " rules");
+                throw new InvalidSettingsException("has more than " + MAX_RULES + " rules");
             }
             rules.add(new int[] {edge(rule.group(1)), edge(rule.group(2)),
                     rule.group(3).equals("first") ? 0 : value});

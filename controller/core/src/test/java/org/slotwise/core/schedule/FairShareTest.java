@@ -38,7 +38,7 @@ class FairShareTest {
 
     private static int[][] allocate(int[][] request, Share share, PairWeights weights) {
         int n = request.length;
-        return new Square(n).unflatten(new FairShare(n, CAPACITY, share, weights.forEdges(n)).allocate(request));
+        return new Square(n).unflatten(new FairShare(n, CAPACITY, share, weights.forEdges(n), true).allocate(request));
     }
 
     private static PairWeights weights(String text) {
@@ -132,8 +132,8 @@ class FairShareTest {
     @Property(seed = "20260106")
     void sameRequestsSameServices(@ForAll("requests") int[][] request, @ForAll Share share) {
         int n = request.length;
-        FairShare first = new FairShare(n, CAPACITY, share, PairWeights.ALIKE.forEdges(n));
-        FairShare second = new FairShare(n, CAPACITY, share, PairWeights.ALIKE.forEdges(n));
+        FairShare first = new FairShare(n, CAPACITY, share, PairWeights.ALIKE.forEdges(n), true);
+        FairShare second = new FairShare(n, CAPACITY, share, PairWeights.ALIKE.forEdges(n), true);
         for (int frame = 0; frame < 3; frame++) {
             assertArrayEquals(first.allocate(request), second.allocate(request));
         }
@@ -149,7 +149,7 @@ class FairShareTest {
         }
         double[][] exact = MaxMinByLinearProgram.solve(request, alike, CAPACITY);
         Square square = new Square(n);
-        FairShare fair = new FairShare(n, CAPACITY, Share.EQUAL, PairWeights.ALIKE.forEdges(n));
+        FairShare fair = new FairShare(n, CAPACITY, Share.EQUAL, PairWeights.ALIKE.forEdges(n), true);
         int frames = 60;
         double[][] mean = new double[n][n];
         for (int frame = 0; frame < frames; frame++) {
@@ -175,7 +175,7 @@ class FairShareTest {
         for (int i = 0; i < senders; i++) {
             request[i][senders] = 1;
         }
-        FairShare fair = new FairShare(senders + 1, 10, Share.EQUAL, PairWeights.ALIKE.forEdges(senders + 1));
+        FairShare fair = new FairShare(senders + 1, 10, Share.EQUAL, PairWeights.ALIKE.forEdges(senders + 1), true);
         Square square = new Square(senders + 1);
         int[] slots = new int[senders];
         for (int frame = 0; frame < 40; frame++) {
