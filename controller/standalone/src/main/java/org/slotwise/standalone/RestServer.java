@@ -50,6 +50,8 @@ final class RestServer implements AutoCloseable {
         // The built-in server waits for slow clients for ever unless told otherwise, in seconds.
         System.setProperty("sun.net.httpserver.maxReqTime", "10");
         System.setProperty("sun.net.httpserver.maxRspTime", "10");
+        // Small answers need not wait for the client to acknowledge their head.
+        System.setProperty("sun.net.httpserver.nodelay", "true");
         JERSEY_LOG.setLevel(Level.SEVERE);
         HttpServer server;
         try {
