@@ -17,7 +17,9 @@ help:
 setup:
 	@scripts/setup
 
-run: setup
+run:
+	@scripts/check --ports
+	@scripts/setup
 	@scripts/run
 
 test: setup

@@ -12,6 +12,7 @@ mod live;
 mod progress;
 mod realtime;
 mod report;
+mod reproduce;
 mod run;
 mod simulate;
 mod switch;
@@ -36,6 +37,8 @@ enum Command {
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
     Simulate(run::RunArgs),
+    /// Repeat a published experiment in virtual time; writes a report of its facts and plots
+    Reproduce(reproduce::ReproduceArgs),
     Switch(Box<switch::Args>),
 }
 
@@ -59,6 +62,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             None => isolate::run_inside()?,
         },
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
+        Command::Reproduce(args) => {
+            reproduce::run(args)?;
+            ExitCode::SUCCESS
+        }
         Command::Switch(args) => {
             switch::run(args)?;
             ExitCode::SUCCESS
