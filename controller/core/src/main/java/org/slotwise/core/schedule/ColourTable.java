@@ -4,8 +4,9 @@ package org.slotwise.core.schedule;
 import java.util.Arrays;
 
 /**
- * A partial edge colouring: which sender is connected to which receiver in each colour, and which colours are free at
- * either. Flat arrays, colour by colour, so that an alternating path of two colours stays in four short rows.
+ * A partial edge colouring: which sender is connected to which receiver in each colour. A connection is firm, or spare: a spare
+ * one gives way to any firm one. Flat arrays, colour by colour, so that an alternating path of two colours stays in four
+ * short rows.
  */
 final class ColourTable {
     static final int NONE = -1;
@@ -19,11 +20,14 @@ final class ColourTable {
     private final short[] receiver;
     /** By colour and receiver: the sender. */
     private final short[] sender;
-    /** Free colours by sender and by receiver, {@code words} each. */
+    /** Colours without a firm connection by sender and by receiver, {@code words} each. */
     private final long[] freeToSend;
     private final long[] freeToReceive;
-    /** Connections by sender and receiver. */
-    private final int[] connections;
+    /** Firm and spare connections by sender and receiver. */
+    private final int[] firm;
+    private final int[] spare;
+    /** Connections by colour. */
+    private final int[] used;
     private final int[] pathSenders;
     private final int[] pathReceivers;
 
@@ -37,15 +41,19 @@ final class ColourTable {
         this.sender = new short[colours * edges];
         this.freeToSend = new long[edges * words];
         this.freeToReceive = new long[edges * words];
-        this.connections = new int[square.length()];
+        this.firm = new int[square.length()];
+        this.spare = new int[square.length()];
+        this.used = new int[colours];
         this.pathSenders = new int[2 * edges];
         this.pathReceivers = new int[2 * edges];
     }
 
-    /** Takes a schedule over. */
+    /** Takes a schedule over: all its connections are spare. */
     void load(FrameSchedule schedule) {
         Arrays.fill(sender, (short) NONE);
-        Arrays.fill(connections, 0);
+        Arrays.fill(firm, 0);
+        Arrays.fill(spare, 0);
+        Arrays.fill(used, 0);
         for (int edge = 0; edge < edges; edge++) {
             for (int word = 0; word < words; word++) {
                 int left = colours - word * Long.SIZE;
@@ -56,15 +64,12 @@ final class ColourTable {
         for (int colour = 0; colour < colours; colour++) {
             int first = colour * edges;
             schedule.copySlot(slotOfColour[colour], receiver, first);
-            long bit = 1L << colour;
-            int word = colour / Long.SIZE;
             for (int i = 0; i < edges; i++) {
                 int j = receiver[first + i];
                 if (j != NONE) {
                     sender[first + j] = (short) i;
-                    freeToSend[i * words + word] ^= bit;
-                    freeToReceive[j * words + word] ^= bit;
-                    connections[square.entry(i, j)]++;
+                    spare[square.entry(i, j)]++;
+                    used[colour]++;
                 }
             }
         }
@@ -79,8 +84,19 @@ final class ColourTable {
         return FrameSchedule.of(edges, colours, outputs);
     }
 
-    int connections(int i, int j) {
-        return connections[square.entry(i, j)];
+    /** Firm connections of a pair. */
+    int firm(int i, int j) {
+        return firm[square.entry(i, j)];
+    }
+
+    /** Spare connections of a pair. */
+    int spare(int i, int j) {
+        return spare[square.entry(i, j)];
+    }
+
+    /** Whether everybody sends in a colour. */
+    boolean isFull(int colour) {
+        return used[colour] == edges;
     }
 
     int receiver(int colour, int i) {
@@ -91,52 +107,70 @@ final class ColourTable {
         return sender[colour * edges + j];
     }
 
-    void connect(int colour, int i, int j) {
-        receiver[colour * edges + i] = (short) j;
-        sender[colour * edges + j] = (short) i;
+    /** Whether a sender has a firm connection in a colour. */
+    boolean isFirm(int colour, int i) {
+        return (freeToSend[i * words + colour / Long.SIZE] >>> colour & 1) == 0;
+    }
+
+    /** Makes a spare connection firm. */
+    void makeFirm(int colour, int i, int j) {
         freeToSend[i * words + colour / Long.SIZE] &= ~(1L << colour);
         freeToReceive[j * words + colour / Long.SIZE] &= ~(1L << colour);
-        connections[square.entry(i, j)]++;
+        firm[square.entry(i, j)]++;
+        spare[square.entry(i, j)]--;
     }
 
-    void disconnect(int colour, int i, int j) {
-        receiver[colour * edges + i] = NONE;
-        sender[colour * edges + j] = NONE;
+    /** Makes a firm connection spare. */
+    void makeSpare(int colour, int i, int j) {
         freeToSend[i * words + colour / Long.SIZE] |= 1L << colour;
         freeToReceive[j * words + colour / Long.SIZE] |= 1L << colour;
-        connections[square.entry(i, j)]--;
+        firm[square.entry(i, j)]--;
+        spare[square.entry(i, j)]++;
     }
 
-    /** Colours that are free at some sender and at some receiver, as a bit mask. */
-    void findOpenColours(long[] open) {
-        for (int word = 0; word < words; word++) {
-            long atSenders = 0;
-            long atReceivers = 0;
-            for (int edge = 0; edge < edges; edge++) {
-                atSenders |= freeToSend[edge * words + word];
-                atReceivers |= freeToReceive[edge * words + word];
-            }
-            open[word] = atSenders & atReceivers;
+    /** Connects two that have no connection in a colour. */
+    void addSpare(int colour, int i, int j) {
+        receiver[colour * edges + i] = (short) j;
+        sender[colour * edges + j] = (short) i;
+        used[colour]++;
+        spare[square.entry(i, j)]++;
+    }
+
+    /** Ends a spare connection. */
+    void dropSpare(int colour, int i, int j) {
+        receiver[colour * edges + i] = NONE;
+        sender[colour * edges + j] = NONE;
+        used[colour]--;
+        spare[square.entry(i, j)]--;
+    }
+
+    private void connect(int colour, int i, int j) {
+        int place = colour * edges;
+        if (receiver[place + i] != NONE) {
+            dropSpare(colour, i, receiver[place + i]);
         }
+        if (sender[place + j] != NONE) {
+            dropSpare(colour, sender[place + j], j);
+        }
+        addSpare(colour, i, j);
     }
 
-    /** Connects a pair in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
+    /** Connects a pair firmly in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
     int connectInCommon(int i, int j, int wanted) {
         int left = wanted;
         for (int word = 0; word < words && left > 0; word++) {
             long common = freeToSend[i * words + word] & freeToReceive[j * words + word];
             long taken = 0;
             for (; common != 0 && left > 0; left--) {
-                int place = (word * Long.SIZE + Long.numberOfTrailingZeros(common)) * edges;
-                receiver[place + i] = (short) j;
-                sender[place + j] = (short) i;
+                connect(word * Long.SIZE + Long.numberOfTrailingZeros(common), i, j);
                 taken |= common & -common;
                 common &= common - 1;
             }
             freeToSend[i * words + word] ^= taken;
             freeToReceive[j * words + word] ^= taken;
         }
-        connections[square.entry(i, j)] += wanted - left;
+        firm[square.entry(i, j)] += wanted - left;
+        spare[square.entry(i, j)] -= wanted - left;
         return wanted - left;
     }
 
@@ -145,6 +179,7 @@ final class ColourTable {
         int a = firstFree(freeToSend, i);
         swapAlongPath(a, firstFree(freeToReceive, j), j);
         connect(a, i, j);
+        makeFirm(a, i, j);
     }
 
     private int firstFree(long[] free, int edge) {
@@ -158,29 +193,33 @@ final class ColourTable {
 
     /**
      * Frees colour {@code a} at receiver {@code j}, where {@code b} is free, by swapping both along the path of
-     * connections that alternate between them. A sender where {@code a} is free is never on that path.
+     * firm connections that alternate between them. A sender where {@code a} is free is never on that path.
      */
     private void swapAlongPath(int a, int b, int j) {
         int length = 0;
         int column = j;
         while (column != NONE) {
             int row = sender(a, column);
-            if (row == NONE) {
+            if (row == NONE || !isFirm(a, row)) {
                 break;
             }
             pathSenders[length] = row;
             pathReceivers[length++] = column;
-            column = receiver(b, row);
+            column = isFirm(b, row) ? receiver(b, row) : NONE;
             if (column != NONE) {
                 pathSenders[length] = row;
                 pathReceivers[length++] = column;
             }
         }
         for (int step = 0; step < length; step++) {
-            disconnect(step % 2 == 0 ? a : b, pathSenders[step], pathReceivers[step]);
+            int colour = step % 2 == 0 ? a : b;
+            makeSpare(colour, pathSenders[step], pathReceivers[step]);
+            dropSpare(colour, pathSenders[step], pathReceivers[step]);
         }
         for (int step = 0; step < length; step++) {
-            connect(step % 2 == 0 ? b : a, pathSenders[step], pathReceivers[step]);
+            int colour = step % 2 == 0 ? b : a;
+            connect(colour, pathSenders[step], pathReceivers[step]);
+            makeFirm(colour, pathSenders[step], pathReceivers[step]);
         }
     }
 }

@@ -10,7 +10,7 @@ import java.util.Arrays;
  * freed by swapping two colours along the alternating path (at most two steps an edge).
  *
  * <p>It is warm: it starts from the schedule before, and only what must change does. Slots that nobody asked for are
- * filled with spare connections, and those stay until their line is needed.
+ * filled with spare connections, and each stays until its slot is needed, or becomes firm where its pair wants more.
  */
 final class EdgeColouring {
     private final int edges;
@@ -19,15 +19,12 @@ final class EdgeColouring {
     private final ColourTable table;
     private final int[] rowSum;
     private final int[] columnSum;
-    private final boolean[] rowNeeds;
-    private final boolean[] columnNeeds;
-    private final boolean[] rowReleases;
-    private final int[] surplus;
+    /** Connections that a row wants more, by column. */
+    private final int[] more;
     /** Spare connections that a pair may have by its sender's room, and by its receiver's. */
     private final int[] rowSpare;
     private final int[] columnSpare;
     private final long[] freeColumns;
-    private final long[] openColours;
     private FrameSchedule last;
 
     /** For frames of {@code slots} slots between {@code edges} edges. */
@@ -38,13 +35,9 @@ final class EdgeColouring {
         this.table = new ColourTable(edges, slots, order);
         this.rowSum = new int[edges];
         this.columnSum = new int[edges];
-        this.rowNeeds = new boolean[edges];
-        this.columnNeeds = new boolean[edges];
-        this.rowReleases = new boolean[edges];
-        this.surplus = new int[square.length()];
+        this.more = new int[edges];
         this.rowSpare = new int[edges];
         this.columnSpare = new int[edges];
-        this.openColours = new long[(slots + Long.SIZE - 1) / Long.SIZE];
         this.freeColumns = new long[(edges + Long.SIZE - 1) / Long.SIZE];
     }
 
@@ -60,11 +53,10 @@ final class EdgeColouring {
         if (!before.equals(last)) {
             table.load(before);
         }
-        if (findChanges(service)) {
-            release();
-            place(service);
-        }
-        fillSpare(service);
+        turnFirmAndSpare(service);
+        place(service);
+        trimSpare();
+        fillSpare();
         FrameSchedule next = table.toSchedule();
         last = next.equals(before) ? before : next;
         return last;
@@ -98,55 +90,52 @@ final class EdgeColouring {
         return Math.min(rowSpare[i], columnSpare[j]);
     }
 
-    /** Finds lines that need more and pairs that have too much; false if there is neither. */
-    private boolean findChanges(int[] service) {
-        Arrays.fill(rowNeeds, false);
-        Arrays.fill(columnNeeds, false);
-        Arrays.fill(rowReleases, false);
-        boolean any = false;
+    /** Makes spare connections firm where a pair wants more, and firm ones spare where it wants less. */
+    private void turnFirmAndSpare(int[] service) {
         for (int i = 0; i < edges; i++) {
+            boolean any = false;
             for (int j = 0; j < edges; j++) {
-                if (service[square.entry(i, j)] > table.connections(i, j)) {
-                    rowNeeds[i] = true;
-                    columnNeeds[j] = true;
-                    any = true;
-                }
+                more[j] = service[square.entry(i, j)] - table.firm(i, j);
+                any |= more[j] < 0 || more[j] > 0 && table.spare(i, j) > 0;
             }
-        }
-        for (int i = 0; i < edges; i++) {
-            for (int j = 0; j < edges; j++) {
-                int extra = table.connections(i, j) - service[square.entry(i, j)];
-                if (extra > 0 && !rowNeeds[i] && !columnNeeds[j]) {
-                    extra -= spareLimit(i, j);
-                }
-                surplus[square.entry(i, j)] = extra;
-                if (extra > 0) {
-                    rowReleases[i] = true;
-                    any = true;
-                }
-            }
-        }
-        return any;
-    }
-
-    private void release() {
-        for (int i = 0; i < edges; i++) {
-            for (int colour = slots - 1; rowReleases[i] && colour >= 0; colour--) {
+            for (int colour = slots - 1; any && colour >= 0; colour--) {
                 int j = table.receiver(colour, i);
-                if (j != ColourTable.NONE && surplus[square.entry(i, j)] > 0) {
-                    surplus[square.entry(i, j)]--;
-                    table.disconnect(colour, i, j);
+                if (j == ColourTable.NONE || more[j] == 0) {
+                    continue;
+                }
+                boolean firm = table.isFirm(colour, i);
+                if (firm && more[j] < 0) {
+                    table.makeSpare(colour, i, j);
+                    more[j]++;
+                } else if (!firm && more[j] > 0) {
+                    table.makeFirm(colour, i, j);
+                    more[j]--;
                 }
             }
         }
     }
 
-    /** First all that fits as it is, then what needs swapping: the paths are the shorter the fuller the table is. */
+    private void trimSpare() {
+        for (int i = 0; i < edges; i++) {
+            boolean any = false;
+            for (int j = 0; j < edges; j++) {
+                any |= table.spare(i, j) > spareLimit(i, j);
+            }
+            for (int colour = slots - 1; any && colour >= 0; colour--) {
+                int j = table.receiver(colour, i);
+                if (j != ColourTable.NONE && !table.isFirm(colour, i) && table.spare(i, j) > spareLimit(i, j)) {
+                    table.dropSpare(colour, i, j);
+                }
+            }
+        }
+    }
+
+    /** First all that fits as it is, then one by one what needs swapping. */
     private void place(int[] service) {
         for (int distance = 1; distance < edges; distance++) {
             for (int i = 0; i < edges; i++) {
                 int j = i + distance < edges ? i + distance : i + distance - edges;
-                int missing = service[square.entry(i, j)] - table.connections(i, j);
+                int missing = service[square.entry(i, j)] - table.firm(i, j);
                 if (missing > 0) {
                     table.connectInCommon(i, j, missing);
                 }
@@ -154,7 +143,7 @@ final class EdgeColouring {
         }
         for (int i = 0; i < edges; i++) {
             for (int j = 0; j < edges; j++) {
-                for (int missing = service[square.entry(i, j)] - table.connections(i, j); missing > 0; missing--) {
+                for (int missing = service[square.entry(i, j)] - table.firm(i, j); missing > 0; missing--) {
                     if (table.connectInCommon(i, j, 1) == 0) {
                         table.connectBySwapping(i, j);
                     }
@@ -164,46 +153,45 @@ final class EdgeColouring {
     }
 
     /** Connects who is free in the same slot, beginning as the fixed rotation does, so that all pairs get some. */
-    private void fillSpare(int[] service) {
-        table.findOpenColours(openColours);
-        for (int word = 0; word < openColours.length; word++) {
-            for (long open = openColours[word]; open != 0; open &= open - 1) {
-                int colour = word * Long.SIZE + Long.numberOfTrailingZeros(open);
-                Arrays.fill(freeColumns, 0);
-                for (int j = 0; j < edges; j++) {
-                    if (table.sender(colour, j) == ColourTable.NONE) {
-                        freeColumns[j / Long.SIZE] |= 1L << j;
-                    }
+    private void fillSpare() {
+        for (int colour = 0; colour < slots; colour++) {
+            if (table.isFull(colour)) {
+                continue;
+            }
+            Arrays.fill(freeColumns, 0);
+            for (int j = 0; j < edges; j++) {
+                if (table.sender(colour, j) == ColourTable.NONE) {
+                    freeColumns[j / Long.SIZE] |= 1L << j;
                 }
-                for (int i = 0; i < edges; i++) {
-                    if (table.receiver(colour, i) == ColourTable.NONE) {
-                        connectSpare(service, colour, i);
-                    }
+            }
+            for (int i = 0; i < edges; i++) {
+                if (table.receiver(colour, i) == ColourTable.NONE) {
+                    connectSpare(colour, i);
                 }
             }
         }
     }
 
-    private void connectSpare(int[] service, int colour, int i) {
+    private void connectSpare(int colour, int i) {
         int start = (i + 1 + colour % (edges - 1)) % edges;
         int j = nextFreeColumn(start, edges);
-        while (j != ColourTable.NONE && !mayHaveSpare(service, i, j)) {
+        while (j != ColourTable.NONE && !mayHaveSpare(i, j)) {
             j = nextFreeColumn(j + 1, edges);
         }
         if (j == ColourTable.NONE) {
             j = nextFreeColumn(0, start);
-            while (j != ColourTable.NONE && !mayHaveSpare(service, i, j)) {
+            while (j != ColourTable.NONE && !mayHaveSpare(i, j)) {
                 j = nextFreeColumn(j + 1, start);
             }
         }
         if (j != ColourTable.NONE) {
             freeColumns[j / Long.SIZE] &= ~(1L << j);
-            table.connect(colour, i, j);
+            table.addSpare(colour, i, j);
         }
     }
 
-    private boolean mayHaveSpare(int[] service, int i, int j) {
-        return i != j && table.connections(i, j) - service[square.entry(i, j)] < spareLimit(i, j);
+    private boolean mayHaveSpare(int i, int j) {
+        return i != j && table.spare(i, j) < spareLimit(i, j);
     }
 
     private int nextFreeColumn(int from, int end) {
