@@ -23,6 +23,11 @@ public enum DemandEstimator {
     TREND {
         @Override
         void update(Rate rate, long perFrame) {
+            if (!rate.started) {
+                rate.started = true;
+                rate.level = perFrame;
+                return;
+            }
             long expected = rate.level + rate.slope;
             long level = (expected + perFrame) / 2;
             rate.slope += (level - expected) / 4;
@@ -32,6 +37,7 @@ public enum DemandEstimator {
 
     /** Bytes that come each frame: level, and change from frame to frame. */
     static final class Rate {
+        private boolean started;
         private long level;
         private long slope;
 

@@ -144,6 +144,7 @@ final class ColourTable {
         spare[square.entry(i, j)]--;
     }
 
+    /** Sets a connection, which the caller counts as firm or spare, in place of what spare ones are in its way. */
     private void connect(int colour, int i, int j) {
         int place = colour * edges;
         if (receiver[place + i] != NONE) {
@@ -152,7 +153,15 @@ final class ColourTable {
         if (sender[place + j] != NONE) {
             dropSpare(colour, sender[place + j], j);
         }
-        addSpare(colour, i, j);
+        receiver[place + i] = (short) j;
+        sender[place + j] = (short) i;
+        used[colour]++;
+    }
+
+    private void connectFirmly(int colour, int i, int j) {
+        connect(colour, i, j);
+        spare[square.entry(i, j)]++;
+        makeFirm(colour, i, j);
     }
 
     /** Connects a pair firmly in up to {@code wanted} of the lowest colours that are free at both; returns in how many. */
@@ -170,7 +179,6 @@ final class ColourTable {
             freeToReceive[j * words + word] ^= taken;
         }
         firm[square.entry(i, j)] += wanted - left;
-        spare[square.entry(i, j)] -= wanted - left;
         return wanted - left;
     }
 
@@ -178,8 +186,7 @@ final class ColourTable {
     void connectBySwapping(int i, int j) {
         int a = firstFree(freeToSend, i);
         swapAlongPath(a, firstFree(freeToReceive, j), j);
-        connect(a, i, j);
-        makeFirm(a, i, j);
+        connectFirmly(a, i, j);
     }
 
     private int firstFree(long[] free, int edge) {
@@ -218,8 +225,7 @@ final class ColourTable {
         }
         for (int step = 0; step < length; step++) {
             int colour = step % 2 == 0 ? b : a;
-            connect(colour, pathSenders[step], pathReceivers[step]);
-            makeFirm(colour, pathSenders[step], pathReceivers[step]);
+            connectFirmly(colour, pathSenders[step], pathReceivers[step]);
         }
     }
 }
