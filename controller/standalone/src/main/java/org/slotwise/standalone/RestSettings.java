@@ -23,15 +23,10 @@ import org.slotwise.rest.json.JsonFields;
  */
 record RestSettings(String host, int port, AccessToken token, SSLContext tls, boolean clientCertificates,
         int requestsPerSecond) {
-    static final int DEFAULT_REQUESTS_PER_SECOND = 100;
+    private static final int DEFAULT_REQUESTS_PER_SECOND = 100;
     private static final String DEFAULT_HOST = "127.0.0.1";
     private static final int MAX_PORT = 65_535;
     private static final int MAX_REQUESTS_PER_SECOND = 100_000;
-
-    /** On a loopback port, open to all who are on this machine. */
-    static RestSettings open(String host, int port) {
-        return new RestSettings(host, port, null, null, false, DEFAULT_REQUESTS_PER_SECOND);
-    }
 
     /** Reads and checks them. */
     static RestSettings decode(String where, JsonNode value) throws IOException, InvalidJsonException {

@@ -48,10 +48,15 @@ class RestServerTest {
     private AuditLog audit;
     private RestServer server;
 
+    /** Without a limit that so many quick tests could reach. */
+    private static RestSettings settings(int port) {
+        return new RestSettings("127.0.0.1", port, null, null, false, 100_000);
+    }
+
     @BeforeEach
     void start() throws IOException {
         audit = new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES);
-        server = RestServer.start(RestSettings.open("127.0.0.1", 0), controller, audit);
+        server = RestServer.start(settings(0), controller, audit);
     }
 
     @AfterEach
@@ -234,7 +239,7 @@ class RestServerTest {
     void portThatIsTakenIsNamed() {
         int port = URI.create(server.url()).getPort();
         IOException refusal = assertThrows(IOException.class, 
-                () -> RestServer.start(RestSettings.open("127.0.0.1", port), controller, audit));
+                () -> RestServer.start(settings(port), controller, audit));
         assertTrue(refusal.getMessage().contains("127.0.0.1:" + port));
     }
 }
