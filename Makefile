@@ -32,7 +32,7 @@ p4:
 
 bench: setup
 	cd engine && cargo bench --locked
-	mvn --quiet --file controller/pom.xml --projects core test --activate-profiles bench -DskipTests
+	mvn --quiet --file controller/pom.xml --projects bench --also-make test --activate-profiles bench -DskipTests
 
 stf-corpus: setup
 	@scripts/stf-corpus $(or $(SOURCES),$(error SOURCES is a clone of https://github.com/p4lang/p4c))

@@ -95,15 +95,37 @@ pub struct Hosts {
 pub enum Scheduler {
     /// Max-min fair shares of what is asked for, the rest spread.
     Fair,
+    /// Slot by slot, round-robin.
+    Islip,
+    /// Slot by slot, at random from a seed.
+    Pim,
+    /// Slot by slot, maximum-weight matching.
+    MaximumWeight,
+    /// Few configurations that last long.
+    Solstice,
     /// A fixed rotation that ignores demand.
     Rotation,
 }
 
 impl Scheduler {
+    /// All of them, the default first.
+    pub const ALL: [Scheduler; 6] = [
+        Scheduler::Fair,
+        Scheduler::Islip,
+        Scheduler::Pim,
+        Scheduler::MaximumWeight,
+        Scheduler::Solstice,
+        Scheduler::Rotation,
+    ];
+
     /// The name in a scenario file and for the controller.
     pub fn name(self) -> &'static str {
         match self {
             Scheduler::Fair => "fair",
+            Scheduler::Islip => "islip",
+            Scheduler::Pim => "pim",
+            Scheduler::MaximumWeight => "maximum-weight",
+            Scheduler::Solstice => "solstice",
             Scheduler::Rotation => "rotation",
         }
     }

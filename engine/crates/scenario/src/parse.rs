@@ -175,7 +175,7 @@ fn controller(r: &mut Reader, parent: &Fields) -> Controller {
             beacon_hold_frames: 1,
         };
     };
-    let schedulers = [Scheduler::Fair, Scheduler::Rotation].map(|scheduler| (scheduler.name(), scheduler));
+    let schedulers = Scheduler::ALL.map(|scheduler| (scheduler.name(), scheduler));
     Controller {
         scheduler: r.choice(&fields, "scheduler", &schedulers),
         control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),

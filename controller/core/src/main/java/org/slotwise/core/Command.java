@@ -4,6 +4,7 @@ package org.slotwise.core;
 import java.util.List;
 import java.util.Objects;
 import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Version;
 import org.slotwise.core.tables.Update;
 
 /** What the controller wants an adapter to do, in the order given. */
@@ -78,6 +79,27 @@ public abstract class Command {
         /** The switch. */
         public DeviceId device() {
             return device;
+        }
+    }
+
+    /** A schedule came into force at all edges: nothing to do but to tell whoever wants to know. */
+    public static final class ScheduleInForce extends Command {
+        private final Version version;
+        private final int changedConnections;
+
+        ScheduleInForce(Version version, int changedConnections) {
+            this.version = Objects.requireNonNull(version);
+            this.changedConnections = changedConnections;
+        }
+
+        /** Its version. */
+        public Version version() {
+            return version;
+        }
+
+        /** Senders, over all slots, that send to another edge than in the schedule before, or to none. */
+        public int changedConnections() {
+            return changedConnections;
         }
     }
 }

@@ -155,6 +155,7 @@ public final class Controller {
         schedulerKind = choice.kind();
         schedulerSettings = choice.settings();
         scheduler = schedulerKind.create(schedulerSettings);
+        demand.use(SchedulerKind.estimator(schedulerSettings));
     }
 
     private DeviceState device(DeviceId id) {
@@ -319,6 +320,7 @@ public final class Controller {
         boolean announced = master.next().equals(next);
         if (reports.agreeOn(next, learningSince)) {
             activeVersion = next;
+            commands.add(new Command.ScheduleInForce(next, staged.differences(active)));
             active = staged;
             staged = null;
             phase = Phase.STEADY;

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.demand.RequestRefusal;
@@ -27,8 +27,7 @@ class ControllerTest {
     private final Controller controller = controller();
 
     private Controller controller() {
-        return new Controller(network, new Event.SchedulerChosen(
-                SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), () -> 0);
+        return new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
     }
 
     private void settle() {
@@ -71,6 +70,17 @@ class ControllerTest {
                 assertTrue(from == to || star.grantedSlots(from, to) >= 5);
             }
         }
+    }
+
+    @Test
+    void scheduleInForceIsTold() {
+        settle();
+        star.backlog[0][3] = 400_000;
+        star.runFrames(6);
+        assertEquals(List.of(Version.of(1), Version.of(2)),
+                star.inForce.stream().map(Command.ScheduleInForce::version).collect(Collectors.toList()));
+        assertTrue(star.inForce.get(0).changedConnections() > star.inForce.get(1).changedConnections());
+        assertTrue(star.inForce.get(1).changedConnections() >= 10);
     }
 
     @Test
@@ -248,7 +258,7 @@ class ControllerTest {
         settle();
         star.backlog[0][3] = 400_000;
         star.runFrames(4);
-        star.deliver(new Event.SchedulerChosen(SchedulerKind.ROTATION, Map.of()));
+        star.deliver(Networks.scheduler(SchedulerKind.ROTATION));
         star.runFrames(4);
         assertEquals(SchedulerKind.ROTATION, controller.snapshot().scheduler());
         assertTrue(star.grantedSlots(0, 3) <= 6);
@@ -287,8 +297,7 @@ class ControllerTest {
     @Test
     void anyMasterAndManyEdgesWork() {
         StarModel large = new StarModel(Networks.star(20, 64, 13));
-        large.attach(new Controller(large.network, new Event.SchedulerChosen(
-                SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), () -> 0));
+        large.attach(new Controller(large.network, Networks.scheduler(SchedulerKind.FAIR), () -> 0));
         large.backlog[19][2] = 1_000_000;
         large.runFrames(10);
         assertEquals(44, large.grantedSlots(19, 2));

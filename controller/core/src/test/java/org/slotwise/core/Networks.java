@@ -3,6 +3,7 @@ package org.slotwise.core;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
@@ -15,6 +16,8 @@ import org.slotwise.core.network.Ipv4Address;
 import org.slotwise.core.network.MacAddress;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.TimestampUnit;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.wire.WireConstants;
 
 /** Networks for tests: stars like the main scenario's, one host an edge. */
@@ -23,6 +26,15 @@ public final class Networks {
     public static final long SLOT_NS = 250_000;
 
     private Networks() {
+    }
+
+    /** A scheduler with all its defaults. */
+    public static Event.SchedulerChosen scheduler(SchedulerKind kind) {
+        try {
+            return new Event.SchedulerChosen(kind, kind.completeSettings(Map.of()));
+        } catch (InvalidSettingsException e) {
+            throw new AssertionError(e);
+        }
     }
 
     /** A star whose master is edge 0. */

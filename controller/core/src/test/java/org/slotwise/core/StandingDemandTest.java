@@ -4,7 +4,6 @@ package org.slotwise.core;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -48,8 +47,7 @@ class StandingDemandTest {
                 bytesPerFrame[i][j] = i == j || i == 1 && j == 2 ? 0 : SMALL_BYTES_PER_FRAME;
             }
         }
-        star.attach(new Controller(network, new Event.SchedulerChosen(
-                SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), () -> 0));
+        star.attach(new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0));
         for (int frame = 0; frame < SETTLE_FRAMES; frame++) {
             runFrame(bytesPerFrame);
         }

@@ -32,6 +32,7 @@ final class StarModel {
     final Network network;
     final List<String> deviceWriteOrder = new ArrayList<>();
     final List<Command.PacketOut> packetOuts = new ArrayList<>();
+    final List<Command.ScheduleInForce> inForce = new ArrayList<>();
     final Deque<Command.Write> heldWrites = new ArrayDeque<>();
     final long[][] backlog;
     final long[][] arrived;
@@ -85,8 +86,10 @@ final class StarModel {
                 }
             } else if (command instanceof Command.PacketOut) {
                 packetOut((Command.PacketOut) command);
-            } else {
+            } else if (command instanceof Command.ReadTables) {
                 ready(((Command.ReadTables) command).device());
+            } else {
+                inForce.add((Command.ScheduleInForce) command);
             }
         }
     }

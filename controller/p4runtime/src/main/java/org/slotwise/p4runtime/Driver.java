@@ -18,6 +18,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
@@ -40,6 +41,7 @@ public abstract class Driver implements AutoCloseable {
     private static final long STOP_TIMEOUT_S = 3;
 
     private final Controller controller;
+    private final Consumer<Command.ScheduleInForce> scheduleListener;
     /** For streams and writes; its event loop is the driver's thread, so that no message waits for another one. */
     private final ManagedChannel channel;
     /** For calls that the driver waits for; has a thread of its own. */
@@ -53,8 +55,9 @@ public abstract class Driver implements AutoCloseable {
 
     Driver(Setup setup) {
         this.controller = setup.controller();
-        this.channel = channel(setup.address(), driverThread);
-        this.waitingChannel = channel(setup.address(), waitingThread);
+        this.scheduleListener = setup.scheduleListener();
+        this.channel = channel(setup, driverThread);
+        this.waitingChannel = channel(setup, waitingThread);
         this.executor = driverThread.next();
         addSession(setup, setup.network().core().device(), setup.corePipeline());
         for (Edge edge : setup.network().edges()) {
@@ -62,8 +65,10 @@ public abstract class Driver implements AutoCloseable {
         }
     }
 
-    private static ManagedChannel channel(String address, EventLoopGroup thread) {
-        return NettyChannelBuilder.forTarget(address).usePlaintext().maxInboundMessageSize(MAX_MESSAGE_BYTES)
+    private static ManagedChannel channel(Setup setup, EventLoopGroup thread) {
+        NettyChannelBuilder builder = NettyChannelBuilder.forTarget(setup.address());
+        setup.security().applyTo(builder);
+        return builder.maxInboundMessageSize(MAX_MESSAGE_BYTES)
                 .eventLoopGroup(thread).channelType(NioSocketChannel.class).directExecutor().build();
     }
 
@@ -73,12 +78,15 @@ public abstract class Driver implements AutoCloseable {
      * @param controller not yet used by anyone else
      * @param network the controller's network
      * @param address {@code host:port} of the P4Runtime server
+     * @param security plain text or TLS
      * @param electionId higher than that of any controller before
      * @param edgePipeline program of every edge
      * @param corePipeline program of the core
+     * @param scheduleListener told of each schedule that comes into force, on the driver's thread
      */
-    public record Setup(Controller controller, Network network, String address, long electionId,
-            Pipeline edgePipeline, Pipeline corePipeline) {
+    public record Setup(Controller controller, Network network, String address, ChannelSecurity security,
+            long electionId, Pipeline edgePipeline, Pipeline corePipeline,
+            Consumer<Command.ScheduleInForce> scheduleListener) {
     }
 
     private void addSession(Setup setup, DeviceId device, Pipeline pipeline) {
@@ -179,6 +187,8 @@ public abstract class Driver implements AutoCloseable {
                 onPacketOut();
             } else if (command instanceof Command.ReadTables read) {
                 readAgain(sessions.get(read.device()));
+            } else if (command instanceof Command.ScheduleInForce inForce) {
+                scheduleListener.accept(inForce);
             }
         }
         List<Command.Write> writes = commands.stream()

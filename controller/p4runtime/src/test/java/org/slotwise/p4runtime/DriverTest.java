@@ -8,12 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,9 +43,13 @@ class DriverTest {
     private static final long TIMEOUT_S = 20;
     private static final long FRAME_NS = 20 * Networks.SLOT_NS;
 
+    /** The handshake is refused within a few ms; the driver tries again after 100. */
+    private static final long REFUSED_MS = 300;
+
     private final Network network = Networks.star(4, 20);
     private final List<Driver> drivers = new ArrayList<>();
     private FakeP4Runtime switches;
+    private ChannelSecurity security = ChannelSecurity.plainText();
 
     @BeforeEach
     void startSwitches() throws IOException {
@@ -55,10 +63,10 @@ class DriverTest {
     }
 
     private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
-        Controller controller = new Controller(network, new Event.SchedulerChosen(
-                SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), System::nanoTime);
+        Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
         Driver driver = kind.apply(new Driver.Setup(
-                controller, network, switches.address(), electionId, Programs.edge(), Programs.core()));
+                controller, network, switches.address(), security, electionId, Programs.edge(), Programs.core(),
+                inForce -> { }));
         drivers.add(driver);
         driver.start();
         return driver;
@@ -172,12 +180,56 @@ class DriverTest {
         assertEquals(1, snapshot.statistics().refusals().values().stream().mapToLong(Long::longValue).sum());
     }
 
+    // ---- TLS ----
+
+    private static Path pem(String name) {
+        return Path.of("src/test/resources/tls", name);
+    }
+
+    private static ChannelSecurity tls(String authority, String client) throws IOException {
+        return ChannelSecurity.tls(pem(authority + ".pem"), Optional.ofNullable(client).map(name -> pem(name + ".pem")),
+                Optional.ofNullable(client).map(name -> pem(name + ".key")), Optional.empty());
+    }
+
+    private void switchesWantCertificates() throws Exception {
+        switches.close();
+        switches = new FakeP4Runtime(GrpcSslContexts.forServer(pem("server.pem").toFile(), pem("server.key").toFile())
+                .trustManager(pem("authority.pem").toFile()).clientAuth(ClientAuth.REQUIRE).build(), 1, 2, 3, 4, CORE);
+    }
+
+    @Test
+    void switchesAreConfiguredOverMutualTls() throws Exception {
+        switchesWantCertificates();
+        security = tls("authority", "client");
+        configured(WallClockDriver::new, 1);
+        assertTrue(switches.entries(CORE) > 0);
+    }
+
+    @Test
+    void nothingIsConfiguredIfACertificateIsMissingOrNotTrusted() throws Exception {
+        switchesWantCertificates();
+        for (ChannelSecurity bad : List.of(ChannelSecurity.plainText(), tls("authority", null),
+                tls("authority", "strange-client"), tls("stranger", "client"))) {
+            security = bad;
+            Driver driver = start(WallClockDriver::new, 1);
+            assertThrows(TimeoutException.class, () -> driver.configured().get(REFUSED_MS, TimeUnit.MILLISECONDS));
+            assertEquals(0, switches.entries(CORE));
+        }
+    }
+
+    @Test
+    void fileThatIsNoCertificateIsNamed() {
+        assertThrows(IOException.class, () -> tls("make-certificates", null));
+        assertThrows(IOException.class, () -> tls("nothing", null));
+    }
+
     @Test
     void programThatLacksATableEndsTheDriver() throws Exception {
-        Controller controller = new Controller(network, new Event.SchedulerChosen(
-                SchedulerKind.ROTATION, Map.of()), System::nanoTime);
+        Controller controller = new Controller(
+                network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime);
         Driver driver = new WallClockDriver(new Driver.Setup(
-                controller, network, switches.address(), 1, Programs.core(), Programs.edge()));
+                controller, network, switches.address(), ChannelSecurity.plainText(), 1, Programs.core(),
+                Programs.edge(), inForce -> { }));
         drivers.add(driver);
         driver.start();
         ExecutionException failure = assertThrows(ExecutionException.class,

@@ -8,6 +8,7 @@ import com.google.rpc.Status;
 import io.grpc.Server;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -67,11 +68,16 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     /** Starts a server on a free port. */
     public FakeP4Runtime(long... deviceIds) throws IOException {
+        this(null, deviceIds);
+    }
+
+    /** Starts a server on a free port, with TLS unless {@code tls} is null. */
+    FakeP4Runtime(SslContext tls, long... deviceIds) throws IOException {
         for (long id : deviceIds) {
             devices.put(id, new Device());
         }
         server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0)).directExecutor()
-                .addService(this).build().start();
+                .sslContext(tls).addService(this).build().start();
     }
 
     /** {@code host:port}. */

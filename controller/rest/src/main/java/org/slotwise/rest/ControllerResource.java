@@ -7,9 +7,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import javax.ws.rs.Consumes;
 import javax.ws.rs.GET;
+import javax.ws.rs.HeaderParam;
 import javax.ws.rs.PUT;
 import javax.ws.rs.Path;
 import javax.ws.rs.Produces;
+import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
 import org.slotwise.core.Event;
 import org.slotwise.core.schedule.InvalidSettingsException;
@@ -84,8 +86,12 @@ public final class ControllerResource {
     @PUT
     @Path("scheduler")
     @Consumes(MediaType.APPLICATION_JSON)
-    public ObjectNode choose(InputStream body) throws IOException {
+    public ObjectNode choose(@HeaderParam(HttpHeaders.CONTENT_TYPE) String contentType, InputStream body)
+            throws IOException {
         JsonNode value;
+        if (contentType == null) {
+            throw new ProblemException(415, "a body must be application/json, and Content-Type say so");
+        }
         byte[] text = body.readNBytes(MAX_BODY_BYTES + 1);
         if (text.length > MAX_BODY_BYTES) {
             throw new ProblemException(413, "a body has at most " + MAX_BODY_BYTES + " bytes");

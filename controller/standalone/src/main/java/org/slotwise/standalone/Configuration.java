@@ -6,9 +6,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.slotwise.core.Event;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.p4runtime.ChannelSecurity;
 import org.slotwise.p4runtime.Pipeline;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
@@ -19,18 +21,18 @@ import org.slotwise.rest.json.SchedulerCodec;
  * The configuration file, checked.
  *
  * @param p4runtimeAddress {@code host:port} of the P4Runtime server
- * @param restHost address that the REST server listens on
- * @param restPort its port; 0 for any free one
+ * @param p4runtimeSecurity plain text or TLS
+ * @param rest the REST server
  * @param store directory of what must survive a restart
  * @param clock where time comes from
+ * @param jsonLog whether the log is one JSON object a line
  * @param edgePipeline program of every edge
  * @param corePipeline program of the core
  * @param network the network
  * @param scheduler the scheduler to begin with
  */
-record Configuration(String p4runtimeAddress, String restHost, int restPort, Path store, Clock clock,
-        Pipeline edgePipeline, Pipeline corePipeline, Network network, Event.SchedulerChosen scheduler) {
-    private static final int MAX_PORT = 65_535;
+record Configuration(String p4runtimeAddress, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
+        Clock clock, boolean jsonLog, Pipeline edgePipeline, Pipeline corePipeline, Network network, Event.SchedulerChosen scheduler) {
     private static final long MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
@@ -47,17 +49,39 @@ record Configuration(String p4runtimeAddress, String restHost, int restPort, Pat
             throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
         }
         JsonFields fields = JsonFields.of("", JsonFields.parse(Files.readAllBytes(file)),
-                "p4runtime", "rest", "store", "clock", "pipelines", "network");
-        JsonFields rest = JsonFields.of("rest", fields.required("rest"), "host", "port");
+                "p4runtime", "rest", "store", "clock", "log", "pipelines", "network");
+        JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "tls");
         JsonFields pipelines = JsonFields.of("pipelines", fields.required("pipelines"), "edge", "core");
         JsonNode network = fields.required("network");
         return new Configuration(
-                JsonFields.of("p4runtime", fields.required("p4runtime"), "address").text("address"),
-                rest.text("host"), (int) rest.integer("port", 0, MAX_PORT),
-                path(fields, "store"), clock(fields.text("clock")),
+                p4runtime.text("address"), p4runtimeSecurity(p4runtime),
+                RestSettings.decode("rest", fields.required("rest")),
+                path(fields, "store"), clock(fields.text("clock")), jsonLog(fields),
                 pipeline("pipelines.edge", pipelines.required("edge")),
                 pipeline("pipelines.core", pipelines.required("core")),
                 NetworkCodec.decode("network", network), scheduler(JsonFields.open("network", network)));
+    }
+
+    private static ChannelSecurity p4runtimeSecurity(JsonFields p4runtime) throws IOException, InvalidJsonException {
+        Optional<JsonNode> value = p4runtime.optional("tls");
+        if (value.isEmpty()) {
+            return ChannelSecurity.plainText();
+        }
+        JsonFields tls = JsonFields.of("p4runtime.tls", value.get(), "ca", "certificate", "key", "server_name");
+        if (tls.optional("certificate").isPresent() != tls.optional("key").isPresent()) {
+            throw new InvalidJsonException("p4runtime.tls", "'certificate' and 'key' are needed both, or neither");
+        }
+        return ChannelSecurity.tls(path(tls, "ca"), optionalPath(tls, "certificate"), optionalPath(tls, "key"),
+                tls.optional("server_name").isPresent() ? Optional.of(tls.text("server_name")) : Optional.empty());
+    }
+
+    private static boolean jsonLog(JsonFields fields) throws InvalidJsonException {
+        Optional<JsonNode> log = fields.optional("log");
+        String format = log.isEmpty() ? "text" : JsonFields.of("log", log.get(), "format").text("format");
+        if (!format.equals("text") && !format.equals("json")) {
+            throw new InvalidJsonException("log.format", "must be text or json, got '" + format + "'");
+        }
+        return format.equals("json");
     }
 
     private static Clock clock(String text) throws InvalidJsonException {
@@ -81,7 +105,13 @@ record Configuration(String p4runtimeAddress, String restHost, int restPort, Pat
         return Pipeline.read(path(fields, "json"), path(fields, "p4info"));
     }
 
-    private static Path path(JsonFields fields, String name) throws InvalidJsonException {
+    /** A path that may be missing. */
+    static Optional<Path> optionalPath(JsonFields fields, String name) throws InvalidJsonException {
+        return fields.optional(name).isPresent() ? Optional.of(path(fields, name)) : Optional.empty();
+    }
+
+    /** A path that must be there. */
+    static Path path(JsonFields fields, String name) throws InvalidJsonException {
         String text = fields.text(name);
         try {
             return Path.of(text);

@@ -23,7 +23,7 @@ public final class Main {
 
     /** Ends with status 0 after SIGTERM or SIGINT, 1 if it cannot go on, 2 if called wrongly. */
     public static void main(String[] args) {
-        configureLog();
+        Log.configure(false);
         if (args.length == 1 && args[0].equals("--help")) {
             System.out.println(USAGE);
             return;
@@ -42,6 +42,7 @@ public final class Main {
     }
 
     private static void run(Configuration configuration) throws IOException {
+        Log.configure(configuration.jsonLog());
         StandaloneController controller = StandaloneController.start(configuration);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             controller.close();
@@ -64,16 +65,5 @@ public final class Main {
         System.err.println("slotwise-controller: " + reason);
         exitStatus = EXIT_FAILED;
         System.exit(EXIT_FAILED);
-    }
-
-    /** Lines on stderr with time, level and class; what libraries say below a warning is not of interest. */
-    private static void configureLog() {
-        String prefix = "org.slf4j.simpleLogger.";
-        System.setProperty(prefix + "defaultLogLevel", System.getProperty(prefix + "defaultLogLevel", "warn"));
-        System.setProperty(prefix + "log.org.slotwise", System.getProperty(prefix + "log.org.slotwise", "info"));
-        System.setProperty(prefix + "showDateTime", "true");
-        System.setProperty(prefix + "dateTimeFormat", "HH:mm:ss.SSS");
-        System.setProperty(prefix + "showThreadName", "false");
-        System.setProperty(prefix + "showShortLogName", "true");
     }
 }

@@ -2,6 +2,7 @@
 package org.slotwise.standalone;
 
 import java.io.IOException;
+import java.time.Clock;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
@@ -13,6 +14,7 @@ import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.WallClockDriver;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.SchedulerCodec;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
 final class StandaloneController implements ControllerService, AutoCloseable {
@@ -20,26 +22,31 @@ final class StandaloneController implements ControllerService, AutoCloseable {
 
     private final Configuration configuration;
     private final Store store;
+    private final AuditLog audit;
     private final Driver driver;
     private final RestServer rest;
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
         this.store = Store.open(configuration.store());
+        this.audit = new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES);
         Event.SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
         Controller controller = new Controller(configuration.network(), scheduler, System::nanoTime);
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtimeAddress(),
-                store.nextElectionId(Instant.now()), configuration.edgePipeline(), configuration.corePipeline());
+                configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
+                configuration.corePipeline(),
+                inForce -> audit.schedule(inForce.version().value(), inForce.changedConnections()));
         this.driver = switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
             case LOCKSTEP -> new LockstepDriver(setup);
         };
         try {
-            this.rest = RestServer.start(configuration.restHost(), configuration.restPort(), this);
+            this.rest = RestServer.start(configuration.rest(), this, audit);
         } catch (IOException e) {
             driver.close();
             store.close();
+            audit.close();
             throw e;
         }
     }
@@ -81,12 +88,15 @@ final class StandaloneController implements ControllerService, AutoCloseable {
 
     @Override
     public synchronized void choose(Event.SchedulerChosen choice) {
+        Snapshot before = snapshot();
         try {
             store.keep(choice, configuration.scheduler());
         } catch (MVStoreException e) {
             throw new UnavailableException("the choice cannot be stored", e);
         }
         driver.submit(choice);
+        audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()),
+                SchedulerCodec.encode(choice.kind(), choice.settings()));
     }
 
     @Override
@@ -94,5 +104,6 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         rest.close();
         driver.close();
         store.close();
+        audit.close();
     }
 }

@@ -2,7 +2,6 @@
 package org.slotwise.standalone;
 
 import java.util.List;
-import java.util.Map;
 import org.slotwise.core.Command;
 import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
@@ -19,8 +18,7 @@ import org.slotwise.rest.ControllerService;
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
 final class RunningController implements ControllerService {
     private final Network network = Networks.star(4, 20);
-    private final Controller controller = new Controller(network, new Event.SchedulerChosen(
-            SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread")), () -> 0);
+    private final Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
     private RuntimeException failure;
     private long version;
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
@@ -15,7 +16,8 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.core.Event;
+import org.slotwise.core.Networks;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
@@ -31,10 +34,8 @@ class StandaloneControllerTest {
     private static final long TIMEOUT_S = 20;
     private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Event.SchedulerChosen FAIR = new Event.SchedulerChosen(
-            SchedulerKind.FAIR, Map.of("share", "equal", "order", "spread"));
-    private static final Event.SchedulerChosen ROTATION =
-            new Event.SchedulerChosen(SchedulerKind.ROTATION, Map.of());
+    private static final Event.SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
+    private static final Event.SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
 
     @TempDir
     private Path directory;
@@ -97,6 +98,22 @@ class StandaloneControllerTest {
     }
 
     @Test
+    void choiceOfASchedulerIsInTheAuditLogAndARefusedOneIsNot() throws Exception {
+        Configuration configuration = read(configuration());
+        try (StandaloneController controller = StandaloneController.start(configuration)) {
+            assertEquals(200, call(controller, "scheduler", "{\"name\":\"islip\"}").statusCode());
+            assertEquals(422, call(controller, "scheduler", "{\"name\":\"eyeslip\"}").statusCode());
+        }
+        List<String> events = new ArrayList<>();
+        for (String line : Files.readAllLines(configuration.store().resolve(AuditLog.FILE))) {
+            JsonNode entry = JSON.readTree(line);
+            events.add(entry.get("event").textValue() + " " + entry.at("/before/name").asText()
+                    + entry.path("status").asText() + " " + entry.at("/after/name").asText());
+        }
+        assertEquals(List.of("scheduler fair islip", "request 200 ", "request 422 "), events);
+    }
+
+    @Test
     void storeGivesEverHigherElectionIds() throws IOException {
         Instant now = Instant.ofEpochSecond(1_000_000);
         long first;
@@ -145,6 +162,14 @@ class StandaloneControllerTest {
         checkRefused("network.frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots,"
                 + " got 4", network);
         ObjectNode info = configuration();
+        checkRefused("log.format: must be text or json, got 'xml'",
+                configuration().set("log", JSON.createObjectNode().put("format", "xml")));
+        ObjectNode halfTls = configuration();
+        ((ObjectNode) halfTls.get("p4runtime")).putObject("tls").put("ca", "ca.pem").put("key", "client.key");
+        checkRefused("p4runtime.tls: 'certificate' and 'key' are needed both, or neither", halfTls);
+        ObjectNode noFile = configuration();
+        ((ObjectNode) noFile.get("p4runtime")).putObject("tls").put("ca", "no-such-file.pem");
+        assertTrue(assertThrows(IOException.class, () -> read(noFile)).getMessage().contains("no-such-file.pem"));
         Path notText = directory.resolve("garbage.txt");
         Files.writeString(notText, "tables { preamble {");
         ((ObjectNode) info.at("/pipelines/edge")).put("p4info", notText.toString());

@@ -6,181 +6,205 @@ import java.util.Arrays;
 /**
  * Decomposes a service matrix into slots: edge colouring of a bipartite multigraph of senders and receivers, with
  * slots as colours. With no line over the number of slots there is always a colouring (König), and this one finds it:
- * a unit takes a slot that is free at both ends, or, if there is none, frees one by swapping two slots along the
- * alternating path (at most two steps an edge).
+ * a pair takes the lowest colours that are free at both ends, whole words of a bit mask at once; for what is left one is
+ * freed by swapping two colours along the alternating path (at most two steps an edge).
  *
- * <p>It starts from the schedule before, releases what is no longer granted, and adds what is new, so that the rest
- * stays where it was.
+ * <p>It is warm: it starts from the schedule before, and only what must change does. Slots that nobody asked for are
+ * filled with spare connections, and each stays until its slot is needed, or becomes firm where its pair wants more.
  */
 final class EdgeColouring {
-    private static final int FREE = FrameSchedule.NONE;
-
     private final int edges;
+    private final Square square;
     private final int slots;
-    private final SlotOrder order;
-    /** By slot and sender: the receiver. */
-    private final int[][] receiver;
-    /** By slot and receiver: the sender. */
-    private final int[][] sender;
-    /** Free slots by sender and by receiver. */
-    private final SlotSet[] freeToSend;
-    private final SlotSet[] freeToReceive;
-    /** Slots by sender and receiver. */
-    private final SlotSet[][] own;
+    private final ColourTable table;
+    private final int[] rowSum;
+    private final int[] columnSum;
+    /** Connections that a row wants more, by column. */
+    private final int[] more;
+    /** Spare connections that a pair may have by its sender's room, and by its receiver's. */
+    private final int[] rowSpare;
+    private final int[] columnSpare;
+    private final long[] freeColumns;
+    private FrameSchedule last;
 
-    private EdgeColouring(int edges, int slots, SlotOrder order) {
+    /** For frames of {@code slots} slots between {@code edges} edges. */
+    EdgeColouring(int edges, int slots, SlotOrder order) {
         this.edges = edges;
+        this.square = new Square(edges);
         this.slots = slots;
-        this.order = order;
-        this.receiver = new int[slots][edges];
-        this.sender = new int[slots][edges];
-        this.freeToSend = new SlotSet[edges];
-        this.freeToReceive = new SlotSet[edges];
-        this.own = new SlotSet[edges][edges];
-        for (int slot = 0; slot < slots; slot++) {
-            Arrays.fill(receiver[slot], FREE);
-            Arrays.fill(sender[slot], FREE);
-        }
-        for (int edge = 0; edge < edges; edge++) {
-            freeToSend[edge] = SlotSet.all(slots);
-            freeToReceive[edge] = SlotSet.all(slots);
-            for (int other = 0; other < edges; other++) {
-                own[edge][other] = SlotSet.empty(slots);
-            }
-        }
+        this.table = new ColourTable(edges, slots, order);
+        this.rowSum = new int[edges];
+        this.columnSum = new int[edges];
+        this.more = new int[edges];
+        this.rowSpare = new int[edges];
+        this.columnSpare = new int[edges];
+        this.freeColumns = new long[(edges + Long.SIZE - 1) / Long.SIZE];
     }
 
     /**
-     * Returns a schedule that serves {@code service}, close to {@code before}.
+     * Returns a schedule that serves {@code service} and something more where slots are left, close to {@code before}.
      *
-     * @throws IllegalArgumentException if a line of {@code service} is over the slots of {@code before}, an entry is
+     * @param service slots by sender and receiver, as {@link Square} places them
+     * @throws IllegalArgumentException if a line of {@code service} is over the slots of a frame, an entry is
      *     negative, or an edge would send to itself
      */
-    static FrameSchedule decompose(int[][] service, FrameSchedule before, SlotOrder order) {
-        checkAdmissible(service, before.slots());
-        EdgeColouring colouring = new EdgeColouring(service.length, before.slots(), order);
-        colouring.keep(before);
-        int[][] kept = before.service();
-        for (int i = 0; i < service.length; i++) {
-            for (int j = 0; j < service.length; j++) {
-                for (int extra = kept[i][j] - service[i][j]; extra > 0; extra--) {
-                    colouring.release(i, j);
-                }
-            }
+    FrameSchedule decompose(int[] service, FrameSchedule before) {
+        checkAdmissible(service);
+        if (!before.equals(last)) {
+            table.load(before);
         }
-        for (int distance = 1; distance < service.length; distance++) {
-            for (int i = 0; i < service.length; i++) {
-                int j = (i + distance) % service.length;
-                for (int missing = service[i][j] - kept[i][j]; missing > 0; missing--) {
-                    colouring.place(i, j);
-                }
-            }
-        }
-        return colouring.result();
+        turnFirmAndSpare(service);
+        place(service);
+        trimSpare();
+        fillSpare();
+        FrameSchedule next = table.toSchedule();
+        last = next.equals(before) ? before : next;
+        return last;
     }
 
-    private static void checkAdmissible(int[][] service, int slots) {
-        long[] columns = new long[service.length];
-        for (int i = 0; i < service.length; i++) {
-            long row = 0;
-            for (int j = 0; j < service.length; j++) {
-                if (service[i][j] < 0 || i == j && service[i][j] != 0) {
-                    throw new IllegalArgumentException(
-                            "service[" + i + "][" + j + "] cannot be " + service[i][j]);
+    private void checkAdmissible(int[] service) {
+        Arrays.fill(rowSum, 0);
+        Arrays.fill(columnSum, 0);
+        for (int i = 0; i < edges; i++) {
+            for (int j = 0; j < edges; j++) {
+                int wanted = service[square.entry(i, j)];
+                if (wanted < 0 || wanted > slots || i == j && wanted != 0) {
+                    throw new IllegalArgumentException("service[" + i + "][" + j + "] cannot be " + wanted);
                 }
-                row += service[i][j];
-                columns[j] += service[i][j];
-            }
-            if (row > slots) {
-                throw new IllegalArgumentException("edge " + i + " would send in " + row + " slots of " + slots);
+                rowSum[i] += wanted;
+                columnSum[j] += wanted;
             }
         }
-        for (int j = 0; j < service.length; j++) {
-            if (columns[j] > slots) {
-                throw new IllegalArgumentException(
-                        "edge " + j + " would receive in " + columns[j] + " slots of " + slots);
+        for (int edge = 0; edge < edges; edge++) {
+            if (rowSum[edge] > slots || columnSum[edge] > slots) {
+                throw new IllegalArgumentException("edge " + edge + " would send in " + rowSum[edge]
+                        + " and receive in " + columnSum[edge] + " slots of " + slots);
             }
+            rowSpare[edge] = 1 + (slots - rowSum[edge] + edges - 2) / (edges - 1);
+            columnSpare[edge] = 1 + (slots - columnSum[edge] + edges - 2) / (edges - 1);
         }
     }
 
-    private void keep(FrameSchedule before) {
-        for (int slot = 0; slot < slots; slot++) {
+    /** No pair keeps all that another once needed: each may have its part of the room and one more. */
+    private int spareLimit(int i, int j) {
+        return Math.min(rowSpare[i], columnSpare[j]);
+    }
+
+    /** Makes spare connections firm where a pair wants more, and firm ones spare where it wants less. */
+    private void turnFirmAndSpare(int[] service) {
+        for (int i = 0; i < edges; i++) {
+            boolean any = false;
+            for (int j = 0; j < edges; j++) {
+                more[j] = service[square.entry(i, j)] - table.firm(i, j);
+                any |= more[j] < 0 || more[j] > 0 && table.spare(i, j) > 0;
+            }
+            for (int colour = slots - 1; any && colour >= 0; colour--) {
+                int j = table.receiver(colour, i);
+                if (j == ColourTable.NONE || more[j] == 0) {
+                    continue;
+                }
+                boolean firm = table.isFirm(colour, i);
+                if (firm && more[j] < 0) {
+                    table.makeSpare(colour, i, j);
+                    more[j]++;
+                } else if (!firm && more[j] > 0) {
+                    table.makeFirm(colour, i, j);
+                    more[j]--;
+                }
+            }
+        }
+    }
+
+    private void trimSpare() {
+        for (int i = 0; i < edges; i++) {
+            boolean any = false;
+            for (int j = 0; j < edges; j++) {
+                any |= table.spare(i, j) > spareLimit(i, j);
+            }
+            for (int colour = slots - 1; any && colour >= 0; colour--) {
+                int j = table.receiver(colour, i);
+                if (j != ColourTable.NONE && !table.isFirm(colour, i) && table.spare(i, j) > spareLimit(i, j)) {
+                    table.dropSpare(colour, i, j);
+                }
+            }
+        }
+    }
+
+    /** First all that fits as it is, then one by one what needs swapping. */
+    private void place(int[] service) {
+        for (int distance = 1; distance < edges; distance++) {
             for (int i = 0; i < edges; i++) {
-                if (before.output(slot, i) != FrameSchedule.NONE) {
-                    connect(slot, i, before.output(slot, i));
+                int j = i + distance < edges ? i + distance : i + distance - edges;
+                int missing = service[square.entry(i, j)] - table.firm(i, j);
+                if (missing > 0) {
+                    table.connectInCommon(i, j, missing);
+                }
+            }
+        }
+        for (int i = 0; i < edges; i++) {
+            for (int j = 0; j < edges; j++) {
+                for (int missing = service[square.entry(i, j)] - table.firm(i, j); missing > 0; missing--) {
+                    if (table.connectInCommon(i, j, 1) == 0) {
+                        table.connectBySwapping(i, j);
+                    }
                 }
             }
         }
     }
 
-    private void release(int i, int j) {
-        disconnect(order.toRelease(own[i][j], slots), i, j);
-    }
-
-    private void place(int i, int j) {
-        int slot = order.toTake(freeToSend[i], freeToReceive[j], own[i][j], slots);
-        if (slot == SlotSet.NONE) {
-            slot = freeToSend[i].first();
-            swapAlongPath(slot, freeToReceive[j].first(), j);
-        }
-        connect(slot, i, j);
-    }
-
-    /**
-     * Frees slot {@code a} at receiver {@code j}, where slot {@code b} is free, by swapping both slots along the path
-     * of units that alternate between them. A sender where {@code a} is free is never on that path.
-     */
-    private void swapAlongPath(int a, int b, int j) {
-        int[] senders = new int[2 * edges];
-        int[] receivers = new int[2 * edges];
-        int length = 0;
-        int column = j;
-        while (column != FREE) {
-            int row = sender[a][column];
-            if (row == FREE) {
-                break;
+    /** Connects who is free in the same slot, beginning as the fixed rotation does, so that all pairs get some. */
+    private void fillSpare() {
+        for (int colour = 0; colour < slots; colour++) {
+            if (table.isFull(colour)) {
+                continue;
             }
-            senders[length] = row;
-            receivers[length++] = column;
-            column = receiver[b][row];
-            if (column != FREE) {
-                senders[length] = row;
-                receivers[length++] = column;
+            Arrays.fill(freeColumns, 0);
+            for (int j = 0; j < edges; j++) {
+                if (table.sender(colour, j) == ColourTable.NONE) {
+                    freeColumns[j / Long.SIZE] |= 1L << j;
+                }
             }
-        }
-        for (int step = 0; step < length; step++) {
-            disconnect(step % 2 == 0 ? a : b, senders[step], receivers[step]);
-        }
-        for (int step = 0; step < length; step++) {
-            connect(step % 2 == 0 ? b : a, senders[step], receivers[step]);
-        }
-    }
-
-    private void connect(int slot, int i, int j) {
-        receiver[slot][i] = j;
-        sender[slot][j] = i;
-        freeToSend[i].remove(slot);
-        freeToReceive[j].remove(slot);
-        own[i][j].add(slot);
-    }
-
-    private void disconnect(int slot, int i, int j) {
-        receiver[slot][i] = FREE;
-        sender[slot][j] = FREE;
-        freeToSend[i].add(slot);
-        freeToReceive[j].add(slot);
-        own[i][j].remove(slot);
-    }
-
-    private FrameSchedule result() {
-        FrameSchedule.Builder schedule = new FrameSchedule.Builder(edges, slots);
-        for (int slot = 0; slot < slots; slot++) {
             for (int i = 0; i < edges; i++) {
-                if (receiver[slot][i] != FREE) {
-                    schedule.connect(slot, i, receiver[slot][i]);
+                if (table.receiver(colour, i) == ColourTable.NONE) {
+                    connectSpare(colour, i);
                 }
             }
         }
-        return schedule.build();
+    }
+
+    private void connectSpare(int colour, int i) {
+        int start = (i + 1 + colour % (edges - 1)) % edges;
+        int j = nextFreeColumn(start, edges);
+        while (j != ColourTable.NONE && !mayHaveSpare(i, j)) {
+            j = nextFreeColumn(j + 1, edges);
+        }
+        if (j == ColourTable.NONE) {
+            j = nextFreeColumn(0, start);
+            while (j != ColourTable.NONE && !mayHaveSpare(i, j)) {
+                j = nextFreeColumn(j + 1, start);
+            }
+        }
+        if (j != ColourTable.NONE) {
+            freeColumns[j / Long.SIZE] &= ~(1L << j);
+            table.addSpare(colour, i, j);
+        }
+    }
+
+    private boolean mayHaveSpare(int i, int j) {
+        return i != j && table.spare(i, j) < spareLimit(i, j);
+    }
+
+    private int nextFreeColumn(int from, int end) {
+        for (int word = from / Long.SIZE; word * Long.SIZE < end; word++) {
+            long bits = freeColumns[word];
+            if (word == from / Long.SIZE) {
+                bits &= -1L << from;
+            }
+            if (bits != 0) {
+                int column = word * Long.SIZE + Long.numberOfTrailingZeros(bits);
+                return column < end ? column : ColourTable.NONE;
+            }
+        }
+        return ColourTable.NONE;
     }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.schedule;
 
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
+import java.util.Arrays;
 
 /**
  * Makes a service matrix of whole slots from a request matrix. Rows are senders, columns receivers; each line has the
  * capacity of a frame. The diagonal is always zero: an edge does not send to itself.
  *
- * <p>Requests that fit are granted. Others are water-filled: all entries rise together, an entry stops when it is met
- * and a line when it is full; what is left of whole slots after rounding down goes to the largest remainders, then to
- * whoever still has backlog. Slots that nobody asked for go evenly to the pairs that have least.
+ * <p>Classes are served one after the other. Within a class, requests that fit are granted; others are water-filled
+ * ({@link WaterFill}) and rounded down. Whole slots left over go to the pairs that were rounded down most over the last
+ * frames, so that a share of less than a slot is a slot every few frames, and then in turn to whoever still wants one. In the
+ * end each pair that has nothing may get a slot if both lines have room: a packet of a new stream need not wait for a
+ * request.
  */
 final class FairShare {
     /** Largest request of a pair, slots; larger ones count as this. */
@@ -19,205 +19,207 @@ final class FairShare {
 
     /** How entries rise. */
     enum Share {
-        /** All at the same speed: max-min fair. */
+        /** By weight: weighted max-min fair. */
         EQUAL,
-        /** Each at a speed proportional to its request. */
+        /** By weight times request. */
         PROPORTIONAL
     }
 
-    /** Water levels are integers in units of 2^-40 slot. */
-    static final int FRACTION_BITS = 40;
+    /** What a pair is owed is kept in units of 2^-16 slot, and compared in those of 2^-6. */
+    private static final int OWED_BITS = 16;
+    private static final int OWED_DROPPED_BITS = 10;
+    private static final int MAX_OWED = 16 << OWED_BITS;
+    private static final int OWED_BUCKETS = (MAX_OWED >> OWED_DROPPED_BITS) + 1;
 
     private final int edges;
+    private final Square square;
     private final int capacity;
-    private final int[][] request;
-    private final int[][] service;
+    private final Share share;
+    private final PairWeights weights;
+    private final boolean idleToo;
+    private final WaterFill water;
+    private final int[] request;
+    private final int[] weight;
+    private final int[] service;
+    private final long[] rowRequest;
+    private final long[] columnRequest;
     private final int[] rowRoom;
     private final int[] columnRoom;
+    private final int[] owed;
+    private final int[] unmet;
+    private final int[] byOwed;
+    private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
 
-    private FairShare(int[][] request, int capacity) {
-        this.edges = request.length;
+    /**
+     * For lines of {@code capacity} slots.
+     *
+     * @param weights for so many edges
+     * @param idleToo whether pairs that ask for nothing get a slot where there is room
+     */
+    FairShare(int edges, int capacity, Share share, PairWeights weights, boolean idleToo) {
+        this.edges = edges;
+        this.square = new Square(edges);
         this.capacity = capacity;
-        this.request = new int[edges][edges];
-        this.service = new int[edges][edges];
+        this.share = share;
+        this.weights = weights;
+        this.idleToo = idleToo;
+        this.water = new WaterFill(edges, capacity);
+        this.request = new int[square.length()];
+        this.weight = new int[square.length()];
+        this.service = new int[square.length()];
+        this.rowRequest = new long[edges];
+        this.columnRequest = new long[edges];
         this.rowRoom = new int[edges];
         this.columnRoom = new int[edges];
+        this.owed = new int[square.length()];
+        this.unmet = new int[square.length()];
+        this.byOwed = new int[square.length()];
+    }
+
+    /** Returns slots by place in {@link Square}, valid until the next call; no line exceeds the capacity. */
+    int[] allocate(int[][] requests) {
+        Arrays.fill(service, 0);
+        Arrays.fill(rowRoom, capacity);
+        Arrays.fill(columnRoom, capacity);
+        for (int rank = 0; rank < weights.classes(); rank++) {
+            takeRequests(requests, rank);
+            if (fits()) {
+                grantAll();
+            } else {
+                grantShares();
+            }
+        }
+        if (idleToo) {
+            grantToIdle();
+        }
+        return service;
+    }
+
+    private void takeRequests(int[][] requests, int rank) {
+        boolean single = weights.classes() == 1;
+        boolean uniform = isUniform();
+        Arrays.fill(columnRequest, 0);
         for (int i = 0; i < edges; i++) {
-            rowRoom[i] = capacity;
-            columnRoom[i] = capacity;
+            int[] row = requests[i];
+            long sum = 0;
             for (int j = 0; j < edges; j++) {
-                this.request[i][j] = i == j ? 0 : Math.max(0, Math.min(request[i][j], MAX_REQUEST));
-            }
-        }
-    }
-
-    /** Returns slots by (sender, receiver); no line exceeds {@code capacity}. */
-    static int[][] allocate(int[][] request, int capacity, Share share) {
-        FairShare fair = new FairShare(request, capacity);
-        fair.grantWholeSlots(waterFill(fair.request, capacity, share));
-        fair.grantBacklog();
-        fair.grantEvenly();
-        return fair.service;
-    }
-
-    /** Exact shares in units of 2^-FRACTION_BITS slot, before rounding. */
-    static long[][] waterFill(int[][] request, int capacity, Share share) {
-        int n = request.length;
-        long[][] level = new long[n][n];
-        long[] rowRoom = new long[n];
-        long[] columnRoom = new long[n];
-        boolean[][] rising = new boolean[n][n];
-        for (int i = 0; i < n; i++) {
-            rowRoom[i] = (long) capacity << FRACTION_BITS;
-            columnRoom[i] = rowRoom[i];
-            for (int j = 0; j < n; j++) {
-                rising[i][j] = request[i][j] > 0;
-            }
-        }
-        while (raise(request, share, level, rowRoom, columnRoom, rising)) {
-            freeze(request, share, level, rowRoom, columnRoom, rising);
-        }
-        return level;
-    }
-
-    /** Raises all rising entries as far as the first limit; false when none rises any more. */
-    private static boolean raise(int[][] request, Share share, long[][] level, long[] rowRoom, long[] columnRoom,
-            boolean[][] rising) {
-        int n = request.length;
-        long[][] speeds = lineSpeeds(request, share, rising);
-        long step = Long.MAX_VALUE;
-        for (int i = 0; i < n; i++) {
-            for (int j = 0; j < n; j++) {
-                if (rising[i][j]) {
-                    long missing = ((long) request[i][j] << FRACTION_BITS) - level[i][j];
-                    step = Math.min(step, missing / speed(request[i][j], share));
-                    step = Math.min(step, rowRoom[i] / speeds[0][i]);
-                    step = Math.min(step, columnRoom[j] / speeds[1][j]);
+                int entry = square.entry(i, j);
+                boolean counts = i != j && (single || weights.rank(i, j) == rank);
+                int wanted = counts ? Math.max(0, Math.min(row[j], MAX_REQUEST)) : 0;
+                int possible = Math.min(wanted, capacity);
+                request[entry] = possible;
+                sum += possible;
+                columnRequest[j] += possible;
+                if (!uniform) {
+                    weight[entry] = weights.weight(i, j) * (share == Share.PROPORTIONAL ? Math.max(1, wanted) : 1);
                 }
             }
+            rowRequest[i] = sum;
         }
-        if (step == Long.MAX_VALUE) {
-            return false;
-        }
-        for (int i = 0; i < n; i++) {
-            for (int j = 0; j < n; j++) {
-                if (rising[i][j]) {
-                    add(step * speed(request[i][j], share), i, j, level, rowRoom, columnRoom);
-                }
+    }
+
+    private boolean isUniform() {
+        return share == Share.EQUAL && weights.areAlike();
+    }
+
+    private boolean fits() {
+        for (int edge = 0; edge < edges; edge++) {
+            if (rowRequest[edge] > rowRoom[edge] || columnRequest[edge] > columnRoom[edge]) {
+                return false;
             }
         }
         return true;
     }
 
-    /** Freezes entries that are met and lines that have no room for another unit step. */
-    private static void freeze(int[][] request, Share share, long[][] level, long[] rowRoom, long[] columnRoom,
-            boolean[][] rising) {
-        int n = request.length;
-        long[][] speeds = lineSpeeds(request, share, rising);
-        for (int i = 0; i < n; i++) {
-            for (int j = 0; j < n; j++) {
-                if (!rising[i][j]) {
-                    continue;
-                }
-                long missing = ((long) request[i][j] << FRACTION_BITS) - level[i][j];
-                if (missing < speed(request[i][j], share)) {
-                    add(Math.min(missing, Math.min(rowRoom[i], columnRoom[j])), i, j, level, rowRoom, columnRoom);
-                    rising[i][j] = false;
-                } else if (rowRoom[i] < speeds[0][i] || columnRoom[j] < speeds[1][j]) {
-                    rising[i][j] = false;
-                }
+    private void grantAll() {
+        for (int entry = 0; entry < request.length; entry++) {
+            if (request[entry] > 0) {
+                grant(entry, request[entry]);
+                owed[entry] = 0;
             }
         }
     }
 
-    private static void add(long units, int i, int j, long[][] level, long[] rowRoom, long[] columnRoom) {
-        level[i][j] += units;
-        rowRoom[i] -= units;
-        columnRoom[j] -= units;
+    private void grantShares() {
+        long[] amount = water.fill(request, isUniform() ? null : weight, rowRoom, columnRoom);
+        int waiting = 0;
+        for (int entry = 0; entry < request.length; entry++) {
+            if (request[entry] == 0) {
+                continue;
+            }
+            int whole = (int) (amount[entry] + WaterFill.TOLERANCE >>> WaterFill.FRACTION_BITS);
+            if (whole > 0) {
+                grant(entry, whole);
+            }
+            if (whole < request[entry]) {
+                long rest = Math.max(0, amount[entry] - ((long) whole << WaterFill.FRACTION_BITS));
+                int more = owed[entry] + (int) (rest >>> WaterFill.FRACTION_BITS - OWED_BITS);
+                owed[entry] = Math.min(MAX_OWED - 1, more);
+                unmet[waiting++] = entry;
+            } else {
+                owed[entry] = 0;
+            }
+        }
+        sortByOwed(waiting);
+        // Whoever wants more can have it while both lines have room; nobody gets a second before others got one.
+        for (int left = waiting; left > 0; ) {
+            left = grantOneEach(left);
+        }
     }
 
-    /** Sum of the speeds of rising entries, by row and by column. */
-    private static long[][] lineSpeeds(int[][] request, Share share, boolean[][] rising) {
-        int n = request.length;
-        long[][] speeds = new long[2][n];
-        for (int i = 0; i < n; i++) {
-            for (int j = 0; j < n; j++) {
-                if (rising[i][j]) {
-                    speeds[0][i] += speed(request[i][j], share);
-                    speeds[1][j] += speed(request[i][j], share);
+    /** Orders the unmet by whole slots owed and what they are owed beyond, most first, by counting. */
+    private void sortByOwed(int waiting) {
+        Arrays.fill(bucketEnd, 0);
+        for (int k = 0; k < waiting; k++) {
+            bucketEnd[bucket(unmet[k]) + 1]++;
+        }
+        for (int bucket = 1; bucket < bucketEnd.length; bucket++) {
+            bucketEnd[bucket] += bucketEnd[bucket - 1];
+        }
+        for (int k = 0; k < waiting; k++) {
+            byOwed[bucketEnd[bucket(unmet[k])]++] = unmet[k];
+        }
+    }
+
+    private int bucket(int entry) {
+        return OWED_BUCKETS - 1 - (Math.max(0, owed[entry]) >> OWED_DROPPED_BITS);
+    }
+
+    /** Keeps in {@code byOwed}, and counts, those that got a slot and want another. */
+    private int grantOneEach(int waiting) {
+        int left = 0;
+        for (int k = 0; k < waiting; k++) {
+            int entry = byOwed[k];
+            if (hasRoom(entry)) {
+                grant(entry, 1);
+                owed[entry] = Math.max(-MAX_OWED, owed[entry] - (1 << OWED_BITS));
+                if (service[entry] < request[entry]) {
+                    byOwed[left++] = entry;
                 }
             }
         }
-        return speeds;
+        return left;
     }
 
-    private static long speed(int request, Share share) {
-        return share == Share.EQUAL ? 1 : request;
-    }
-
-    private void grantWholeSlots(long[][] level) {
-        long fractionMask = (1L << FRACTION_BITS) - 1;
-        List<int[]> remainders = new ArrayList<>();
-        for (int i = 0; i < edges; i++) {
-            for (int j = 0; j < edges; j++) {
-                grant(i, j, (int) (level[i][j] >>> FRACTION_BITS));
-                if ((level[i][j] & fractionMask) != 0) {
-                    remainders.add(new int[] {i, j});
-                }
-            }
-        }
-        remainders.sort(Comparator.comparingLong(
-                (int[] pair) -> level[pair[0]][pair[1]] & fractionMask).reversed());
-        for (int[] pair : remainders) {
-            if (hasRoom(pair[0], pair[1])) {
-                grant(pair[0], pair[1], 1);
-            }
-        }
-    }
-
-    private void grantBacklog() {
-        while (true) {
-            int sender = -1;
-            int receiver = -1;
-            int most = 0;
+    private void grantToIdle() {
+        for (int distance = 1; distance < edges; distance++) {
             for (int i = 0; i < edges; i++) {
-                for (int j = 0; j < edges; j++) {
-                    int backlog = request[i][j] - service[i][j];
-                    if (backlog > most && hasRoom(i, j)) {
-                        most = backlog;
-                        sender = i;
-                        receiver = j;
-                    }
-                }
-            }
-            if (most == 0) {
-                return;
-            }
-            grant(sender, receiver, 1);
-        }
-    }
-
-    /** Level by level, pairs by distance, so that spare slots spread over senders and receivers alike. */
-    private void grantEvenly() {
-        for (int slots = 0; slots < capacity; slots++) {
-            for (int distance = 1; distance < edges; distance++) {
-                for (int i = 0; i < edges; i++) {
-                    int j = (i + distance) % edges;
-                    if (service[i][j] == slots && hasRoom(i, j)) {
-                        grant(i, j, 1);
-                    }
+                int j = i + distance < edges ? i + distance : i + distance - edges;
+                int entry = square.entry(i, j);
+                if (service[entry] == 0 && hasRoom(entry)) {
+                    grant(entry, 1);
                 }
             }
         }
     }
 
-    private boolean hasRoom(int i, int j) {
-        return rowRoom[i] > 0 && columnRoom[j] > 0;
+    private boolean hasRoom(int entry) {
+        return rowRoom[square.row(entry)] > 0 && columnRoom[square.column(entry)] > 0;
     }
 
-    private void grant(int i, int j, int slots) {
-        service[i][j] += slots;
-        rowRoom[i] -= slots;
-        columnRoom[j] -= slots;
+    private void grant(int entry, int slots) {
+        service[entry] += slots;
+        rowRoom[square.row(entry)] -= slots;
+        columnRoom[square.column(entry)] -= slots;
     }
 }

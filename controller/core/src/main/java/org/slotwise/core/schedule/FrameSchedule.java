@@ -12,13 +12,18 @@ import java.util.Arrays;
 public final class FrameSchedule {
     /** An edge that sends nothing in a slot. */
     public static final int NONE = -1;
+    /** Largest number of edges. */
+    public static final int MAX_EDGES = Short.MAX_VALUE;
 
-    private final int[][] outputs;
     private final int edges;
+    private final int slots;
+    /** By slot, then sender: flat and short, for the largest frames are four million of them. */
+    private final short[] outputs;
 
-    private FrameSchedule(int[][] outputs, int edges) {
-        this.outputs = outputs;
+    private FrameSchedule(int edges, int slots, short[] outputs) {
         this.edges = edges;
+        this.slots = slots;
+        this.outputs = outputs;
     }
 
     /** A schedule without any connection. */
@@ -26,20 +31,28 @@ public final class FrameSchedule {
         return new Builder(edges, slots).build();
     }
 
+    /** Takes receivers by slot, then sender, which the caller has found free of collisions and will not change. */
+    static FrameSchedule of(int edges, int slots, short[] outputs) {
+        return new FrameSchedule(edges, slots, outputs);
+    }
+
     /** Collects connections; refuses those that would collide. */
     public static final class Builder {
-        private final int[][] outputs;
-        private final boolean[][] taken;
         private final int edges;
+        private final int slots;
+        private final short[] outputs;
+        private final boolean[] taken;
 
-        /** Starts with no connection. */
+        /** Starts with no connection; throws IllegalArgumentException above MAX_EDGES. */
         public Builder(int edges, int slots) {
-            this.outputs = new int[slots][edges];
-            this.taken = new boolean[slots][edges];
-            this.edges = edges;
-            for (int[] slot : outputs) {
-                Arrays.fill(slot, NONE);
+            if (edges > MAX_EDGES) {
+                throw new IllegalArgumentException("at most " + MAX_EDGES + " edges, got " + edges);
             }
+            this.edges = edges;
+            this.slots = slots;
+            this.outputs = new short[slots * edges];
+            this.taken = new boolean[slots * edges];
+            Arrays.fill(outputs, (short) NONE);
         }
 
         /** Connects two edges in a slot; throws IllegalArgumentException if one is busy or both are the same. */
@@ -53,27 +66,41 @@ public final class FrameSchedule {
 
         /** Connects two edges in a slot, or returns false if one is busy or both are the same. */
         public boolean connectIfFree(int slot, int input, int output) {
-            if (input == output || outputs[slot][input] != NONE || taken[slot][output]) {
+            int first = slot * edges;
+            if (input == output || outputs[first + input] != NONE || taken[first + output]) {
                 return false;
             }
-            outputs[slot][input] = output;
-            taken[slot][output] = true;
+            outputs[first + input] = (short) output;
+            taken[first + output] = true;
             return true;
+        }
+
+        /** Whether {@code input} sends nothing yet in {@code slot}. */
+        boolean isFreeToSend(int slot, int input) {
+            return outputs[slot * edges + input] == NONE;
+        }
+
+        /** Connects who is free in the same slot, beginning as the fixed rotation does. */
+        void fillByRotation() {
+            for (int slot = 0; slot < slots; slot++) {
+                int distance = edges < 2 ? 0 : 1 + slot % (edges - 1);
+                for (int input = 0; input < edges; input++) {
+                    for (int k = 0; k < edges && isFreeToSend(slot, input); k++) {
+                        connectIfFree(slot, input, (input + distance + k) % edges);
+                    }
+                }
+            }
         }
 
         /** The schedule. */
         public FrameSchedule build() {
-            int[][] copy = new int[outputs.length][];
-            for (int slot = 0; slot < copy.length; slot++) {
-                copy[slot] = outputs[slot].clone();
-            }
-            return new FrameSchedule(copy, edges);
+            return new FrameSchedule(edges, slots, outputs.clone());
         }
     }
 
     /** Data slots of a frame. */
     public int slots() {
-        return outputs.length;
+        return slots;
     }
 
     /** Edges of the network. */
@@ -83,34 +110,72 @@ public final class FrameSchedule {
 
     /** The edge that {@code input} sends to in {@code slot}, or {@link #NONE}. */
     public int output(int slot, int input) {
-        return outputs[slot][input];
+        return outputs[slot * edges + input];
+    }
+
+    /** Copies the receivers of one slot, by sender, to {@code target} from {@code offset} on. */
+    void copySlot(int slot, short[] target, int offset) {
+        System.arraycopy(outputs, slot * edges, target, offset, edges);
     }
 
     /** Slots of a frame by (sender, receiver). */
     public int[][] service() {
         int[][] service = new int[edges][edges];
-        for (int[] slot : outputs) {
+        for (int slot = 0; slot < slots; slot++) {
             for (int input = 0; input < edges; input++) {
-                if (slot[input] != NONE) {
-                    service[input][slot[input]]++;
+                int output = output(slot, input);
+                if (output != NONE) {
+                    service[input][output]++;
                 }
             }
         }
         return service;
     }
 
+    /** Senders, over all slots, that send to another edge than in {@code other}, which has the same size, or to none. */
+    public int differences(FrameSchedule other) {
+        int different = 0;
+        for (int place = 0; place < outputs.length; place++) {
+            different += outputs[place] == other.outputs[place] ? 0 : 1;
+        }
+        return different;
+    }
+
+    /** Connections that the core has to set up anew between a slot and the one before, over a frame that repeats. */
+    public int reconfigurations() {
+        int changes = 0;
+        for (int slot = 0; slot < slots; slot++) {
+            int before = slot == 0 ? slots - 1 : slot - 1;
+            for (int input = 0; input < edges; input++) {
+                int output = output(slot, input);
+                changes += output != NONE && output != output(before, input) ? 1 : 0;
+            }
+        }
+        return changes;
+    }
+
     @Override
     public boolean equals(Object o) {
-        return o instanceof FrameSchedule && Arrays.deepEquals(outputs, ((FrameSchedule) o).outputs);
+        if (!(o instanceof FrameSchedule)) {
+            return false;
+        }
+        FrameSchedule other = (FrameSchedule) o;
+        return this == other
+                || edges == other.edges && slots == other.slots && Arrays.equals(outputs, other.outputs);
     }
 
     @Override
     public int hashCode() {
-        return Arrays.deepHashCode(outputs);
+        return Arrays.hashCode(outputs);
     }
 
     @Override
     public String toString() {
-        return Arrays.deepToString(outputs);
+        StringBuilder text = new StringBuilder();
+        for (int slot = 0; slot < slots; slot++) {
+            text.append(slot == 0 ? "[" : ", ")
+                    .append(Arrays.toString(Arrays.copyOfRange(outputs, slot * edges, (slot + 1) * edges)));
+        }
+        return text.append(']').toString();
     }
 }

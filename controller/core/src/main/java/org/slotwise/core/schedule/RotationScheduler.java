@@ -5,14 +5,8 @@ package org.slotwise.core.schedule;
 final class RotationScheduler implements Scheduler {
     @Override
     public FrameSchedule schedule(int[][] demandSlots, FrameSchedule current) {
-        int edges = current.edges();
-        FrameSchedule.Builder schedule = new FrameSchedule.Builder(edges, current.slots());
-        for (int slot = 0; slot < current.slots(); slot++) {
-            int distance = 1 + slot % (edges - 1);
-            for (int input = 0; input < edges; input++) {
-                schedule.connect(slot, input, (input + distance) % edges);
-            }
-        }
+        FrameSchedule.Builder schedule = new FrameSchedule.Builder(current.edges(), current.slots());
+        schedule.fillByRotation();
         return schedule.build();
     }
 }

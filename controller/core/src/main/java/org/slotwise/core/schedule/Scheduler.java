@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.schedule;
 
-/** Decides who sends when. Pure and deterministic: the same inputs give the same schedule. */
+/**
+ * Decides who sends when. Deterministic: the same inputs in the same order give the same schedules; a scheduler may
+ * remember what it did before, to share over many frames what one frame cannot.
+ */
 public interface Scheduler {
     /**
      * Returns the schedule of the next frames.

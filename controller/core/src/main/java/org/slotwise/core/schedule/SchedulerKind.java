@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.schedule;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -9,62 +10,91 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.slotwise.core.demand.DemandEstimator;
 import org.slotwise.core.schedule.FairShare.Share;
 
 /** The schedulers that there are, and what can be set in each. */
 public enum SchedulerKind {
     /** Weighted max-min fair by demand. */
-    FAIR("fair", "Slots by demand, max-min fair; spare slots go evenly to all.",
+    FAIR("fair", "Slots by demand, weighted max-min fair; spare slots go to all. Exact: what fits is granted.",
             List.of(
-                    new Setting("share", "Contended slots are shared equally, or in proportion to what was asked for.",
-                            names(Share.values())),
-                    new Setting("order", "An edge pair's slots are spread over the frame, or contiguous.",
-                            names(SlotOrder.values()))),
-            values -> new FairScheduler(
-                    Share.valueOf(values.get("share").toUpperCase(Locale.ROOT)),
-                    SlotOrder.valueOf(values.get("order").toUpperCase(Locale.ROOT)))),
+                    Setting.choice("share",
+                            "Contended slots are shared by weight, or by weight times what was asked for.",
+                            Share.values()),
+                    Setting.choice("order", "An edge pair's slots are spread over the frame, or contiguous.",
+                            SlotOrder.values()),
+                    weights()),
+            values -> new FairScheduler(values.choice("share", Share.class), values.choice("order", SlotOrder.class),
+                    values.weights())),
+    /** iSLIP. */
+    ISLIP("islip", "Slot by slot by iSLIP: round-robin grants and accepts.", List.of(iterations()),
+            values -> new SlotBySlotScheduler(new IslipMatcher(values.integer("iterations")))),
+    /** Parallel iterative matching. */
+    PIM("pim", "Slot by slot by parallel iterative matching: random grants and accepts.",
+            List.of(iterations(), Setting.integer("seed", "Seed of the random choices.", 0, 999_999_999, 1)),
+            values -> new SlotBySlotScheduler(new PimMatcher(values.integer("iterations"), values.integer("seed")))),
+    /** Maximum-weight matching. */
+    MAXIMUM_WEIGHT("maximum-weight", "Slot by slot by maximum-weight matching of what is left times its age.",
+            List.of(), values -> new SlotBySlotScheduler(new MaximumWeightMatcher())),
+    /** Few long configurations. */
+    SOLSTICE("solstice", "Fair shares in few configurations that last long, as Solstice makes them.",
+            List.of(Setting.integer("dark_slots", "Slots that stay dark while the core reconfigures.", 0, 64, 0),
+                    weights()),
+            values -> new SolsticeScheduler(values.integer("dark_slots"), values.weights())),
     /** Fixed rotation. */
     ROTATION("rotation", "Each edge sends to all others in turn, whatever the demand.",
             List.of(), values -> new RotationScheduler());
 
+    /** Name of the setting, common to all, for how demand is forecast. */
+    public static final String ESTIMATOR = "estimator";
+
     private final String title;
     private final String description;
     private final List<Setting> settings;
-    private final Function<Map<String, String>, Scheduler> factory;
+    private final Function<Values, Scheduler> factory;
 
-    SchedulerKind(String title, String description, List<Setting> settings,
-            Function<Map<String, String>, Scheduler> factory) {
+    SchedulerKind(String title, String description, List<Setting> own, Function<Values, Scheduler> factory) {
         this.title = title;
         this.description = description;
-        this.settings = settings;
+        List<Setting> all = new ArrayList<>(own);
+        all.add(Setting.choice("estimator", "What will come until the schedule is in force is forecast by a short"
+                + " average, by what came last, or along the trend.", DemandEstimator.values()));
+        this.settings = List.copyOf(all);
         this.factory = factory;
     }
 
-    /** One setting: its name, what it does, and the values it can have; the first is the default. */
-    public static final class Setting {
-        private final String name;
-        private final String description;
-        private final List<String> values;
+    private static Setting iterations() {
+        return Setting.integer("iterations", "Rounds of request, grant and accept for a slot.", 1, 16, 4);
+    }
 
-        private Setting(String name, String description, List<String> values) {
-            this.name = name;
-            this.description = description;
-            this.values = values;
+    private static Setting weights() {
+        return Setting.rules("weights", "Rules 'sender>receiver=weight', separated by commas, the last that fits counts."
+                + " Edges are places in the order of their numbers, from 0, or *; weights are 1 .. "
+                + PairWeights.MAX_WEIGHT + ", and 'first' puts a pair into the class served before all others.");
+    }
+
+    /** Complete and checked values. */
+    private static final class Values {
+        private final Map<String, String> texts;
+
+        Values(Map<String, String> texts) {
+            this.texts = texts;
         }
 
-        /** Name. */
-        public String name() {
-            return name;
+        int integer(String name) {
+            return Integer.parseInt(texts.get(name));
         }
 
-        /** What it does. */
-        public String description() {
-            return description;
+        <E extends Enum<E>> E choice(String name, Class<E> type) {
+            return Enum.valueOf(type, texts.get(name).toUpperCase(Locale.ROOT));
         }
 
-        /** Values that it can have; the first is the default. */
-        public List<String> values() {
-            return values;
+        PairWeights weights() {
+            try {
+                return PairWeights.parse(texts.get("weights"));
+            } catch (InvalidSettingsException e) {
+                throw new IllegalArgumentException(e);
+            }
         }
     }
 
@@ -83,27 +113,32 @@ public enum SchedulerKind {
     public Map<String, String> completeSettings(Map<String, String> given) throws InvalidSettingsException {
         Map<String, String> complete = new TreeMap<>();
         for (Setting setting : settings) {
-            String value = given.getOrDefault(setting.name, setting.values.get(0));
-            if (!setting.values.contains(value)) {
-                throw new InvalidSettingsException("setting '" + setting.name + "' of scheduler '" + title
-                        + "' must be one of " + String.join(", ", setting.values) + ", got '" + value + "'");
+            String value = given.getOrDefault(setting.name(), setting.defaultValue());
+            try {
+                setting.check(value);
+            } catch (InvalidSettingsException e) {
+                throw new InvalidSettingsException(
+                        "setting '" + setting.name() + "' of scheduler '" + title + "' " + e.getMessage());
             }
-            complete.put(setting.name, value);
+            complete.put(setting.name(), value);
         }
         for (String name : given.keySet()) {
             if (!complete.containsKey(name)) {
-                String known = settings.isEmpty() ? "it has none"
-                        : "it has " + settings.stream().map(Setting::name).collect(Collectors.joining(", "));
-                throw new InvalidSettingsException(
-                        "scheduler '" + title + "' has no setting '" + name + "'; " + known);
+                throw new InvalidSettingsException("scheduler '" + title + "' has no setting '" + name + "'; it has "
+                        + settings.stream().map(Setting::name).collect(Collectors.joining(", ")));
             }
         }
         return Collections.unmodifiableMap(complete);
     }
 
     /** Makes the scheduler from settings that {@link #completeSettings} gave. */
-    public Scheduler create(Map<String, String> settings) {
-        return factory.apply(settings);
+    public Scheduler create(Map<String, String> values) {
+        return factory.apply(new Values(values));
+    }
+
+    /** How demand is forecast, from settings that {@link #completeSettings} gave. */
+    public static DemandEstimator estimator(Map<String, String> values) {
+        return new Values(values).choice(ESTIMATOR, DemandEstimator.class);
     }
 
     /** Name that users write. */
@@ -119,10 +154,5 @@ public enum SchedulerKind {
     /** What can be set. */
     public List<Setting> settings() {
         return settings;
-    }
-
-    private static List<String> names(Enum<?>[] constants) {
-        return Arrays.stream(constants).map(constant -> constant.name().toLowerCase(Locale.ROOT))
-                .collect(Collectors.toUnmodifiableList());
     }
 }

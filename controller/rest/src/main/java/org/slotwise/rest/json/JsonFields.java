@@ -83,9 +83,9 @@ public final class JsonFields {
         return value;
     }
 
-    /** A field that may be missing. */
+    /** A field that may be missing; null is a value, and no field has it. */
     public Optional<JsonNode> optional(String name) {
-        return Optional.ofNullable(object.get(name)).filter(value -> !value.isNull());
+        return Optional.ofNullable(object.get(name));
     }
 
     /** A text that must be there. */

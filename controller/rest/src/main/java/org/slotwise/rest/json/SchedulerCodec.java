@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Iterator;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -13,6 +14,7 @@ import org.slotwise.core.Event;
 import org.slotwise.core.Snapshot;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.schedule.Setting;
 
 /** A choice of scheduler: {@code {"name": "fair", "settings": {"share": "equal"}}}. */
 public final class SchedulerCodec {
@@ -30,17 +32,30 @@ public final class SchedulerCodec {
             JsonFields named = JsonFields.open(fields.place("settings"), given.get());
             for (Iterator<String> names = given.get().fieldNames(); names.hasNext();) {
                 String name = names.next();
-                settings.put(name, named.text(name));
+                settings.put(name, settingText(named, name));
             }
         }
         return new Event.SchedulerChosen(kind, kind.completeSettings(settings));
     }
 
-    /** Writes a choice. */
+    /** Text, or a whole number as text. */
+    private static String settingText(JsonFields settings, String name) throws InvalidJsonException {
+        JsonNode value = settings.required(name);
+        return value.isIntegralNumber() ? value.asText() : settings.text(name);
+    }
+
+    /** Writes a choice; whole numbers as numbers. */
     public static ObjectNode encode(SchedulerKind kind, Map<String, String> settings) {
         ObjectNode node = JsonNodeFactory.instance.objectNode().put("name", kind.title());
         ObjectNode values = node.putObject("settings");
-        new TreeMap<>(settings).forEach(values::put);
+        for (Setting setting : kind.settings()) {
+            String value = settings.get(setting.name());
+            if (setting.type() == Setting.Type.INTEGER) {
+                values.put(setting.name(), Integer.parseInt(value));
+            } else {
+                values.put(setting.name(), value);
+            }
+        }
         return node;
     }
 
@@ -52,14 +67,23 @@ public final class SchedulerCodec {
             ObjectNode entry = available.addObject()
                     .put("name", kind.title()).put("description", kind.description());
             ArrayNode settings = entry.putArray("settings");
-            for (SchedulerKind.Setting setting : kind.settings()) {
-                ObjectNode described = settings.addObject()
-                        .put("name", setting.name()).put("description", setting.description())
-                        .put("default", setting.values().get(0));
-                ArrayNode values = described.putArray("values");
-                setting.values().forEach(values::add);
-            }
+            kind.settings().forEach(setting -> describe(settings.addObject(), setting));
         }
         return node;
+    }
+
+    private static void describe(ObjectNode node, Setting setting) {
+        node.put("name", setting.name()).put("description", setting.description())
+                .put("type", setting.type().name().toLowerCase(Locale.ROOT));
+        if (setting.type() == Setting.Type.INTEGER) {
+            node.put("default", Integer.parseInt(setting.defaultValue()))
+                    .put("minimum", setting.minimum()).put("maximum", setting.maximum());
+        } else {
+            node.put("default", setting.defaultValue());
+        }
+        if (setting.type() == Setting.Type.CHOICE) {
+            ArrayNode values = node.putArray("values");
+            setting.values().forEach(values::add);
+        }
     }
 }

@@ -66,7 +66,7 @@ class NetworkCodecTest {
                 "frame.slots: an integer 2 .. 4096 is needed, got a value of type string",
                 "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
-                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, rotation",
+                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-xcp-is-text.json", "xcp: must be true or false"),
                 reasons);
     }
@@ -112,8 +112,8 @@ class NetworkCodecTest {
     }
 
     @Test
-    void schedulerSettingsMustBeText() {
-        assertThrows(InvalidJsonException.class, () -> decode("{\"name\":\"fair\",\"settings\":{\"share\":1}}"));
+    void schedulerSettingsMustBeTextOrWholeNumbers() {
+        assertThrows(InvalidJsonException.class, () -> decode("{\"name\":\"fair\",\"settings\":{\"share\":1.5}}"));
         assertThrows(InvalidJsonException.class, () -> decode("{\"name\":\"fair\",\"settings\":[]}"));
         assertThrows(InvalidJsonException.class, () -> decode("{\"nam\":\"fair\"}"));
         assertThrows(InvalidJsonException.class, () -> decode("7"));

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.p4runtime;
+
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import javax.net.ssl.SSLException;
+
+/** How a P4Runtime channel is protected. */
+public final class ChannelSecurity {
+    private final SslContext context;
+    private final String serverName;
+
+    private ChannelSecurity(SslContext context, String serverName) {
+        this.context = context;
+        this.serverName = serverName;
+    }
+
+    /** Not at all. */
+    public static ChannelSecurity plainText() {
+        return new ChannelSecurity(null, null);
+    }
+
+    /**
+     * TLS; all files are PEM.
+     *
+     * @param authority certificates that the server's is checked against
+     * @param certificate the client's own chain, with {@code key} its PKCS #8 key; both or neither
+     * @param serverName name in the server's certificate, if it is not the one in the address
+     */
+    public static ChannelSecurity tls(Path authority, Optional<Path> certificate, Optional<Path> key,
+            Optional<String> serverName) throws IOException {
+        SslContextBuilder builder = GrpcSslContexts.forClient();
+        for (Path file : new Path[] {authority, certificate.orElse(authority), key.orElse(authority)}) {
+            if (!Files.isReadable(file)) {
+                throw new IOException("p4runtime.tls: " + file + " cannot be read");
+            }
+        }
+        try {
+            builder.trustManager(authority.toFile());
+            if (certificate.isPresent() && key.isPresent()) {
+                builder.keyManager(certificate.get().toFile(), key.get().toFile());
+            }
+            return new ChannelSecurity(builder.build(), serverName.orElse(null));
+        } catch (SSLException | IllegalArgumentException e) {
+            String reason = e.getCause() == null ? e.getMessage() : e.getMessage() + ": " + e.getCause().getMessage();
+            throw new IOException("p4runtime.tls: " + reason, e);
+        }
+    }
+
+    void applyTo(NettyChannelBuilder builder) {
+        if (context == null) {
+            builder.usePlaintext();
+        } else {
+            builder.sslContext(context);
+            if (serverName != null) {
+                builder.overrideAuthority(serverName);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Set;
+
+/** A secret that callers of the REST interface send (RFC 6750); only its hash is kept. */
+final class AccessToken {
+    private static final String SCHEME = "Bearer ";
+    private static final int MIN_LENGTH = 16;
+    private static final int MAX_LENGTH = 4096;
+
+    private final byte[] hash;
+
+    private AccessToken(String token) {
+        this.hash = hash(token);
+    }
+
+    /** Reads a file with the token as its only line, which nobody but its owner and group may read. */
+    static AccessToken read(Path file) throws IOException {
+        if (Files.size(file) > MAX_LENGTH) {
+            throw new IOException(file + ": a token has at most " + MAX_LENGTH + " characters");
+        }
+        if (file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file);
+            if (permissions.contains(PosixFilePermission.OTHERS_READ)) {
+                throw new IOException(file + " can be read by everybody; chmod o-r would be right");
+            }
+        }
+        String token = Files.readString(file, StandardCharsets.ISO_8859_1).strip();
+        if (token.length() < MIN_LENGTH || !token.matches("[A-Za-z0-9._~+/=-]+")) {
+            throw new IOException(file + ": a token is one line of at least " + MIN_LENGTH
+                    + " letters, digits, or any of ._~+/=-");
+        }
+        return new AccessToken(token);
+    }
+
+    /** Whether the value of an Authorization header, or null, has the token; takes as long whatever is wrong. */
+    boolean isIn(String authorization) {
+        String given = authorization != null && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
+                ? authorization.substring(SCHEME.length()).strip() : "";
+        return MessageDigest.isEqual(hash, hash(given));
+    }
+
+    private static byte[] hash(String text) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.ISO_8859_1));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+}

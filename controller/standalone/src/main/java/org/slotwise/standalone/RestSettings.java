@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+
+/**
+ * How the REST server is reached.
+ *
+ * @param host address that it listens on; a loopback one unless there are a token and TLS
+ * @param port its port; 0 for any free one
+ * @param token what callers must send; null for none
+ * @param tls for HTTPS; null for HTTP
+ * @param clientCertificates whether callers must have a certificate
+ * @param requestsPerSecond what one address may ask
+ */
+record RestSettings(String host, int port, AccessToken token, SSLContext tls, boolean clientCertificates,
+        int requestsPerSecond) {
+    private static final int DEFAULT_REQUESTS_PER_SECOND = 100;
+    private static final String DEFAULT_HOST = "127.0.0.1";
+    private static final int MAX_PORT = 65_535;
+    private static final int MAX_REQUESTS_PER_SECOND = 100_000;
+
+    /** Reads and checks them. */
+    static RestSettings decode(String where, JsonNode value) throws IOException, InvalidJsonException {
+        JsonFields fields =
+                JsonFields.of(where, value, "host", "port", "token_file", "tls", "requests_per_second");
+        String host = fields.optional("host").isPresent() ? fields.text("host") : DEFAULT_HOST;
+        int port = (int) fields.integer("port", 0, MAX_PORT);
+        Optional<Path> token = Configuration.optionalPath(fields, "token_file");
+        Optional<JsonNode> tls = fields.optional("tls");
+        if (!isLoopback(where, host) && (token.isEmpty() || tls.isEmpty())) {
+            throw new InvalidJsonException(where, "to listen on " + host + ", which others can reach, 'token_file' and"
+                    + " 'tls' are needed; without them 'host' must be a loopback address");
+        }
+        int perSecond = fields.optional("requests_per_second").isEmpty() ? DEFAULT_REQUESTS_PER_SECOND
+                : (int) fields.integer("requests_per_second", 1, MAX_REQUESTS_PER_SECOND);
+        AccessToken read = token.isPresent() ? AccessToken.read(token.get()) : null;
+        if (tls.isEmpty()) {
+            return new RestSettings(host, port, read, null, false, perSecond);
+        }
+        JsonFields files = JsonFields.of(where + ".tls", tls.get(), "certificate", "key", "client_ca");
+        Optional<Path> clientAuthority = Configuration.optionalPath(files, "client_ca");
+        SSLContext context = PemFiles.serverContext(Configuration.path(files, "certificate"),
+                Configuration.path(files, "key"), clientAuthority.orElse(null));
+        return new RestSettings(host, port, read, context, clientAuthority.isPresent(), perSecond);
+    }
+
+    private static boolean isLoopback(String where, String host) throws InvalidJsonException {
+        try {
+            return InetAddress.getByName(host).isLoopbackAddress();
+        } catch (UnknownHostException e) {
+            throw new InvalidJsonException(where + ".host", "there is no address '" + host + "'");
+        }
+    }
+}

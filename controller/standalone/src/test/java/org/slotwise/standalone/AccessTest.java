@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/** Who may ask, how often, over what, and what is written down of it. */
+class AccessTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String TOKEN = "0123456789abcdef-token";
+    private static final String SCHEDULER = "/slotwise/v1/scheduler";
+    private static final Path TLS = Path.of("../p4runtime/src/test/resources/tls");
+
+    private final RunningController controller = new RunningController();
+    @TempDir
+    private Path directory;
+    private AuditLog audit;
+    private RestServer server;
+
+    @BeforeEach
+    void openAudit() throws IOException {
+        audit = new AuditLog(directory, Clock.fixed(Instant.EPOCH, ZoneOffset.UTC), 400);
+    }
+
+    @AfterEach
+    void stop() {
+        if (server != null) {
+            server.close();
+        }
+        audit.close();
+    }
+
+    private Path tokenFile(String text, String permissions) throws IOException {
+        Path file = directory.resolve("token");
+        Files.writeString(file, text);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+        return file;
+    }
+
+    private ObjectNode settings() {
+        return JsonNodeFactory.instance.objectNode().put("port", 0);
+    }
+
+    private void start(ObjectNode settings) throws Exception {
+        server = RestServer.start(RestSettings.decode("rest", settings), controller, audit);
+    }
+
+    private HttpResponse<String> send(HttpClient client, String method, String path, String authorization)
+            throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + path)).method(method,
+                method.equals("PUT") ? BodyPublishers.ofString("{\"name\":\"rotation\"}") : BodyPublishers.noBody());
+        request.header("Content-Type", "application/json");
+        if (authorization != null) {
+            request.header("Authorization", authorization);
+        }
+        return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    private static HttpClient plain() {
+        return HttpClient.newHttpClient();
+    }
+
+    // ---- token ----
+
+    @Test
+    void onlyTheTokenOpensAnyResource() throws Exception {
+        start(settings().put("token_file", tokenFile(TOKEN + "\n", "rw-r-----").toString()));
+        for (String wrong : new String[] {null, "", "Bearer", "Bearer ", "Bearer " + TOKEN + "x", "Basic " + TOKEN,
+                "Bearer " + TOKEN.substring(1), TOKEN}) {
+            for (String path : List.of(SCHEDULER, "/slotwise/v1/openapi.json", "/metrics", "/", "/nothing")) {
+                HttpResponse<String> response = send(plain(), "GET", path, wrong);
+                assertEquals(401, response.statusCode());
+                assertEquals("Bearer", response.headers().firstValue("WWW-Authenticate").orElseThrow());
+                assertEquals(401, JSON.readTree(response.body()).get("status").intValue());
+            }
+            assertEquals(401, send(plain(), "PUT", SCHEDULER, wrong).statusCode());
+        }
+        assertEquals("fair", controller.snapshot().scheduler().title());
+        assertEquals(200, send(plain(), "PUT", SCHEDULER, "Bearer " + TOKEN).statusCode());
+        assertEquals("rotation", controller.snapshot().scheduler().title());
+    }
+
+    @Test
+    void tokenThatEverybodyCanReadOrGuessIsRefused() throws Exception {
+        assertRefused("can be read by everybody", settings()
+                .put("token_file", tokenFile(TOKEN, "rw-r--r--").toString()));
+        assertRefused("at least 16", settings().put("token_file", tokenFile("short", "rw-------").toString()));
+        assertRefused("at least 16", settings()
+                .put("token_file", tokenFile("two lines of\ntext, longer", "rw-------").toString()));
+        assertRefused("at most", settings().put("token_file", tokenFile("x".repeat(5000), "rw-------").toString()));
+    }
+
+    private static void assertRefused(String reason, ObjectNode settings) {
+        Exception refusal = assertThrows(Exception.class, () -> RestSettings.decode("rest", settings));
+        assertTrue(refusal instanceof IOException || refusal instanceof InvalidJsonException, refusal::toString);
+        assertTrue(refusal.getMessage().contains(reason), refusal::getMessage);
+    }
+
+    @Test
+    void addressThatOthersCanReachNeedsTokenAndTls() throws Exception {
+        assertRefused("'host' must be a loopback address", settings().put("host", "0.0.0.0"));
+        assertRefused("'host' must be a loopback address", settings().put("host", "::"));
+        assertRefused("'host' must be a loopback address", settings().put("host", "192.0.2.1")
+                .put("token_file", tokenFile(TOKEN, "rw-------").toString()));
+        assertEquals("127.0.0.1", RestSettings.decode("rest", settings()).host());
+        assertEquals("::1", RestSettings.decode("rest", settings().put("host", "::1")).host());
+    }
+
+    // ---- rate ----
+
+    @Test
+    void whoAsksTooOftenIsTurnedAwayForAWhile() throws Exception {
+        start(settings().put("requests_per_second", 1));
+        assertEquals(200, send(plain(), "GET", SCHEDULER, null).statusCode());
+        HttpResponse<String> response = send(plain(), "PUT", SCHEDULER, null);
+        assertEquals(429, response.statusCode());
+        assertEquals("1", response.headers().firstValue("Retry-After").orElseThrow());
+        assertEquals("fair", controller.snapshot().scheduler().title());
+    }
+
+    @Test
+    void limitIsByAddressAndRecovers() throws Exception {
+        long[] nowNs = {0};
+        RateLimit limit = new RateLimit(2, () -> nowNs[0]);
+        InetAddress one = InetAddress.getByName("192.0.2.1");
+        assertTrue(limit.admit(one) && limit.admit(one));
+        assertFalse(limit.admit(one));
+        assertTrue(limit.admit(InetAddress.getByName("192.0.2.2")));
+        nowNs[0] = 499_999_999;
+        assertFalse(limit.admit(one));
+        nowNs[0] = 500_000_000;
+        assertTrue(limit.admit(one));
+        nowNs[0] = Long.MAX_VALUE / 2;
+        assertTrue(limit.admit(one) && limit.admit(one));
+        assertFalse(limit.admit(one));
+    }
+
+    // ---- TLS ----
+
+    private static HttpClient trusting(String authority) throws Exception {
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        try (InputStream file = Files.newInputStream(TLS.resolve(authority))) {
+            trusted.setCertificateEntry("authority",
+                    CertificateFactory.getInstance("X.509").generateCertificate(file));
+        }
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(trusted);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return HttpClient.newBuilder().sslContext(context).build();
+    }
+
+    private ObjectNode withTls(boolean clientCertificates) {
+        ObjectNode settings = settings();
+        ObjectNode tls = settings.putObject("tls").put("certificate", TLS.resolve("server.pem").toString())
+                .put("key", TLS.resolve("server.key").toString());
+        if (clientCertificates) {
+            tls.put("client_ca", TLS.resolve("authority.pem").toString());
+        }
+        return settings;
+    }
+
+    @Test
+    void resourcesAreServedOverTls() throws Exception {
+        start(withTls(false));
+        assertTrue(server.url().startsWith("https://"));
+        assertEquals(200, send(trusting("authority.pem"), "GET", SCHEDULER, null).statusCode());
+        assertThrows(SSLHandshakeException.class, () -> send(trusting("stranger.pem"), "GET", SCHEDULER, null));
+    }
+
+    @Test
+    void clientWithoutTheCertificateAskedForIsTurnedAway() throws Exception {
+        start(withTls(true));
+        assertThrows(IOException.class, () -> send(trusting("authority.pem"), "GET", SCHEDULER, null));
+    }
+
+    @Test
+    void keysThatAreNoneAreRefused() {
+        ObjectNode noKey = withTls(false);
+        noKey.withObject("/tls").put("key", TLS.resolve("server.pem").toString());
+        assertRefused("no unencrypted PKCS #8 key", noKey);
+        ObjectNode noCertificate = withTls(false);
+        noCertificate.withObject("/tls").put("certificate", TLS.resolve("server.key").toString());
+        assertRefused("server.key", noCertificate);
+        ObjectNode misspelt = settings();
+        misspelt.putObject("tls").put("certifcate", "x");
+        assertRefused("did you mean 'certificate'", misspelt);
+    }
+
+    // ---- metrics ----
+
+    @Test
+    void metricsAreThereForPrometheus() throws Exception {
+        start(settings());
+        HttpResponse<String> response = send(plain(), "GET", "/metrics", null);
+        assertEquals(200, response.statusCode());
+        assertTrue(response.headers().firstValue("Content-Type").orElse("").startsWith("text/plain"));
+        for (String line : List.of("slotwise_controller_requests_received_total 32.0",
+                "slotwise_controller_devices_ready 5.0", "slotwise_controller_phase{phase=\"steady\"} 1.0",
+                "slotwise_controller_granted_slots{from=\"1\",to=\"2\"} 16.0",
+                "slotwise_controller_backlog_bytes{from=\"1\",to=\"2\"} 400000.0",
+                "slotwise_controller_requests_refused_total{reason=\"stale\"} 0.0")) {
+            assertTrue(response.body().contains(line + "\n"), () -> line + " is not in\n" + response.body());
+        }
+        assertTrue(response.body().contains("jvm_memory_used_bytes"));
+    }
+
+    // ---- audit ----
+
+    private List<String> lines(String name) throws IOException {
+        return Files.readAllLines(directory.resolve(name));
+    }
+
+    @Test
+    void whatWouldChangeSomethingIsWrittenDownAndReadingIsNot() throws Exception {
+        start(settings());
+        send(plain(), "GET", SCHEDULER, null);
+        send(plain(), "PUT", SCHEDULER, null);
+        send(plain(), "DELETE", SCHEDULER, null);
+        server.close();
+        server = null;
+        assertEquals(List.of(
+                "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"PUT\","
+                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":200}",
+                "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"DELETE\","
+                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":405}"), lines(AuditLog.FILE));
+    }
+
+    @Test
+    void fileIsKeptSmall() throws IOException {
+        for (int version = 1; version <= 20; version++) {
+            audit.schedule(version, 7);
+        }
+        assertTrue(Files.size(directory.resolve(AuditLog.FILE)) <= 400);
+        assertTrue(Files.size(directory.resolve(AuditLog.OLD_FILE)) <= 400);
+        JsonNode last = JSON.readTree(lines(AuditLog.FILE).get(lines(AuditLog.FILE).size() - 1));
+        assertEquals(20, last.get("version").intValue());
+        assertEquals(7, last.get("changed_connections").intValue());
+    }
+}
