@@ -92,7 +92,7 @@ pub(crate) fn choose<'t>(
             entry.packets = entry.packets.wrapping_add(1);
             entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
             if let Some(meter) = table.direct_meter {
-                run_direct_meter(meter, &mut entry.meter, machine);
+                run_direct_meter(meter, &mut entry.cold.meter, machine);
             }
             let action = match &entry.effect {
                 Effect::Action(action) => Some(action),
