@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin: the work is in scripts/.
-.PHONY: help setup run test p4 bench clean-net clean
+.PHONY: help setup run test p4 bench stf-corpus clean-net clean
 .DEFAULT_GOAL := help
 # Rust's own installer puts cargo where sudo's PATH does not look.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -11,13 +11,16 @@ help:
 	@echo 'make setup      install what is missing and build'
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
 	@echo 'make bench      measure the engine and the scheduler'
+	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
 	@echo 'make clean-net  end forgotten runs and delete their interfaces'
 	@echo 'make clean      delete everything that was built'
 
 setup:
 	@scripts/setup
 
-run: setup
+run:
+	@scripts/check --ports
+	@scripts/setup
 	@scripts/run
 
 test: setup
@@ -29,6 +32,9 @@ p4:
 bench: setup
 	cd engine && cargo bench --locked
 	mvn --quiet --file controller/pom.xml --projects core test --activate-profiles bench -DskipTests
+
+stf-corpus: setup
+	@scripts/stf-corpus $(or $(SOURCES),$(error SOURCES is a clone of https://github.com/p4lang/p4c))
 
 clean-net:
 	@scripts/clean-net

@@ -2,9 +2,10 @@
 // Edge switch: hosts on access ports, line cards and their fibres on optical ports.
 //
 //   line card ──> schedule, signaling ──────────────────> flow control, requests, beacons
+//             ──> interval ticks ──> XCP ───────────────> flow control
 //   controller ──> commit, packet-out ──────────────────> any port
 //   fibre ──> requests to the controller, beacons ──┐
-//   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or VOQ of a line card
+//   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or XCP ──> VOQ of a line card
 #include <core.p4>
 #include <v1model.p4>
 
@@ -17,6 +18,7 @@
 #include "include/fibre.p4"
 #include "include/access.p4"
 #include "include/routing.p4"
+#include "include/edge_xcp.p4"
 #include "include/drops.p4"
 
 // The instances that hold tables and counters are named so that P4Info says EdgeIngress.<table>.
@@ -29,6 +31,7 @@ control EdgeIngress(inout edge_headers_t hdr,
     Fibre() fibre;
     Access() access;
     @name(".EdgeIngress") Routing() routing;
+    @name(".EdgeIngress") EdgeXcp() edge_xcp;
     @name(".EdgeIngress") DropAccounting() drop_accounting;
 
     apply {
@@ -46,12 +49,17 @@ control EdgeIngress(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE) {
             fibre.apply(hdr, meta, standard_metadata);
+        } else if (hdr.optical.isValid() || hdr.linecard.isValid()) {
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else {
-            access.apply(hdr, meta, standard_metadata);
+            access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason, meta.routable);
         }
 
         if (meta.routable) {
             routing.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.xcp) {
+            edge_xcp.apply(hdr, meta, standard_metadata);
         }
         drop_accounting.apply(meta.drop_reason);
     }

@@ -12,11 +12,14 @@ const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
 const bit<8>  IP_PROTOCOL_TCP = 6;   // l4_ports_t follows
 const bit<8>  IP_PROTOCOL_UDP = 17;  // l4_ports_t follows
+const bit<8>  IP_PROTOCOL_XCP = 253; // xcp_t follows (RFC 3692's first number for experiments)
 const bit<16> ARP_REQUEST     = 1;   // opcode of arp_ipv4_t
 const bit<16> ARP_REPLY       = 2;   // opcode of arp_ipv4_t
 
 const bit<4> OPTICAL_VERSION  = 1;  // the only version of optical_t
 const bit<4> LINECARD_VERSION = 1;  // the only version of linecard_t
+const bit<4> XCP_VERSION      = 1;  // the only version of xcp_t
+const bit<8> XCP_LENGTH       = 20; // bytes of xcp_t
 
 // Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511).
 // Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES:
@@ -33,6 +36,9 @@ const bit<9> PORT_DROP         = 511;  // what goes here is dropped
 const bit<32> MAX_QUEUES      = 1024;  // queues of a line card, the signaling queue included
 const bit<16> SIGNALING_QUEUE = 1023;  // requests and commits wait here
 const bit<16> REQUEST_ENTRIES = 16;    // VOQs of one request; block b holds VOQs 16*b .. 16*b+15
+
+// An interval timer whose tick is not answered in this time ticks again.
+const bit<32> TIMER_RETRY_NS = 100000000;
 
 enum bit<4> OpticalKind {
     DATA          = 0,
@@ -53,12 +59,36 @@ enum bit<4> LineCardKind {
 
 // Operations of a flow-control message; `value` and the times are used as said.
 enum bit<8> FlowOp {
-    OPEN        = 1,  // gate open from open_ns until close_ns, local time of the line card
-    SHUT        = 2,  // gate shut now
-    SET_RATE    = 3,  // value: bit/s, 0 = unlimited
-    GRANT_BYTES = 4,  // value: bytes that may leave, whatever the gate
-    SET_PHASE   = 5   // value: T_d in ns, two's complement; the card's frames start T_d early
+    OPEN              = 1,  // gate open from open_ns until close_ns, local time of the line card
+    SHUT              = 2,  // gate shut now
+    SET_RATE          = 3,  // value: bit/s, 0 = unlimited
+    GRANT_BYTES       = 4,  // value: bytes that may leave, whatever the gate
+    SET_PHASE         = 5,  // value: T_d in ns, two's complement; the card's frames start T_d early
+    SET_CONTROL_TIMER = 6,  // value: ns from the local_ns of the tick that this answers to the next one
+    SET_QUEUE_TIMER   = 7   // the same for the other timer
 }
+
+// Which of an output's two interval timers ticks.
+enum bit<8> IntervalTimer {
+    CONTROL = 0,  // XCP's control interval ends: feedback is computed
+    QUEUE   = 1   // XCP's queue interval ends: the persistent queue is noted
+}
+
+enum bit<4> XcpFormat {
+    STANDARD = 1,  // asks for throughput; routers may write delta_throughput
+    MINIMAL  = 2   // only reverse_feedback means anything (acknowledgments)
+}
+
+// What a switch found in an XCP header: the index of its `xcp_headers` counter. A bad one is forwarded untouched.
+enum bit<8> XcpVerdict {
+    STANDARD    = 0,
+    MINIMAL     = 1,
+    BAD_VERSION = 2,
+    BAD_LENGTH  = 3,
+    BAD_FORMAT  = 4,
+    BAD_FIELDS  = 5   // packets further apart than a round trip, or not apart at all
+}
+const bit<32> MAX_XCP_VERDICTS = 8;  // size of the `xcp_headers` counter
 
 // Why a switch dropped a packet: the index of its `drops` counter. Edge and core share one space.
 enum bit<8> DropReason {

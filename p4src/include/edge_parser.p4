@@ -9,6 +9,7 @@ struct edge_headers_t {
     ethernet_t          ethernet;
     linecard_t          linecard;
     slot_tick_t         slot_tick;
+    interval_tick_t     interval_tick;
     queue_report_t      queue_report;
     flow_control_t      flow_control;
     optical_t           optical;
@@ -18,6 +19,7 @@ struct edge_headers_t {
     arp_ipv4_t          arp;
     ipv4_t              ipv4;
     l4_ports_t          l4;
+    xcp_t               xcp;
 }
 
 struct edge_metadata_t {
@@ -32,6 +34,8 @@ struct edge_metadata_t {
 
     DropReason drop_reason;
     bool       routable;  // an IPv4 packet that came through an access port or for this edge through a fibre
+    bool       xcp;       // an XCP packet for the queue `output`, or an interval tick of it
+    bit<32>    output;
 }
 
 parser EdgeParser(packet_in packet,
@@ -68,15 +72,21 @@ parser EdgeParser(packet_in packet,
     state parse_linecard {
         packet.extract(hdr.linecard);
         transition select(hdr.linecard.version, hdr.linecard.kind) {
-            (LINECARD_VERSION, LineCardKind.SLOT_TICK):    parse_slot_tick;
-            (LINECARD_VERSION, LineCardKind.QUEUE_REPORT): parse_queue_report;
-            default:                                       accept;
+            (LINECARD_VERSION, LineCardKind.SLOT_TICK):     parse_slot_tick;
+            (LINECARD_VERSION, LineCardKind.QUEUE_REPORT):  parse_queue_report;
+            (LINECARD_VERSION, LineCardKind.INTERVAL_TICK): parse_interval_tick;
+            default:                                        accept;
         }
     }
 
     state parse_slot_tick {
         packet.extract(hdr.slot_tick);
         transition accept;
+    }
+
+    state parse_interval_tick {
+        packet.extract(hdr.interval_tick);
+        transition parse_queue_report;
     }
 
     state parse_queue_report {
@@ -131,8 +141,22 @@ parser EdgeParser(packet_in packet,
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
             (4, 5, 0, IP_PROTOCOL_TCP): parse_l4_ports;
             (4, 5, 0, IP_PROTOCOL_UDP): parse_l4_ports;
+            (4, 5, 0, IP_PROTOCOL_XCP): parse_xcp_if_long_enough;
             default:                    accept;
         }
+    }
+
+    // Whatever else experiments with this protocol number is payload.
+    state parse_xcp_if_long_enough {
+        transition select(hdr.ipv4.total_len) {
+            0 .. 39: accept;  // less than an IPv4 header and XCP_LENGTH
+            default: parse_xcp;
+        }
+    }
+
+    state parse_xcp {
+        packet.extract(hdr.xcp);
+        transition accept;
     }
 
     state parse_l4_ports {
@@ -154,6 +178,7 @@ control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
         packet.emit(hdr.arp);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.l4);
+        packet.emit(hdr.xcp);
     }
 }
 

@@ -67,10 +67,12 @@ header slot_tick_t {
     bit<64> local_ns;  // local time of the card at the slot's start
 }
 
+// When an interval timer of a queue expires; a queue_report_t of the queue follows.
 header interval_tick_t {
-    bit<32> interval;
-    bit<32> reserved;
-    bit<64> local_ns;
+    bit<8>  timer;                // IntervalTimer
+    bit<24> reserved;
+    bit<32> least_backlog_bytes;  // smallest backlog of the queue since the last tick of this timer
+    bit<64> local_ns;             // local time of the card
 }
 
 header queue_report_t {
@@ -113,6 +115,20 @@ header ipv4_t {
 header l4_ports_t {
     bit<16> src;
     bit<16> dst;
+}
+
+// XCP's congestion header between IPv4 (protocol IP_PROTOCOL_XCP) and the transport, after figure 4.1 of the
+// AAPN thesis. The transport's checksum is as if this header were not there.
+header xcp_t {
+    bit<8>  protocol;          // IP protocol that follows
+    bit<8>  length;            // XCP_LENGTH
+    bit<4>  version;           // XCP_VERSION
+    bit<4>  format;            // XcpFormat
+    bit<8>  reserved;
+    bit<32> rtt;               // ns; 0: not measured yet; saturated
+    bit<32> x;                 // time between the sender's packets (srtt / cwnd in packets), 1/4 ns; saturated
+    bit<32> delta_throughput;  // change asked for, then granted, 1/16 byte/s, two's complement
+    bit<32> reverse_feedback;  // change granted on the way there, 1/16 byte/s, two's complement
 }
 
 header arp_ipv4_t {

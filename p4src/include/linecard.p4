@@ -2,7 +2,7 @@
 // What a line card sends: queue reports are noted, the tick at a slot's start opens a gate, and the
 // further ticks of a signaling slot become signaling messages.
 //
-//   queue_report ──> backlog_bytes, arrived_bytes
+//   queue_report ──> backlog_bytes, arrived_bytes; of an interval tick ──> XCP
 //   slot_tick, repeat 0 ──> flip, announce ──> slot_schedule ──grant──> flow_control
 //              repeat 1.. ──> signaling ──send_request / send_commit──> message
 #ifndef SLOTWISE_LINECARD_P4
@@ -23,6 +23,8 @@ control LineCard(inout edge_headers_t hdr,
             } else {
                 backlog_bytes.write((bit<32>)hdr.queue_report.queue, hdr.queue_report.backlog_bytes);
                 arrived_bytes.write((bit<32>)hdr.queue_report.queue, hdr.queue_report.arrived_bytes);
+                meta.xcp = hdr.interval_tick.isValid();
+                meta.output = (bit<32>)hdr.queue_report.queue;
             }
         } else if (hdr.slot_tick.isValid()) {
             if (hdr.slot_tick.repeat == 0) {

@@ -25,21 +25,31 @@ control StageVersion(in commit_t commit, inout DropReason drop_reason) {
     }
 }
 
-// At the master's first slot of a frame: an announcement holds from the next frame at the earliest, so
-// that a beacon tells every switch before. Announcing again what waits for a later frame changes nothing.
-control AnnounceVersion(in bit<32> frame) {
+// At the master's first slot of a frame. A slave trusts a beacon for `hold` frames, so an announcement
+// holds `hold` frames later (one at least): who has not heard it by then is dark. It is made once, for it
+// would move if it were made again.
+control AnnounceVersion(in bit<32> frame, in bit<32> hold) {
     bit<32> active;
+    bit<32> next;
     bit<32> staged;
+    bit<32> wanted_frame;
     bit<32> first_frame;
 
     apply {
         active_version.read(active, 0);
+        next_version.read(next, 0);
         staged_version.read(staged, 0);
-        if (staged[0:0] != active[0:0]) {
-            staged_frame.read(first_frame, 0);
-            if (first_frame <= frame) {
-                first_frame = frame + 1;
+        if (next == active && staged[0:0] != active[0:0]) {
+            first_frame = frame + 1;
+            if (hold > 1) {
+                first_frame = frame + hold;
             }
+            staged_frame.read(wanted_frame, 0);
+            if (wanted_frame > first_frame) {
+                first_frame = wanted_frame;
+            }
+            known_version.write(0, active);
+            known_frame.write(0, frame);
             next_version.write(0, staged);
             next_frame.write(0, first_frame);
         }

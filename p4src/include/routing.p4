@@ -118,6 +118,8 @@ control Routing(inout edge_headers_t hdr,
                             encapsulate.apply(hdr.ethernet, hdr.optical, OpticalKind.DATA, class,
                                               meta.edge_id, dst_edge, chosen);
                             standard_metadata.egress_spec = fibre;
+                            meta.xcp = hdr.xcp.isValid();
+                            meta.output = (bit<32>)chosen;
                         }
                     }
                 }

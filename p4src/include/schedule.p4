@@ -75,7 +75,7 @@ control Schedule(inout edge_headers_t hdr,
         flip.apply(hdr.slot_tick.frame, active);
         bank = active[0:0];
         if (meta.is_master == 1 && hdr.slot_tick.slot == 0) {
-            announce.apply(hdr.slot_tick.frame);
+            announce.apply(hdr.slot_tick.frame, meta.beacon_hold_frames);
         }
         freshness.apply(meta, hdr.slot_tick.frame, fresh);
         if (slot_schedule.apply().hit) {

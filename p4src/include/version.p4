@@ -1,37 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which version of the schedule is in force, and which comes. The bank of a version is its lowest bit.
 //
-//   beacon ──> LearnVersion ──> next_version, next_frame ──> FlipVersion at a slot's start ──> active_version
+//   beacon ──> LearnVersion ──> known_*, next_* ──> FlipVersion at a slot's start ──> active_version
 #ifndef SLOTWISE_VERSION_P4
 #define SLOTWISE_VERSION_P4
 #include "headers.p4"
 
-register<bit<32>>(1) active_version;
-register<bit<32>>(1) next_version;  // equals active_version when nothing is announced
-register<bit<32>>(1) next_frame;    // from which next_version holds
+register<bit<32>>(1) active_version;  // changes at a slot's start only
+register<bit<32>>(1) known_version;   // in force from known_frame on, says the master
+register<bit<32>>(1) known_frame;
+register<bit<32>>(1) next_version;    // equals known_version when nothing is announced
+register<bit<32>>(1) next_frame;      // from which next_version holds
 
-// Puts an announced version in force when its frame has come.
+// At a slot's start: the newest version whose frame has come at this switch is in force.
 control FlipVersion(in bit<32> frame, out bit<32> active) {
     bit<32> first_frame;
+    bit<32> told_frame;
 
     apply {
         active_version.read(active, 0);
         next_frame.read(first_frame, 0);
+        known_frame.read(told_frame, 0);
         if (frame >= first_frame) {
             next_version.read(active, 0);
-            active_version.write(0, active);
+        } else if (frame >= told_frame) {
+            known_version.read(active, 0);
         }
+        active_version.write(0, active);
     }
 }
 
-// Takes over what a beacon of the master says. A beacon that comes late does no harm: the next slot
-// start flips again what it set back.
+// Takes over what a beacon of the master says. What is in force does not change before the next slot's
+// start: a beacon that comes before its frame, or after a flip that it announces, does no harm.
 control LearnVersion(in commit_t beacon, inout DropReason drop_reason) {
     apply {
         if (beacon.next_version != beacon.active_version && beacon.next_version[0:0] == beacon.active_version[0:0]) {
             drop_reason = DropReason.BAD_COMMIT;
         } else {
-            active_version.write(0, beacon.active_version);
+            known_version.write(0, beacon.active_version);
+            known_frame.write(0, beacon.frame);
             next_version.write(0, beacon.next_version);
             next_frame.write(0, beacon.first_frame);
         }

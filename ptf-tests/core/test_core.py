@@ -105,6 +105,42 @@ class CoreTakesBeaconsVersion(CoreTest):
         self.expect(FIBRES[2], LIGHT)
 
 
+class BeaconWaitsForTheCoresTick(CoreTest):
+    """Light still passes by the old connections when a beacon comes before the core's own frame, or after a flip."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], bank=0)
+        self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.start(frame_number=10)
+        announcement = dict(frame=10, active_version=0, next_version=1, first_frame=11)
+        self.beacon(**announcement)
+        self.beacon(frame=11, active_version=1, next_version=1, first_frame=11)
+        self.expect_output(FIBRES[1])
+        self.start(slot=SLOT, frame_number=10)
+        self.expect_output(FIBRES[1])
+        self.start(frame_number=11)
+        self.expect_output(FIBRES[2])
+        self.beacon(**announcement)
+        self.expect_output(FIBRES[2])
+
+    def expect_output(self, port):
+        self.send(FIBRES[0], LIGHT)
+        self.expect(port, LIGHT)
+
+
+class EarlyBeaconWithTheNextAnnouncement(CoreTest):
+    """What is in force in a beacon's frame comes into force with that frame, not before."""
+
+    def runTest(self):
+        for bank in (0, 1):
+            self.connect(FIBRES[0], FIBRES[1 + bank], bank=bank)
+        self.beacon(frame=20, active_version=5, next_version=6, first_frame=22)
+        for frame_number, output in ((19, FIBRES[1]), (20, FIBRES[2]), (21, FIBRES[2]), (22, FIBRES[1])):
+            self.start(frame_number=frame_number)
+            self.send(FIBRES[0], LIGHT)
+            self.expect(output, LIGHT)
+
+
 class BeaconOfActiveBank(CoreTest):
     def runTest(self):
         self.connect(FIBRES[0], FIBRES[1], bank=0)

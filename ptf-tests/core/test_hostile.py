@@ -5,7 +5,7 @@ from support.base import frame, tick
 from support.core import FIBRES, LIGHT, SLOT, CoreTest, beacon
 from support.hostile import Hostile
 
-DIGEST = "71eb97e23cd9fd3798f0f00ee6d1b8926dcb08e4988d658a1cda9fe6b0a9ecf3"
+DIGEST = "0df9d3a53875fbab74e4c704a516716a58905fbb3a79c5e03cb50a951a42361c"
 
 
 class HostileToCore(Hostile, CoreTest):

@@ -6,11 +6,13 @@ from slotwise import wire
 from support import edge as e
 from support.base import ethernet, frame, ipv4, linecard, optical, tick
 from support.hostile import Hostile
+from support.xcp import RTT_NS, START_NS, header, rate
 
 HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
 DATAGRAM = wire.L4Ports(src=4000, dst=5201).encode() + b"datagram"
-MASTER_DIGEST = "90d0137d194542dacb9dc2cac61ac84e40e41716fb9744576c4175fde396f187"
-SLAVE_DIGEST = "849ff5884e4e8b4a1edb7bd29293e57683589c1fd7195b8c1b9c7b0073137a77"
+MASTER_DIGEST = "59d4110c2cf2a27954953eb2bfb8c6afe870d5ad102e3bc507f627f19eb4cac3"
+SLAVE_DIGEST = "fe1633cd48fbb3a63628642f8a33ad0b162d9a1c40b68ae428a05bfe5df67d19"
+OVERHEAD = wire.Ethernet.SIZE + wire.Optical.SIZE
 OUT = [e.OTHER_HOST_PORT, e.HOST_PORT, e.FIBRE, wire.PORT_LINECARD, wire.PORT_CORE_CONTROL]
 
 
@@ -30,7 +32,9 @@ class HostileTest(Hostile):
         self.switch.insert("traffic_class", {"protocol": (wire.IP_PROTOCOL_UDP, 0xFF)}, "set_class", priority=1, traffic_class=1)
         for traffic_class in (0, 1):
             self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": traffic_class}, "enqueue", queue=traffic_class, port=e.FIBRE)
+        self.switch.insert("xcp_output", {"queue": 0}, "slot_capacity", throughput=rate(1_000_000), overhead=OVERHEAD)
         for bank in (0, 1):
+            self.switch.insert("xcp_slots", {"bank": bank, "queue": 0}, "granted", slots_a_frame=1 + bank)
             self.grant(bank, e.SLOT, queue=2 + bank)
         self.switch.insert("signaling", {"slot": 1, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
         self.switch.insert("signaling", {"slot": 0, "repeat": 1}, "send_commit", edge=e.SLAVE, port=wire.PORT_CORE_CONTROL)
@@ -44,7 +48,13 @@ class HostileTest(Hostile):
         report = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
                        wire.QueueReport(queue=3, backlog_bytes=1000))
         commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1))
-        return [(e.HOST_PORT, from_host(wire.ETHERTYPE_IPV4, to_remote, DATAGRAM)),
+        shim = header()
+        ticks = [frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.INTERVAL_TICK),
+                       wire.IntervalTick(timer=timer, local_ns=local_ns), wire.QueueReport(queue=0, backlog_bytes=1000))
+                 for timer in wire.IntervalTimer for local_ns in (START_NS, START_NS + RTT_NS)]
+        return [(e.HOST_PORT, from_host(wire.ETHERTYPE_IPV4, ipv4(REMOTE_HOST, shim.encode()), shim)),
+                *((wire.PORT_LINECARD, interval_tick) for interval_tick in ticks),
+                (e.HOST_PORT, from_host(wire.ETHERTYPE_IPV4, to_remote, DATAGRAM)),
                 (e.HOST_PORT, from_host(wire.ETHERTYPE_ARP, arp)),
                 (e.FIBRE, data), (e.FIBRE, beacon), (e.FIBRE, self.request()),
                 (wire.PORT_LINECARD, frame(*tick(e.SLOT, frame_number=5))), (wire.PORT_LINECARD, frame(*tick(0, frame_number=6))),

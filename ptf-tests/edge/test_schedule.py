@@ -55,13 +55,24 @@ class NoLineCardMessage(e.MasterTest):
         self.expect_drop(DropReason.UNEXPECTED_PORT)
 
 
-class CommitFlipsBank(e.MasterTest):
-    """Staged, announced at slot 0, in force from the next frame."""
-
-    def runTest(self):
+class CommitTest(e.MasterTest):
+    def setUp(self):
+        super().setUp()
         self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
         self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
         self.switch.insert("signaling", {"slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+
+    def expect_beacon(self, frame_number, **fields):
+        self.tick(1, frame_number=frame_number, repeat=BEACON_REPEAT)
+        found = self.received(e.FIBRE)
+        self.assertEqual(wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE:]),
+                         wire.Commit(frame=frame_number, **fields))
+
+
+class CommitFlipsBank(CommitTest):
+    """Staged, announced at slot 0, in force from the next frame."""
+
+    def runTest(self):
         self.commit(next_version=1)
 
         self.tick(e.SLOT, frame_number=9)
@@ -76,20 +87,46 @@ class CommitFlipsBank(e.MasterTest):
         self.expect_open(NEW_QUEUE)
         self.expect_beacon(11, active_version=1, next_version=1, first_frame=11)
 
-    def expect_beacon(self, frame_number, **fields):
-        self.tick(1, frame_number=frame_number, repeat=BEACON_REPEAT)
-        found = self.received(e.FIBRE)
-        self.assertEqual(wire.Commit.decode(found[wire.Ethernet.SIZE + wire.Optical.SIZE:]),
-                         wire.Commit(frame=frame_number, **fields))
 
+class AnnouncedForTheWholeHold(CommitTest):
+    """Slaves trust a beacon for three frames, so each hears three with the announcement, which does not move."""
 
-class CommitWaitsForItsFrame(e.MasterTest):
+    hold_frames = 3
+
     def runTest(self):
-        self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
-        self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
+        self.commit(next_version=1)
+        for frame_number in (10, 11, 12):
+            self.tick(0, frame_number=frame_number)
+            self.expect_beacon(frame_number, active_version=0, next_version=1, first_frame=13)
+            self.tick(e.SLOT, frame_number=frame_number)
+            self.expect_open(OLD_QUEUE)
+        self.tick(0, frame_number=13)
+        self.expect_beacon(13, active_version=1, next_version=1, first_frame=13)
+        self.tick(e.SLOT, frame_number=13)
+        self.expect_open(NEW_QUEUE)
+
+
+class NoHold(CommitTest):
+    """Slaves trust a beacon in its own frame only; the announcement is still heard before its frame."""
+
+    hold_frames = 0
+
+    def runTest(self):
+        self.commit(next_version=1)
+        self.tick(0, frame_number=10)
+        self.expect_beacon(10, active_version=0, next_version=1, first_frame=11)
+
+
+class CommitWaitsForItsFrame(CommitTest):
+    """Also when the hold would end later if the announcement were made again."""
+
+    hold_frames = 3
+
+    def runTest(self):
         self.commit(next_version=1, first_frame=20)
         self.tick(0, frame_number=10)
         for frame_number, queue in ((11, OLD_QUEUE), (19, OLD_QUEUE), (20, NEW_QUEUE), (21, NEW_QUEUE)):
+            self.tick(0, frame_number=frame_number)
             self.tick(e.SLOT, frame_number=frame_number)
             self.expect_open(queue)
 
@@ -171,6 +208,36 @@ class LateBeaconDoesNoHarm(e.EdgeTest):
             self.beacon(frame=10, active_version=4, next_version=5, first_frame=11)
             self.tick(e.SLOT, frame_number=11)
             self.expect_open(NEW_QUEUE)
+
+
+class DarkAtTheFlip(e.EdgeTest):
+    """A slave that missed all beacons with an announcement opens nothing when its frame comes."""
+
+    hold_frames = 3
+
+    def runTest(self):
+        self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
+        self.beacon(frame=9)
+        announced = 10
+        self.tick(e.SLOT, frame_number=announced + self.hold_frames - 1)
+        self.expect_open(OLD_QUEUE)
+        self.tick(e.SLOT, frame_number=announced + self.hold_frames)
+        self.expect_drop(DropReason.UNSYNCHRONIZED)
+
+
+class EarlyBeaconWaits(e.EdgeTest):
+    """A beacon of the flip's frame that comes before this edge's own tick of it."""
+
+    def runTest(self):
+        self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
+        self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
+        self.beacon(frame=10, active_version=4, next_version=5, first_frame=11)
+        self.tick(e.SLOT, frame_number=10)
+        self.expect_open(OLD_QUEUE)
+        self.beacon(frame=11, active_version=5, next_version=6, first_frame=12)
+        for frame_number, queue in ((10, OLD_QUEUE), (11, NEW_QUEUE), (12, OLD_QUEUE)):
+            self.tick(e.SLOT, frame_number=frame_number)
+            self.expect_open(queue)
 
 
 class SlaveTakesBeaconsVersion(e.EdgeTest):

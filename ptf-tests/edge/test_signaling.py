@@ -59,6 +59,7 @@ class RequestTellsVersions(SignalingTest):
     def runTest(self):
         self.request_at(repeat=1, block=FIRST_BLOCK)
         self.beacon(frame=4, active_version=6, next_version=7, first_frame=9)
+        self.tick(self.edge, frame_number=4)
         self.tick(self.edge, frame_number=4, repeat=1)
         self.expect(e.FIBRE, *request(1, self.edge, frame=4, active_version=6, next_version=7, flags=1))
         stale = 4 + e.HOLD_FRAMES + 1

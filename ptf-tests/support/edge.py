@@ -15,11 +15,12 @@ SLOT = 7  # a data slot
 class EdgeTest(SwitchTest):
     program = "edge"
     edge = SLAVE
+    hold_frames = HOLD_FRAMES
 
     def setUp(self):
         super().setUp()
         self.switch.set_default("edge_params", "set_edge_params", edge_id=self.edge, is_master=int(self.edge == MASTER),
-                                master=MASTER, mac=MAC, guard_ns=GUARD_NS, slot_ns=SLOT_NS, beacon_hold_frames=HOLD_FRAMES)
+                                master=MASTER, mac=MAC, guard_ns=GUARD_NS, slot_ns=SLOT_NS, beacon_hold_frames=self.hold_frames)
 
     def tick(self, slot, **fields):
         self.send(wire.PORT_LINECARD, *tick(slot, **fields))

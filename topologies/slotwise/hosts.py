@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -143,6 +144,13 @@ def parse_command(line: bytes, phases: int) -> dict:
     return command
 
 
+def cpu_mask(text: str) -> str:
+    """A checked mask of CPUs: hexadecimal digits, in groups of 32 bits with commas between. Raises ArgumentTypeError."""
+    if not re.fullmatch(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*", text):
+        raise argparse.ArgumentTypeError(f"expected hexadecimal digits such as 3 or 1,00000000, got {text!r}")
+    return text
+
+
 def emit(event: dict) -> None:
     """Writes one JSON line to standard output."""
     print(json.dumps(event), flush=True)
@@ -152,11 +160,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the agent; the exit status is 0 after an ordinary end."""
     parser = argparse.ArgumentParser(prog="slotwise.hosts", description="Mininet hosts for `slotwise emulate`.")
     parser.add_argument("--scenario", required=True, metavar="FILE")
+    parser.add_argument("--receive-cpus", type=cpu_mask, metavar="MASK", help="CPUs, in hexadecimal, that handle packets for hosts")
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
         scenario = scenarios.load(options.scenario)
-        net = network.start(scenario)
+        net = network.start(scenario, options.receive_cpus)
     except (scenarios.ScenarioError, network.NetworkError, OSError) as error:
         emit({"event": "error", "message": str(error)})
         return 1

@@ -38,11 +38,19 @@ def _prepare_interface(node: Node, interface: str, mtu: int) -> None:
 
 
 class AccessHost(Host):
-    """A host with one interface, plain packets and no IPv6."""
+    """A host with one interface, plain packets and no IPv6.
 
-    def config(self, mtu: int = 1500, **params):
+    `receive_cpus` is a mask of CPUs in hexadecimal: its stack handles arriving packets there, instead of in the thread that
+    sent them (receive packet steering), which for an edge's packets is the fabric's.
+    """
+
+    def config(self, mtu: int = 1500, receive_cpus: str | None = None, **params):
         result = super().config(**params)
-        _prepare_interface(self, self.defaultIntf().name, mtu)
+        interface = self.defaultIntf().name
+        _prepare_interface(self, interface, mtu)
+        if receive_cpus:
+            # A kernel without steering lacks the file: packets arrive all the same.
+            self.pexec("sh", "-c", f"echo {receive_cpus} > /sys/class/net/{interface}/queues/rx-0/rps_cpus")
         return result
 
 
@@ -75,25 +83,28 @@ class AccessEdge(Switch):
 class ScenarioTopo(Topo):
     """A scenario's hosts, each linked to its edge."""
 
-    def build(self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge):
+    def build(self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, receive_cpus: str | None = None):
         for edge in scenario["edges"]:
             self.addSwitch(edge_name(edge["id"]), cls=edge_class, scenario=scenario)
         for host in hosts(scenario):
-            self._add_host(host, scenario["hosts"]["mtu"])
+            self._add_host(host, mtu=scenario["hosts"]["mtu"], receive_cpus=receive_cpus)
 
-    def _add_host(self, host: HostId, mtu: int) -> None:
-        self.addHost(host.name, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=mtu)
+    def _add_host(self, host: HostId, **options) -> None:
+        self.addHost(host.name, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, **options)
         self.addLink(host.name, edge_name(host.edge), port1=0, port2=host.access_port)
 
 
-def start(scenario: dict) -> Mininet:
-    """Builds and starts a scenario's hosts in the current network namespace. Stop them with `.stop()`."""
+def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
+    """Builds and starts a scenario's hosts in the current network namespace. Stop them with `.stop()`.
+
+    `receive_cpus`: as `AccessHost` has it.
+    """
     if os.geteuid() != 0:
         raise NetworkError("not root: hosts are network namespaces, and making them needs root")
     setLogLevel("warning")
     # Mininet raises system-wide limits when first used (fixLimits); the hosts' TCP stack is to stay as it is.
     Mininet.inited = True
-    net = Mininet(topo=ScenarioTopo(scenario), controller=None, build=False)
+    net = Mininet(topo=ScenarioTopo(scenario, receive_cpus=receive_cpus), controller=None, build=False)
     try:
         net.start()
     except (Exception, KeyboardInterrupt):

@@ -11,10 +11,13 @@ ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows
 ETHERTYPE_LINECARD = 0x88B6  # linecard_t follows
 IP_PROTOCOL_TCP = 6  # l4_ports_t follows
 IP_PROTOCOL_UDP = 17  # l4_ports_t follows
+IP_PROTOCOL_XCP = 253  # xcp_t follows (RFC 3692's first number for experiments)
 ARP_REQUEST = 1  # opcode of arp_ipv4_t
 ARP_REPLY = 2  # opcode of arp_ipv4_t
 OPTICAL_VERSION = 1  # the only version of optical_t
 LINECARD_VERSION = 1  # the only version of linecard_t
+XCP_VERSION = 1  # the only version of xcp_t
+XCP_LENGTH = 20  # bytes of xcp_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
 PORT_OPTICAL_BASE = 256  # port of fibre 0
 MAX_FIBRES = 240  # fibres of one switch
@@ -25,6 +28,8 @@ PORT_DROP = 511  # what goes here is dropped
 MAX_QUEUES = 1024  # queues of a line card, the signaling queue included
 SIGNALING_QUEUE = 1023  # requests and commits wait here
 REQUEST_ENTRIES = 16  # VOQs of one request; block b holds VOQs 16*b .. 16*b+15
+TIMER_RETRY_NS = 100000000
+MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
 
 
@@ -57,6 +62,33 @@ class FlowOp(IntEnum):
     SET_RATE = 3  # value: bit/s, 0 = unlimited
     GRANT_BYTES = 4  # value: bytes that may leave, whatever the gate
     SET_PHASE = 5  # value: T_d in ns, two's complement; the card's frames start T_d early
+    SET_CONTROL_TIMER = 6  # value: ns from the local_ns of the tick that this answers to the next one
+    SET_QUEUE_TIMER = 7  # the same for the other timer
+
+
+class IntervalTimer(IntEnum):
+    """Which of an output's two interval timers ticks. 8 bits on the wire."""
+
+    CONTROL = 0  # XCP's control interval ends: feedback is computed
+    QUEUE = 1  # XCP's queue interval ends: the persistent queue is noted
+
+
+class XcpFormat(IntEnum):
+    """XcpFormat. 4 bits on the wire."""
+
+    STANDARD = 1  # asks for throughput; routers may write delta_throughput
+    MINIMAL = 2  # only reverse_feedback means anything (acknowledgments)
+
+
+class XcpVerdict(IntEnum):
+    """What a switch found in an XCP header: the index of its `xcp_headers` counter. A bad one is forwarded untouched. 8 bits on the wire."""
+
+    STANDARD = 0
+    MINIMAL = 1
+    BAD_VERSION = 2
+    BAD_LENGTH = 3
+    BAD_FORMAT = 4
+    BAD_FIELDS = 5  # packets further apart than a round trip, or not apart at all
 
 
 class DropReason(IntEnum):
@@ -197,12 +229,13 @@ class SlotTick(Header):
 
 @dataclass(frozen=True)
 class IntervalTick(Header):
-    """interval_tick_t. 16 bytes."""
+    """When an interval timer of a queue expires; a queue_report_t of the queue follows. 16 bytes."""
 
-    interval: int = 0
-    local_ns: int = 0
+    timer: int = 0  # IntervalTimer
+    least_backlog_bytes: int = 0  # smallest backlog of the queue since the last tick of this timer
+    local_ns: int = 0  # local time of the card
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("interval", 32), (None, 32), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple] = (("timer", 8), (None, 24), ("least_backlog_bytes", 32), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -260,6 +293,22 @@ class L4Ports(Header):
     dst: int = 0
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[tuple] = (("src", 16), ("dst", 16),)
+
+
+@dataclass(frozen=True)
+class Xcp(Header):
+    """XCP's congestion header between IPv4 (protocol IP_PROTOCOL_XCP) and the transport, after figure 4.1 of the AAPN thesis. The transport's checksum is as if this header were not there. 20 bytes."""
+
+    protocol: int = 0  # IP protocol that follows
+    length: int = 0  # XCP_LENGTH
+    version: int = 0  # XCP_VERSION
+    format: int = 0  # XcpFormat
+    rtt: int = 0  # ns; 0: not measured yet; saturated
+    x: int = 0  # time between the sender's packets (srtt / cwnd in packets), 1/4 ns; saturated
+    delta_throughput: int = 0  # change asked for, then granted, 1/16 byte/s, two's complement
+    reverse_feedback: int = 0  # change granted on the way there, 1/16 byte/s, two's complement
+    SIZE: ClassVar[int] = 20
+    LAYOUT: ClassVar[tuple] = (("protocol", 8), ("length", 8), ("version", 4), ("format", 4), (None, 8), ("rtt", 32), ("x", 32), ("delta_throughput", 32), ("reverse_feedback", 32),)
 
 
 @dataclass(frozen=True)

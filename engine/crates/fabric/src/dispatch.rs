@@ -62,6 +62,12 @@ impl Fabric {
             }
             Event::AtHost { edge, port, frame } => self.at_host(edge, port, frame),
             Event::Source(index) => self.source(index),
+            Event::HostTimer(host) => {
+                if let Some(traffic) = &mut self.traffic {
+                    traffic.timeout(host, self.now_ns);
+                }
+                self.serve_hosts();
+            }
             Event::CardWake { card } => {
                 if self.cards[card].wake_ns == Some(self.now_ns) {
                     self.cards[card].wake_ns = None;
@@ -381,23 +387,43 @@ impl Fabric {
             self.drops.add(Place::Host(host), DropCause::NotForHost, frame.len());
         }
         self.pool.give_back(frame);
+        self.serve_hosts();
     }
 
     fn source(&mut self, index: usize) {
+        let Some(traffic) = &mut self.traffic else { return };
         let mut frame = self.pool.copy_of(&[]);
-        let sent = self
-            .traffic
-            .as_mut()
-            .and_then(|traffic| traffic.send(index, self.now_ns, &mut frame));
-        match sent {
-            Some(sent) => {
-                if let Some(next_ns) = sent.next_ns {
-                    self.events.schedule(next_ns, Event::Source(index));
-                }
-                self.send_uplink(self.now_ns, sent.from, frame);
-            }
-            None => self.pool.give_back(frame),
+        let turn = traffic.turn(index, self.now_ns, &mut frame);
+        if let Some(next_ns) = turn.next_ns {
+            self.events.schedule(next_ns, Event::Source(index));
         }
+        match turn.from {
+            Some(host) => self.send_uplink(self.now_ns, host, frame),
+            None => {
+                self.pool.give_back(frame);
+                self.serve_hosts();
+            }
+        }
+    }
+
+    /// Sends what the hosts' streams have to send, and sets their timers.
+    fn serve_hosts(&mut self) {
+        let mut timers = std::mem::take(&mut self.host_timers);
+        loop {
+            let mut frame = self.pool.copy_of(&[]);
+            let traffic = self.traffic.as_mut();
+            match traffic.and_then(|traffic| traffic.transmit(self.now_ns, &mut frame, &mut timers)) {
+                Some(host) => self.send_uplink(self.now_ns, host, frame),
+                None => {
+                    self.pool.give_back(frame);
+                    break;
+                }
+            }
+        }
+        for (host, at_ns) in timers.drain(..) {
+            self.events.schedule(at_ns.max(self.now_ns), Event::HostTimer(host));
+        }
+        self.host_timers = timers;
     }
 
     pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, HostId};
 
 use crate::pool::Frame;
 
@@ -32,8 +32,10 @@ pub(crate) enum Event {
     PacketOut { device: Device, frame: Frame },
     /// A frame has arrived at a host.
     AtHost { edge: u16, port: u16, frame: Frame },
-    /// A source sends its next packet.
+    /// A source's turn.
     Source(usize),
+    /// Timers of a host's streams.
+    HostTimer(HostId),
     /// A line card may be able to send.
     CardWake { card: usize },
 }
@@ -52,7 +54,8 @@ impl Event {
             | Event::CoreControl { .. }
             | Event::PacketOut { .. }
             | Event::AtHost { .. }
-            | Event::Source(_) => 3,
+            | Event::Source(_)
+            | Event::HostTimer(_) => 3,
             Event::CardWake { .. } => 4,
         }
     }

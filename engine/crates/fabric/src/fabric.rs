@@ -80,6 +80,8 @@ pub struct Fabric {
     pub(crate) cards: Vec<Card>,
     pub(crate) fibres: Vec<FibrePair>,
     pub(crate) traffic: Option<Traffic>,
+    /// Memory of `serve_hosts`.
+    pub(crate) host_timers: Vec<(HostId, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
     pub(crate) drops: Drops,
@@ -117,6 +119,7 @@ impl Fabric {
             cards: Vec::new(),
             fibres: Vec::new(),
             traffic: None,
+            host_timers: Vec::new(),
             host_output: VecDeque::new(),
             control: VecDeque::new(),
             drops: Drops::default(),

@@ -24,6 +24,7 @@ mod message;
 mod node;
 mod pool;
 mod random;
+pub mod routed;
 mod telemetry;
 mod traffic;
 
@@ -37,4 +38,4 @@ pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
-pub use traffic::{DelaySummary, FlowResult};
+pub use traffic::{DelaySummary, FlowResult, StreamResult};

@@ -175,6 +175,8 @@ impl LineCard {
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
             FlowOp::SetRate => queue.rate_bps = message.value,
             FlowOp::GrantBytes => queue.granted_bytes = message.value,
+            // This card has no interval timers.
+            FlowOp::SetControlTimer | FlowOp::SetQueueTimer => return Err(DropCause::Malformed),
             FlowOp::SetPhase => unreachable!("returned above"),
         }
         Ok(Controlled::Done)

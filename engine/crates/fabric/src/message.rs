@@ -2,8 +2,8 @@
 //! Messages between line card and P4, as in contract 2 of `docs/architecture.md`.
 
 use slotwise_wire::{
-    ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FlowControl, LINECARD_VERSION, LineCardKind, Linecard,
-    OPTICAL_VERSION, Optical, QueueReport, SlotTick,
+    ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FlowControl, IntervalTick, LINECARD_VERSION, LineCardKind,
+    Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
 };
 
 use crate::linecard::QueueState;
@@ -20,17 +20,35 @@ pub(crate) fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::S
 
 /// State of a queue; counts modulo 2^32, the delay saturated.
 pub(crate) fn queue_report(port: u16, queue: u16, state: &QueueState) -> [u8; HEADER + QueueReport::SIZE] {
-    let report = QueueReport {
+    let mut message = [0; HEADER + QueueReport::SIZE];
+    message[..HEADER].copy_from_slice(&header(port, LineCardKind::QueueReport));
+    message[HEADER..].copy_from_slice(&report(queue, state).encode());
+    message
+}
+
+/// An interval timer of an output has expired.
+pub(crate) fn interval_tick(
+    port: u16,
+    tick: &IntervalTick,
+    queue: u16,
+    state: &QueueState,
+) -> [u8; HEADER + IntervalTick::SIZE + QueueReport::SIZE] {
+    const REPORT: usize = HEADER + IntervalTick::SIZE;
+    let mut message = [0; REPORT + QueueReport::SIZE];
+    message[..HEADER].copy_from_slice(&header(port, LineCardKind::IntervalTick));
+    message[HEADER..REPORT].copy_from_slice(&tick.encode());
+    message[REPORT..].copy_from_slice(&report(queue, state).encode());
+    message
+}
+
+fn report(queue: u16, state: &QueueState) -> QueueReport {
+    QueueReport {
         queue,
         backlog_bytes: state.backlog_bytes as u32,
         arrived_bytes: state.arrived_bytes as u32,
         hol_delay_ns: u32::try_from(state.hol_delay_ns).unwrap_or(u32::MAX),
         dropped_packets: state.dropped_packets as u32,
-    };
-    let mut message = [0; HEADER + QueueReport::SIZE];
-    message[..HEADER].copy_from_slice(&header(port, LineCardKind::QueueReport));
-    message[HEADER..].copy_from_slice(&report.encode());
-    message
+    }
 }
 
 fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {

@@ -7,7 +7,7 @@ pub type Frame = Vec<u8>;
 /// Frames that have been consumed; a new frame takes over an old one's memory.
 #[derive(Default)]
 pub(crate) struct FramePool {
-    free: Vec<Frame>,
+    pub(crate) free: Vec<Frame>,
 }
 
 /// More than this many idle buffers are given back to the allocator.

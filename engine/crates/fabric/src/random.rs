@@ -11,6 +11,7 @@ pub(crate) enum Stream {
     FibreToEdge = 2,
     Source = 3,
     Pipeline = 4,
+    Connection = 5,
 }
 
 /// The generator of the `index`-th thing of its kind.

@@ -24,7 +24,10 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new() -> Receiver {
-        Receiver { frames: vec![[0; VLAN_TAG_BYTES + MAX_FRAME_BYTES]; BATCH], control: vec![[0; CONTROL_BYTES / 8]; BATCH] }
+        Receiver {
+            frames: vec![[0; VLAN_TAG_BYTES + MAX_FRAME_BYTES]; BATCH],
+            control: vec![[0; CONTROL_BYTES / 8]; BATCH],
+        }
     }
 
     /// Hands each frame that waits at `fd` to `handler`; longer ones than [`MAX_FRAME_BYTES`] are passed over.
@@ -36,7 +39,10 @@ impl Receiver {
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
         for (k, header) in headers.iter_mut().enumerate() {
             let room = &mut self.frames[k][VLAN_TAG_BYTES..];
-            parts[k] = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+            parts[k] = libc::iovec {
+                iov_base: room.as_mut_ptr().cast(),
+                iov_len: room.len(),
+            };
             header.msg_hdr.msg_iov = &raw mut parts[k];
             header.msg_hdr.msg_iovlen = 1;
             header.msg_hdr.msg_control = self.control[k].as_mut_ptr().cast();
@@ -44,11 +50,21 @@ impl Receiver {
         }
         // SAFETY: see above.
         let count = unsafe {
-            libc::recvmmsg(fd, headers.as_mut_ptr(), BATCH as libc::c_uint, libc::MSG_DONTWAIT, std::ptr::null_mut())
+            libc::recvmmsg(
+                fd,
+                headers.as_mut_ptr(),
+                BATCH as libc::c_uint,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
         };
         if count < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::WouldBlock {
+                Ok(false)
+            } else {
+                Err(error)
+            };
         }
         let count = count as usize;
         for (k, header) in headers[..count].iter().enumerate() {
@@ -99,7 +115,10 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new() -> Sender {
-        Sender { bytes: Vec::with_capacity(BATCH * 2048), ends: Vec::with_capacity(BATCH) }
+        Sender {
+            bytes: Vec::with_capacity(BATCH * 2048),
+            ends: Vec::with_capacity(BATCH),
+        }
     }
 
     pub(crate) fn push(&mut self, frame: &[u8]) {
@@ -126,7 +145,10 @@ impl Sender {
         for k in 0..total {
             let frame = &mut self.bytes[start..self.ends[k]];
             start = self.ends[k];
-            parts[k] = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
+            parts[k] = libc::iovec {
+                iov_base: frame.as_mut_ptr().cast(),
+                iov_len: frame.len(),
+            };
             headers[k].msg_hdr.msg_iov = &raw mut parts[k];
             headers[k].msg_hdr.msg_iovlen = 1;
         }
@@ -135,7 +157,12 @@ impl Sender {
         while done < total {
             // SAFETY: see above; `done < total` bounds pointer and count.
             let sent = unsafe {
-                libc::sendmmsg(fd, headers[done..].as_mut_ptr(), (total - done) as libc::c_uint, libc::MSG_DONTWAIT)
+                libc::sendmmsg(
+                    fd,
+                    headers[done..].as_mut_ptr(),
+                    (total - done) as libc::c_uint,
+                    libc::MSG_DONTWAIT,
+                )
             };
             if sent > 0 {
                 done += sent as usize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wall clock as fabric time, and scheduling priority.
+//! The wall clock as fabric time.
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -17,25 +17,27 @@ fn monotonic_ns() -> u64 {
 impl WallClock {
     /// A clock that is 0 now.
     pub fn start() -> WallClock {
-        WallClock { start_ns: monotonic_ns() }
+        WallClock {
+            start_ns: monotonic_ns(),
+        }
     }
 
     /// Nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
         monotonic_ns() - self.start_ns
     }
-}
 
-/// Gives the calling thread real-time priority (SCHED_FIFO), so that slots are on time on a busy machine.
-///
-/// # Errors
-/// What the kernel said; a loop without the priority is late more often but correct.
-pub fn be_realtime(priority: i32) -> std::io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a live local; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
+    /// Sleeps until `now_ns` would return `wake_ns`; a signal may end it earlier.
+    pub fn sleep_until(&self, wake_ns: u64) {
+        let wake_ns = self.start_ns + wake_ns;
+        let time = libc::timespec {
+            tv_sec: (wake_ns / 1_000_000_000) as _,
+            tv_nsec: (wake_ns % 1_000_000_000) as _,
+        };
+        // SAFETY: the pointer is to a live local; what is left is not asked for.
+        unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut());
+        }
     }
 }
 

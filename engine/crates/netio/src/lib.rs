@@ -9,11 +9,13 @@
 
 mod batch;
 mod clock;
+mod cpu;
 mod namespace;
 mod packet_socket;
 mod ports;
 
-pub use clock::{WallClock, be_realtime};
+pub use clock::WallClock;
+pub use cpu::{CpuPlan, be_realtime};
 pub use ports::{PortError, Ports, Waker};
 
 /// Longest frame that a port carries, Ethernet header included.

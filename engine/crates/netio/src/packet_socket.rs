@@ -15,7 +15,11 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 pub(crate) struct PacketSocket(OwnedFd);
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 impl PacketSocket {

@@ -70,14 +70,33 @@ impl Ports {
                 Some(namespace) => within(namespace, || PacketSocket::open(name)),
                 None => PacketSocket::open(name),
             };
-            let socket = opened.map_err(|source| PortError::Open { interface: name.into(), source })?;
-            ports.push(Port { socket, sender: Sender::new(), refused: 0 });
+            let socket = opened.map_err(|source| PortError::Open {
+                interface: name.into(),
+                source,
+            })?;
+            ports.push(Port {
+                socket,
+                sender: Sender::new(),
+                refused: 0,
+            });
         }
         let event = EventFd::from_value_and_flags(0, EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
         let waker = Waker(Arc::new(event.map_err(io::Error::from)?));
-        let descriptors = std::iter::once(waker.0.as_fd().as_raw_fd()).chain(ports.iter().map(|port| port.socket.raw()));
-        let watched = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-        Ok(Ports { ports, receiver: Receiver::new(), waker, watched })
+        let descriptors =
+            std::iter::once(waker.0.as_fd().as_raw_fd()).chain(ports.iter().map(|port| port.socket.raw()));
+        let watched = descriptors
+            .map(|fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            })
+            .collect();
+        Ok(Ports {
+            ports,
+            receiver: Receiver::new(),
+            waker,
+            watched,
+        })
     }
 
     /// A handle that wakes [`Ports::poll`].
@@ -95,14 +114,25 @@ impl Ports {
             watched.revents = 0;
         }
         let timeout = timeout.map(TimeSpec::from_duration);
-        let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), |time| std::ptr::from_ref(time.as_ref()));
+        let timeout_pointer = timeout
+            .as_ref()
+            .map_or(std::ptr::null(), |time| std::ptr::from_ref(time.as_ref()));
         // SAFETY: the array is ours and its length is given; the timeout is null or points to a live local.
         let ready = unsafe {
-            libc::ppoll(self.watched.as_mut_ptr(), self.watched.len() as libc::nfds_t, timeout_pointer, std::ptr::null())
+            libc::ppoll(
+                self.watched.as_mut_ptr(),
+                self.watched.len() as libc::nfds_t,
+                timeout_pointer,
+                std::ptr::null(),
+            )
         };
         if ready < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::Interrupted {
+                Ok(())
+            } else {
+                Err(error)
+            };
         }
         if self.watched[0].revents != 0 {
             // Empty when two wake-ups fell together; the loop is awake either way.

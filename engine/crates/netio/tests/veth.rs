@@ -8,7 +8,10 @@ use nix::sched::{CloneFlags, unshare};
 use slotwise_netio::{Ports, WallClock};
 
 fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip(8) is installed");
+    let status = Command::new("ip")
+        .args(arguments.split(' '))
+        .status()
+        .expect("ip(8) is installed");
     assert!(status.success(), "ip {arguments}");
 }
 

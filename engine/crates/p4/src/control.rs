@@ -7,6 +7,7 @@ use crate::meter::Meter;
 use crate::profile::Profile;
 use crate::state::Packet;
 use crate::table::{Effect, Entries, EntryAction};
+use crate::trace;
 use crate::value::limbs_for;
 
 /// A table as it is now.
@@ -25,16 +26,25 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &[Pro
     let mut at = pipeline.start;
     while let Some(node) = at {
         at = match &pipeline.nodes[node] {
-            Node::Table(table) => apply(&machine.ir.tables[*table], &mut tables[*table], profiles, machine),
-            Node::If { condition, yes, no } => {
-                if machine.eval(condition, &[]) != 0 {
-                    *yes
-                } else {
-                    *no
+            Node::Table(table) => {
+                if machine.persistent.trace.is_some() {
+                    trace::lookup(&pipeline.sources[node], *table, &tables[*table], machine);
                 }
+                apply(&machine.ir.tables[*table], &mut tables[*table], profiles, machine)
+            }
+            Node::If { condition, yes, no } => {
+                let taken = machine.eval(condition, &[]) != 0;
+                machine
+                    .persistent
+                    .note(|| trace::branch(&pipeline.sources[node], taken));
+                if taken { *yes } else { *no }
             }
             Node::Action { action, args, next } => {
-                machine.run(&machine.ir.actions[*action].body, args);
+                let called = &machine.ir.actions[*action];
+                machine
+                    .persistent
+                    .note(|| trace::statements(&pipeline.sources[node], called));
+                machine.run(&called.body, args);
                 *next
             }
         };
@@ -59,7 +69,9 @@ fn apply(table: &Table, live: &mut LiveTable, profiles: &[Profile], machine: &mu
     key.iter_mut().zip(&table.key_mask).for_each(|(k, m)| *k &= m);
     let (hit, action) = choose(table, live, profiles, key, machine);
     if let Some(action) = action {
-        machine.run(&machine.ir.actions[table.actions[action.action]].body, &action.args);
+        let called = &machine.ir.actions[table.actions[action.action]];
+        machine.persistent.note(|| trace::action(called, &action.args));
+        machine.run(&called.body, &action.args);
     }
     match &table.next {
         NextNode::HitMiss { hit: on_hit, miss } => {
@@ -118,7 +130,7 @@ fn run_direct_meter(meter: usize, cell: &mut Meter, machine: &mut Machine) {
 }
 
 /// Collects the key of a packet.
-fn pack(parts: &[KeyPart], packet: &Packet, key: &mut [u64]) {
+pub(crate) fn pack(parts: &[KeyPart], packet: &Packet, key: &mut [u64]) {
     for part in parts {
         if part.source.width <= 64 {
             key[part.word] |= packet.words[part.source.slot] << part.shift;

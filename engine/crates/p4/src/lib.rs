@@ -37,6 +37,7 @@ mod pipeline;
 mod profile;
 mod state;
 mod table;
+mod trace;
 mod value;
 
 pub use api::{
@@ -47,6 +48,7 @@ pub use config::{Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::{Arc, OnceLock};
+pub use trace::{Lookup, SourceLocation, TraceEvent};
 
 /// A validated program. Immutable; shared by all its pipelines.
 #[derive(Debug)]

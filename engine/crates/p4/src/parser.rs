@@ -4,6 +4,7 @@
 use crate::action::Machine;
 use crate::codec::read_bits;
 use crate::ir::{HeaderId, Ir, KeySource, ParserOp, Slot, Transition, When};
+use crate::trace::TraceEvent;
 use crate::value::limbs_for;
 
 /// A frame of `n` bytes may take so many states plus `n`: a loop that eats nothing ends as `ParserTimeout`.
@@ -35,6 +36,10 @@ impl ParserRun<'_, '_> {
                 return ir.errors.parser_timeout;
             }
             budget -= 1;
+            let name = &ir.parser.states[current].name;
+            self.machine
+                .persistent
+                .note(|| TraceEvent::ParserState { name: name.clone() });
             match self.state(current) {
                 Ok(next) => state = next,
                 Err(failure) => return failure,

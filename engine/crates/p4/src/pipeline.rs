@@ -10,6 +10,7 @@ use crate::jit::Code;
 use crate::parser::{ParserRun, ValueSetMembers};
 use crate::profile::Profile;
 use crate::state::{Packet, Persistent, Requests};
+use crate::trace::TraceEvent;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -141,6 +142,21 @@ impl Pipeline {
         self.idle.extend(self.queue.drain(..));
     }
 
+    fn give_up(&mut self) {
+        self.aborted_packets += 1;
+        self.persistent.note(|| TraceEvent::Dropped {
+            reason: "given up: an assertion failed, or an action looped",
+        });
+    }
+
+    fn note_copies(&mut self, by: &'static str, id: u32, copies: usize) {
+        self.persistent.note(|| TraceEvent::Copied {
+            by,
+            id: id.into(),
+            copies,
+        });
+    }
+
     /// The state of the packet that was processed last, before its copies.
     #[cfg(test)]
     pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests) {
@@ -191,6 +207,11 @@ impl Pipeline {
 
     fn ingress(&mut self, ir: &Ir, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
         let standard = &ir.standard;
+        self.persistent.note(|| TraceEvent::Arrival {
+            port: arrival.port,
+            bytes: arrival.frame.len(),
+            instance_type: arrival.instance_type,
+        });
         packet.reset(ir, arrival.frame.len());
         if let Some((previous, list)) = arrival.kept {
             packet.copy_fields(Self::field_list(ir, list), previous);
@@ -201,6 +222,7 @@ impl Pipeline {
         packet.set_if(standard.ingress_timestamp, self.timestamp());
         let payload_at = self.parse(ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
+        self.persistent.note(|| TraceEvent::Ingress);
         self.control(ir, Stage::Ingress, packet, payload, out);
 
         let Requests {
@@ -210,7 +232,7 @@ impl Pipeline {
             ..
         } = packet.requests;
         if packet.requests.abort {
-            self.aborted_packets += 1;
+            self.give_up();
             return;
         }
         packet.requests = Requests {
@@ -225,6 +247,7 @@ impl Pipeline {
             out.digest(&digest.name, &fields);
         }
         if let Some(list) = resubmit {
+            self.persistent.note(|| TraceEvent::Again { how: "resubmitted" });
             self.again(packet, arrival.port, arrival.frame, instance::RESUBMITTED, list);
             return;
         }
@@ -235,7 +258,11 @@ impl Pipeline {
             return;
         }
         let egress_port = packet.get(standard.egress_spec);
-        if egress_port != u64::from(self.config.drop_port) {
+        if egress_port == u64::from(self.config.drop_port) {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "marked in ingress",
+            });
+        } else {
             packet.set(standard.instance_type, instance::NORMAL);
             self.egress(
                 ir,
@@ -251,6 +278,7 @@ impl Pipeline {
 
     /// Parses and verifies checksums; says where the payload starts.
     fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
+        let code = active(&self.code, &self.persistent);
         let mut machine = Machine {
             ir,
             packet,
@@ -260,7 +288,7 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        let (error, at) = match &self.code {
+        let (error, at) = match code {
             Some(code) => code.parse(&mut machine, frame, &self.value_sets),
             None => {
                 let mut run = ParserRun {
@@ -273,10 +301,19 @@ impl Pipeline {
                 (error, run.at)
             }
         };
+        machine.persistent.note(|| TraceEvent::ParserEnd {
+            bytes: at,
+            error: ir
+                .errors
+                .names
+                .get(&error)
+                .cloned()
+                .unwrap_or_else(|| error.to_string()),
+        });
         machine.packet.set_if(ir.standard.parser_error, error);
         if !ir.verify_checksums.is_empty() {
             machine.payload = &frame[at..];
-            let right = match &self.code {
+            let right = match code {
                 Some(code) => code.verify(&mut machine),
                 None => calculation::verify(ir, machine.packet, machine.payload),
             };
@@ -286,6 +323,7 @@ impl Pipeline {
     }
 
     fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
+        let code = active(&self.code, &self.persistent);
         let mut machine = Machine {
             ir,
             packet,
@@ -295,7 +333,7 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        match &self.code {
+        match code {
             // What the parser asked for is not the code's business: it only looks after what may have asked.
             Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
                 code.control(stage, &mut self.tables, &self.profiles, &mut machine);
@@ -307,7 +345,7 @@ impl Pipeline {
     /// The frame that leaves: checksums, valid headers in order, payload.
     fn deparse(&mut self, ir: &Ir, packet: &mut Packet, payload: &[u8], deparsed: &mut Vec<u8>, out: &mut dyn Output) {
         deparsed.clear();
-        match &self.code {
+        match active(&self.code, &self.persistent) {
             Some(code) => {
                 let mut machine = Machine {
                     ir,
@@ -369,8 +407,12 @@ impl Pipeline {
     fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
         let Ok(group) = u32::try_from(group) else { return };
         let Some(replicas) = self.multicast_groups.get_mut(&group).map(std::mem::take) else {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "no such multicast group",
+            });
             return;
         };
+        self.note_copies("multicast group", group, replicas.len());
         for &replica in &replicas {
             self.copy_to(ir, packet, (arrival.port, arrival.frame, payload_at), replica);
         }
@@ -390,6 +432,7 @@ impl Pipeline {
         let Some((id, session)) = self.take_session(session) else {
             return;
         };
+        self.note_copies("clone session", id, session.replicas.len());
         let mut copy = self.idle.pop().unwrap_or_default();
         copy.packet.reset(ir, arrival.frame.len());
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
@@ -438,6 +481,8 @@ impl Pipeline {
         packet.set(standard.egress_spec, drop_port + 1);
         packet.set(standard.packet_length, packet.length);
         let payload = &frame[payload_at..];
+        let instance_type = packet.get(standard.instance_type);
+        self.persistent.note(|| TraceEvent::Egress { port, instance_type });
         self.control(ir, Stage::Egress, packet, payload, out);
 
         let Requests {
@@ -448,11 +493,12 @@ impl Pipeline {
             ..
         } = packet.requests;
         if abort {
-            self.aborted_packets += 1;
+            self.give_up();
             return;
         }
         if let Some((session, list)) = clone {
             if let Some((id, session)) = self.take_session(session) {
+                self.note_copies("clone session", id, session.replicas.len());
                 let mut copy = self.idle.pop().unwrap_or_default();
                 copy.packet.words.clear();
                 copy.packet.words.extend_from_slice(&packet.words);
@@ -473,14 +519,24 @@ impl Pipeline {
             }
         }
         if packet.get(standard.egress_spec) == drop_port {
+            self.persistent.note(|| TraceEvent::Dropped {
+                reason: "marked in egress",
+            });
             return;
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
         self.deparse(ir, packet, payload, &mut deparsed, out);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
-            Some(list) => self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list),
-            None => out.packet(port, &deparsed),
+            Some(list) => {
+                self.persistent.note(|| TraceEvent::Again { how: "recirculated" });
+                self.again(packet, ingress_port, &deparsed, instance::RECIRCULATED, list);
+            }
+            None => {
+                let bytes = deparsed.len();
+                self.persistent.note(|| TraceEvent::Sent { port, bytes });
+                out.packet(port, &deparsed);
+            }
         }
         self.deparsed = deparsed;
     }
@@ -505,4 +561,9 @@ fn emit_headers(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>)
             ir.layout.types[instance.header_type].codec.emit(words, out);
         }
     }
+}
+
+/// The code that runs packets; while they are traced the interpreter does.
+fn active<'a>(code: &'a Option<Arc<Code>>, persistent: &Persistent) -> Option<&'a Code> {
+    code.as_deref().filter(|_| persistent.trace.is_none())
 }

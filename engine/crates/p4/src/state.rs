@@ -4,6 +4,7 @@
 use crate::expr::Env;
 use crate::ir::{FieldRef, HeaderId, Ir, Slot, Target, Value};
 use crate::meter::Meter;
+use crate::trace::{Trace, TraceEvent};
 use crate::value::{self, limbs_for, mask, truncate};
 use rand_pcg::Pcg64Mcg;
 
@@ -48,6 +49,8 @@ pub(crate) struct Persistent {
     pub counters: Vec<Vec<(u64, u64)>>,
     pub meters: Vec<Vec<Meter>>,
     pub random: Pcg64Mcg,
+    /// What packets did, while someone wants to know.
+    pub trace: Option<Trace>,
 }
 
 impl Persistent {
@@ -62,6 +65,15 @@ impl Persistent {
             counters: ir.counters.iter().map(|c| vec![(0, 0); c.size]).collect(),
             meters: ir.meters.iter().map(|m| vec![Meter::default(); m.size]).collect(),
             random: Pcg64Mcg::seed_from_u64(seed),
+            trace: None,
+        }
+    }
+
+    /// Notes an event that is made only if someone wants to know it.
+    #[inline]
+    pub fn note(&mut self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(event());
         }
     }
 }

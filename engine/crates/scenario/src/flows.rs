@@ -2,7 +2,7 @@
 //! Which flows a traffic entry stands for.
 
 use crate::address::{Endpoint, HostId};
-use crate::model::{Scenario, Traffic, TrafficKind};
+use crate::model::{Scenario, Traffic, TrafficKind, Transport};
 
 /// One flow from host to host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,16 @@ impl Scenario {
                 })
             })
             .collect()
+    }
+
+    /// The first entry, as (phase, entry), whose transport hosts of Linux do not have.
+    pub fn virtual_only(&self) -> Option<(usize, usize)> {
+        let is_xcp = |traffic: &Traffic| match traffic.kind {
+            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => transport == Transport::Xcp,
+            TrafficKind::Udp { .. } => false,
+        };
+        let mut phases = self.phases.iter().enumerate();
+        phases.find_map(|(index, phase)| Some((index, phase.traffic.iter().position(is_xcp)?)))
     }
 
     /// Host pairs of one traffic entry.

@@ -15,15 +15,17 @@ mod model;
 mod parse;
 mod problem;
 mod reader;
+mod routed;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
 pub use flows::Flow;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Process, Queues, Scenario, Scheduler, Traffic,
-    TrafficKind,
+    TrafficKind, Transport,
 };
 pub use problem::{Problem, ScenarioError};
+pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario};
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -151,6 +151,8 @@ pub enum TrafficKind {
         rate_bps: Option<u64>,
         /// Parallel streams of each flow.
         streams: u32,
+        /// Its congestion control in virtual time.
+        transport: Transport,
     },
     /// UDP datagrams.
     Udp {
@@ -165,7 +167,43 @@ pub enum TrafficKind {
     File {
         /// Its size.
         bytes: u64,
+        /// Congestion control of its connection in virtual time.
+        transport: Transport,
     },
+}
+
+/// Congestion control of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Transport {
+    /// RFC 5681, without SACK.
+    Reno,
+    /// RFC 6582, without SACK.
+    NewReno,
+    /// RFC 9438 with SACK, as Linux has it.
+    #[default]
+    Cubic,
+    /// XCP with SACK. Hosts of Linux have none: virtual time only.
+    Xcp,
+}
+
+impl Transport {
+    /// All of them.
+    pub const ALL: [Transport; 4] = [Transport::Reno, Transport::NewReno, Transport::Cubic, Transport::Xcp];
+
+    /// Whether it uses SACK where nothing else is said.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Transport::Cubic | Transport::Xcp)
+    }
+
+    /// The name in a scenario file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Reno => "reno",
+            Transport::NewReno => "newreno",
+            Transport::Cubic => "cubic",
+            Transport::Xcp => "xcp",
+        }
+    }
 }
 
 /// Arrival process of a source.

@@ -12,13 +12,13 @@ use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
 use crate::{MAX_FILE_BYTES, check};
 
-const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
+pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
-const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
-const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
+pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
 // What every JSON implementation represents exactly.
-const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
+pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
 
 impl Scenario {
     /// Reads a scenario file and checks all of it.
@@ -213,6 +213,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         "payload_bytes",
         "process",
         "bytes",
+        "transport",
     ];
     let kind = match value.get("kind").and_then(Value::as_str) {
         Some("tcp") => Kind::Tcp,
@@ -229,9 +230,9 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         }
     };
     let known: &[&str] = match kind {
-        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams"],
+        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams", "transport"],
         Kind::Udp => &["kind", "from", "to", "rate_bps", "payload_bytes", "process"],
-        Kind::File => &["kind", "from", "to", "bytes"],
+        Kind::File => &["kind", "from", "to", "bytes", "transport"],
     };
     let fields = r.fields(value, pointer, known);
     let from = endpoint(r, &fields, "from");
@@ -240,6 +241,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         Kind::Tcp => TrafficKind::Tcp {
             rate_bps: r.optional_integer(&fields, "rate_bps", FLOW_RATE_BPS),
             streams: r.optional_integer(&fields, "streams", 1..=64).unwrap_or(1) as u32,
+            transport: transport(r, &fields),
         },
         Kind::Udp => TrafficKind::Udp {
             rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
@@ -252,6 +254,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         },
         Kind::File => TrafficKind::File {
             bytes: r.integer(&fields, "bytes", 1..=1_000_000_000_000),
+            transport: transport(r, &fields),
         },
     };
     Some(Traffic {
@@ -259,6 +262,18 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         to: to?,
         kind,
     })
+}
+
+/// The congestion control under `transport`; the default if there is none.
+pub(crate) fn transport(r: &mut Reader, fields: &Fields) -> Transport {
+    if r.optional(fields, "transport").is_none() {
+        return Transport::default();
+    }
+    r.choice(
+        fields,
+        "transport",
+        &Transport::ALL.map(|transport| (transport.name(), transport)),
+    )
 }
 
 fn endpoint(r: &mut Reader, fields: &Fields, key: &str) -> Option<Endpoint> {

@@ -132,9 +132,14 @@ impl Reader {
 
     /// A name: 1 to 64 letters, digits, `_`, `.` and `-`, the first a letter or digit.
     pub(crate) fn name(&mut self, fields: &Fields, key: &str) -> String {
-        let Some(value) = self.required(fields, key) else {
-            return String::new();
-        };
+        match self.required(fields, key) {
+            Some(value) => self.name_value(value, fields.pointer(key)),
+            None => String::new(),
+        }
+    }
+
+    /// As [`Reader::name`], of an element of a list.
+    pub(crate) fn name_value(&mut self, value: &Value, pointer: String) -> String {
         let is_name = |text: &str| {
             (1..=64).contains(&text.len())
                 && text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -144,7 +149,7 @@ impl Reader {
             Some(text) if is_name(text) => text.to_owned(),
             _ => {
                 let expected = "1 to 64 letters, digits, '_', '.' or '-', the first a letter or digit";
-                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+                self.report(pointer, format!("found {}", describe(value)), expected);
                 String::new()
             }
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The loader and the JSON Schema agree on the shared example files.
+//! The loaders and the JSON Schemas agree on the shared example files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slotwise_scenario::{Scenario, ScenarioError};
+use slotwise_scenario::{RoutedScenario, Scenario, ScenarioError};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
@@ -21,8 +21,8 @@ fn yaml_files(directory: &str) -> Vec<(String, String)> {
     files.into_iter().map(read).collect()
 }
 
-fn schema() -> jsonschema::Validator {
-    let text = fs::read_to_string(repository().join("schema/scenario.schema.json")).unwrap();
+fn schema(file: &str) -> jsonschema::Validator {
+    let text = fs::read_to_string(repository().join("schema").join(file)).unwrap();
     let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(jsonschema::meta::is_valid(&schema), "the schema is no JSON Schema");
     jsonschema::validator_for(&schema).unwrap()
@@ -32,14 +32,9 @@ fn as_json(yaml: &str) -> serde_json::Value {
     serde_yaml_ng::from_str(yaml).unwrap()
 }
 
-#[test]
-fn valid_examples_load() {
-    let schema = schema();
-    for (path, text) in yaml_files("schema/examples/valid")
-        .into_iter()
-        .chain(yaml_files("topologies"))
-    {
-        if let Err(error) = Scenario::parse(text.as_bytes()) {
+fn assert_loads(directory: &str, schema: &jsonschema::Validator, parse: impl Fn(&[u8]) -> Result<(), ScenarioError>) {
+    for (path, text) in yaml_files(directory) {
+        if let Err(error) = parse(text.as_bytes()) {
             panic!("{path}: {error}");
         }
         let errors: Vec<String> = schema
@@ -50,10 +45,8 @@ fn valid_examples_load() {
     }
 }
 
-#[test]
-fn invalid_examples_are_refused_where_they_say() {
-    let schema = schema();
-    for (path, text) in yaml_files("schema/examples/invalid") {
+fn assert_refused(directory: &str, schema: &jsonschema::Validator, parse: impl Fn(&[u8]) -> Result<(), ScenarioError>) {
+    for (path, text) in yaml_files(directory) {
         let headers = |key: &str| -> Vec<&str> {
             let prefix = format!("# {key}:");
             text.lines()
@@ -61,7 +54,7 @@ fn invalid_examples_are_refused_where_they_say() {
                 .map(str::trim)
                 .collect()
         };
-        let Err(ScenarioError::Invalid(problems)) = Scenario::parse(text.as_bytes()) else {
+        let Err(ScenarioError::Invalid(problems)) = parse(text.as_bytes()) else {
             panic!("{path}: not refused as invalid");
         };
         let pointers: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
@@ -80,4 +73,35 @@ fn invalid_examples_are_refused_where_they_say() {
         };
         assert_eq!(headers("schema"), [verdict], "{path}");
     }
+}
+
+fn star(yaml: &[u8]) -> Result<(), ScenarioError> {
+    Scenario::parse(yaml).map(drop)
+}
+
+fn routed(yaml: &[u8]) -> Result<(), ScenarioError> {
+    assert!(RoutedScenario::is_one(yaml));
+    RoutedScenario::parse(yaml).map(drop)
+}
+
+#[test]
+fn valid_examples_load() {
+    let schema = schema("scenario.schema.json");
+    assert_loads("schema/examples/valid", &schema, star);
+    assert_loads("topologies", &schema, star);
+}
+
+#[test]
+fn invalid_examples_are_refused_where_they_say() {
+    assert_refused("schema/examples/invalid", &schema("scenario.schema.json"), star);
+}
+
+#[test]
+fn valid_routed_examples_load() {
+    assert_loads("schema/examples/routed/valid", &schema("routed.schema.json"), routed);
+}
+
+#[test]
+fn invalid_routed_examples_are_refused_where_they_say() {
+    assert_refused("schema/examples/routed/invalid", &schema("routed.schema.json"), routed);
 }

@@ -2,7 +2,7 @@
 //! Facts that follow from scenarios, and hostile input.
 
 use proptest::prelude::*;
-use slotwise_scenario::{HostId, MAX_FILE_BYTES, Scenario, ScenarioError, TrafficKind};
+use slotwise_scenario::{HostId, MAX_FILE_BYTES, RoutedScenario, Scenario, ScenarioError, TrafficKind, Transport};
 
 const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
@@ -57,7 +57,13 @@ fn an_edge_pair_and_a_file_stand_for_what_they_say() {
     );
     let file = star.flows(2).pop().unwrap();
     assert_eq!((file.from, file.to), (host(1, 0), host(3, 1)));
-    assert_eq!(file.kind, TrafficKind::File { bytes: 50_000_000 });
+    assert_eq!(
+        file.kind,
+        TrafficKind::File {
+            bytes: 50_000_000,
+            transport: Transport::Cubic
+        }
+    );
 }
 
 #[test]
@@ -136,5 +142,40 @@ proptest! {
                 prop_assert!(scenario.epoch_ns() >= edge.fibres[0].t_d_ns());
             }
         }
+    }
+}
+
+const ROUTED: &str = include_str!("../../../../schema/examples/routed/valid/every-key.yaml");
+
+#[test]
+fn a_routed_timeline_repeats_what_comes_again_and_stops_with_the_run() {
+    let scenario = RoutedScenario::parse(ROUTED.as_bytes()).unwrap();
+    let times: Vec<u64> = scenario.timeline().iter().map(|(at_ms, _)| *at_ms).collect();
+    assert_eq!(times, [500, 1000, 1500, 2000, 2500, 3500]);
+    let short: Vec<u64> = scenario
+        .scaled_to(500)
+        .timeline()
+        .iter()
+        .map(|(at_ms, _)| *at_ms)
+        .collect();
+    assert_eq!(short, [50, 100, 150, 200, 250, 350]);
+}
+
+#[test]
+fn routes_take_the_fewest_hops() {
+    let scenario = RoutedScenario::parse(ROUTED.as_bytes()).unwrap();
+    let next_hops = scenario.next_hops();
+    assert_eq!(next_hops[0], [(1, 0), (2, 0)].into());
+    assert_eq!(next_hops[1], [(0, 3), (2, 1)].into());
+    assert_eq!(next_hops[2], [(0, 2), (1, 2)].into());
+}
+
+proptest! {
+    #[test]
+    fn no_damage_to_a_routed_file_panics(at in 0..ROUTED.len(), byte in any::<u8>(), cut in 0..ROUTED.len()) {
+        let mut damaged = ROUTED.as_bytes().to_vec();
+        damaged[at] = byte;
+        let _ = RoutedScenario::parse(&damaged);
+        let _ = RoutedScenario::parse(&damaged[..cut]);
     }
 }

@@ -2,12 +2,14 @@
 //! The controller as a child process: its configuration, its start, its statistics.
 
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
 
 use crate::child::{ChildEvent, JsonChild};
@@ -42,8 +44,12 @@ pub enum ControllerError {
     Io(#[from] std::io::Error),
 }
 
-/// Heap is small and collected by one thread: the controller shares two cores with the fabric.
-const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4"];
+/// Heap is small and collected by one thread: the controller shares two cores with the fabric. The quick compiler only, since the
+/// thorough one takes the cores away from it just when the first requests come.
+const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+/// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
+pub const CONTROL_PRIORITY: i32 = 10;
 
 /// Starts the controller for `scenario`; its state and configuration live in `directory`.
 pub fn start<E: Send + 'static>(
@@ -69,9 +75,28 @@ pub fn start<E: Send + 'static>(
         "network": network(scenario),
     });
     let file = directory.join("controller.json");
-    std::fs::write(&file, serde_json::to_vec_pretty(&config).expect("a JSON value can be written"))?;
+    std::fs::write(
+        &file,
+        serde_json::to_vec_pretty(&config).expect("a JSON value can be written"),
+    )?;
     let mut command = Command::new("java");
-    command.args(JVM_OPTIONS).arg("-jar").arg(home.controller_jar()?).arg("--config").arg(&file);
+    command
+        .args(JVM_OPTIONS)
+        .arg("-jar")
+        .arg(home.controller_jar()?)
+        .arg("--config")
+        .arg(&file);
+    if clock == Clock::Wall {
+        let cpus = CpuPlan::new();
+        // SAFETY: system calls only between fork and exec. Without the priority it is later, not wrong.
+        unsafe {
+            command.pre_exec(move || {
+                cpus.avoid_fabric();
+                let _ = be_realtime(CONTROL_PRIORITY);
+                Ok(())
+            });
+        }
+    }
     Ok(JsonChild::spawn("controller", command, events, wrap)?)
 }
 
@@ -130,9 +155,15 @@ fn mac_text(mac: MacAddress) -> String {
 /// The controller's statistics resource, or `null` if it does not answer.
 pub fn statistics(rest: SocketAddr) -> Value {
     const PATIENCE: Duration = Duration::from_secs(2);
-    let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .into();
     let answer = agent.get(format!("http://{rest}/slotwise/v1/statistics")).call();
-    answer.ok().and_then(|mut answer| answer.body_mut().read_json().ok()).unwrap_or(Value::Null)
+    answer
+        .ok()
+        .and_then(|mut answer| answer.body_mut().read_json().ok())
+        .unwrap_or(Value::Null)
 }
 
 #[cfg(test)]

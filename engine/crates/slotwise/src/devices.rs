@@ -16,7 +16,9 @@ impl DeviceAccess for FabricDevice<'_> {
     }
 
     fn install(&mut self, pipeline: Pipeline) {
-        self.fabric.install_pipeline(self.device_id, pipeline).expect("the server has only the fabric's devices");
+        self.fabric
+            .install_pipeline(self.device_id, pipeline)
+            .expect("the server has only the fabric's devices");
     }
 }
 
@@ -24,7 +26,11 @@ impl DeviceAccess for FabricDevice<'_> {
 pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
     fabric
         .devices()
-        .map(|device| DeviceConfig { device_id: device.id(), pipeline: fabric.pipeline_config(device), program: None })
+        .map(|device| DeviceConfig {
+            device_id: device.id(),
+            pipeline: fabric.pipeline_config(device),
+            program: None,
+        })
         .collect()
 }
 
@@ -35,7 +41,9 @@ pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
         Work::Call(call) => call.run(&mut FabricDevice { fabric, device_id }),
         Work::PacketOut(frame) => {
             let now_ns = fabric.now();
-            fabric.packet_out(now_ns, device_id, &frame).expect("the server has only the fabric's devices");
+            fabric
+                .packet_out(now_ns, device_id, &frame)
+                .expect("the server has only the fabric's devices");
         }
     }
 }

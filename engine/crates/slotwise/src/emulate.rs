@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::{Fabric, FabricOptions, FrameRecord, HostMode};
-use slotwise_netio::{Ports, Waker};
+use slotwise_netio::{CpuPlan, Ports, Waker, be_realtime};
 use slotwise_p4runtime::{Server, ServerConfig};
 use slotwise_scenario::Scenario;
 
 use crate::child::{ChildEvent, JsonChild};
-use crate::controller::{self, Addresses, Clock};
+use crate::controller::{self, Addresses, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::home::Home;
 use crate::isolate;
@@ -60,6 +60,14 @@ enum Heard {
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let scenario = args.run.load()?;
+    if let Some((phase, entry)) = scenario.virtual_only() {
+        let place = format!("/phases/{phase}/traffic/{entry}/transport");
+        return Err(format!(
+            "{}: {place}: hosts of Linux have no XCP; expected reno, newreno or cubic, or 'slotwise simulate'",
+            args.run.scenario.display()
+        )
+        .into());
+    }
     let home = Home::find()?;
     home.controller_jar()?;
     let addresses = args.run.addresses();
@@ -133,9 +141,21 @@ struct Running {
 
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
-        println!("starting {} hosts ...", self.scenario.edges.iter().map(|edge| u32::from(edge.hosts)).sum::<u32>());
+        println!(
+            "starting {} hosts ...",
+            self.scenario
+                .edges
+                .iter()
+                .map(|edge| u32::from(edge.hosts))
+                .sum::<u32>()
+        );
         let mut command = Command::new(PYTHON);
-        command.args(["-m", "slotwise.hosts", "--scenario"]).arg(&self.args.scenario);
+        command
+            .args(["-m", "slotwise.hosts", "--scenario"])
+            .arg(&self.args.scenario);
+        if let Some(mask) = CpuPlan::new().host_mask() {
+            command.args(["--receive-cpus", &mask]);
+        }
         command.env("PYTHONPATH", self.home.topologies());
         isolate::in_new_network(&mut command);
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
@@ -153,7 +173,10 @@ impl Emulation<'_> {
         let (ports, access) = open_ports(&list, None)?;
         let mut running = self.start(ports, access, None)?;
         running.fabric.begin();
-        running.phases.push(PhaseRun { start_ns: running.fabric.now_ns(), ..PhaseRun::default() });
+        running.phases.push(PhaseRun {
+            start_ns: running.fabric.now_ns(),
+            ..PhaseRun::default()
+        });
         println!("{}", json!({"event": "ready"}));
         while !self.interrupted {
             self.listen(&mut running, VIEW_PERIOD)?;
@@ -174,25 +197,55 @@ impl Emulation<'_> {
         let fabric = Fabric::new(self.scenario, options);
         let waker: Arc<OnceLock<Waker>> = Arc::default();
         waker.set(ports.waker()).expect("set once");
-        let config = ServerConfig { address: self.addresses.p4runtime, devices: devices::configs(&fabric), lock_step: false };
+        let config = ServerConfig {
+            address: self.addresses.p4runtime,
+            devices: devices::configs(&fabric),
+            lock_step: false,
+        };
         let wake = move || {
             if let Some(waker) = waker.get() {
                 waker.wake();
             }
         };
-        let (server, hub) = Server::start(config, Arc::new(wake))?;
+        let (server, hub) = thread::scope(|scope| {
+            // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.
+            let start = scope.spawn(|| {
+                CpuPlan::new().avoid_fabric();
+                let _ = be_realtime(CONTROL_PRIORITY);
+                Server::start(config, Arc::new(wake))
+            });
+            start.join().expect("starting a server does not panic")
+        })?;
         self.addresses.p4runtime = server.address();
         let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, access, hub)?;
-        println!("starting the controller: REST at http://{}/slotwise/v1/ ...", self.addresses.rest);
+        println!(
+            "starting the controller: REST at http://{}/slotwise/v1/ ...",
+            self.addresses.rest
+        );
         let controller = self.start_controller()?;
         self.await_event("controller", "ready")?;
-        Ok(Running { _server: server, fabric, controller, hosts, phases: Vec::new(), frames: Vec::new() })
+        Ok(Running {
+            _server: server,
+            fabric,
+            controller,
+            hosts,
+            phases: Vec::new(),
+            frames: Vec::new(),
+        })
     }
 
     fn start_controller(&self) -> Result<JsonChild, RunError> {
         let sender = self.sender.clone();
         let (scenario, addresses) = (self.scenario, self.addresses);
-        Ok(controller::start(self.home, scenario, addresses, Clock::Wall, self.directory, sender, Heard::Controller)?)
+        Ok(controller::start(
+            self.home,
+            scenario,
+            addresses,
+            Clock::Wall,
+            self.directory,
+            sender,
+            Heard::Controller,
+        )?)
     }
 
     /// Waits for an event of a child that is coming up.
@@ -207,7 +260,9 @@ impl Emulation<'_> {
             let event = match (heard, who) {
                 (Heard::Signal, _) => return Err("interrupted".into()),
                 (Heard::Hosts(event), "hosts") | (Heard::Controller(event), "controller") => event,
-                (Heard::Hosts(ChildEvent::Closed), _) => return Err("hosts: ended while the controller was starting".into()),
+                (Heard::Hosts(ChildEvent::Closed), _) => {
+                    return Err("hosts: ended while the controller was starting".into());
+                }
                 _ => continue,
             };
             match event {
@@ -250,7 +305,11 @@ impl Emulation<'_> {
 
     fn snapshot(&self, running: &Running, progress: &mut Progress, phase: usize) -> Snapshot {
         let start_ns = running.phases.first().map_or(0, |phase| phase.start_ns);
-        let now_ns = if running.phases.is_empty() { 0 } else { running.fabric.now_ns() - start_ns };
+        let now_ns = if running.phases.is_empty() {
+            0
+        } else {
+            running.fabric.now_ns() - start_ns
+        };
         Snapshot {
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
@@ -292,7 +351,10 @@ impl Emulation<'_> {
         if self.restarts > MAX_RESTARTS {
             return Err(format!("the controller has ended {} times", self.restarts).into());
         }
-        self.notes.push(format!("the controller ended by itself at {:.1} s and was started again", running.fabric.now_ns() as f64 / 1e9));
+        self.notes.push(format!(
+            "the controller ended by itself at {:.1} s and was started again",
+            running.fabric.now_ns() as f64 / 1e9
+        ));
         running.controller = self.start_controller()?;
         Ok(())
     }
@@ -302,7 +364,10 @@ impl Emulation<'_> {
         match event["event"].as_str() {
             Some("phase_started") => {
                 running.fabric.begin();
-                running.phases.push(PhaseRun { start_ns: running.fabric.now_ns(), ..PhaseRun::default() });
+                running.phases.push(PhaseRun {
+                    start_ns: running.fabric.now_ns(),
+                    ..PhaseRun::default()
+                });
             }
             Some("phase_done") => {
                 if let Some(phase) = running.phases.last_mut() {
@@ -316,13 +381,23 @@ impl Emulation<'_> {
                     if let Some(fields) = entry.as_object_mut() {
                         fields.remove("event");
                     }
-                    if kind == "flow" { phase.flows.push(entry) } else { phase.files.push(entry) }
+                    if kind == "flow" {
+                        phase.flows.push(entry)
+                    } else {
+                        phase.files.push(entry)
+                    }
                 }
                 if kind == "file" && event["intact"] != true {
-                    self.failures.push(format!("the file from {} to {} did not arrive intact", event["from"], event["to"]));
+                    self.failures.push(format!(
+                        "the file from {} to {} did not arrive intact",
+                        event["from"], event["to"]
+                    ));
                 }
             }
-            Some("error") => self.failures.push(format!("hosts: {}", event["message"].as_str().unwrap_or("unknown error"))),
+            Some("error") => self.failures.push(format!(
+                "hosts: {}",
+                event["message"].as_str().unwrap_or("unknown error")
+            )),
             _ => {}
         }
         false
@@ -339,7 +414,12 @@ impl Emulation<'_> {
         }
         running.controller.stop(PATIENCE)?;
         let (outcome, rest) = running.fabric.stop()?;
-        let Outcome { mut fabric, lateness, refused, not_realtime } = outcome;
+        let Outcome {
+            mut fabric,
+            lateness,
+            refused,
+            not_realtime,
+        } = outcome;
         fabric.finish_captures()?;
         running.frames.extend(rest);
         running.frames.retain(|record| record.start_ns <= now_ns);
@@ -347,10 +427,12 @@ impl Emulation<'_> {
             phase.end_ns = now_ns;
         }
         if refused > 0 {
-            self.notes.push(format!("the kernel did not take {refused} frames for hosts"));
+            self.notes
+                .push(format!("the kernel did not take {refused} frames for hosts"));
         }
         if let Some(error) = not_realtime {
-            self.notes.push(format!("no real-time priority for the fabric: {error}"));
+            self.notes
+                .push(format!("no real-time priority for the fabric: {error}"));
         }
         let gathered = Gathered {
             command: "emulate",
@@ -374,8 +456,18 @@ fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<Acce
         port: u16,
         interface: String,
     }
-    let entries: Vec<Entry> = serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+    let entries: Vec<Entry> =
+        serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
     let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
     let ports = Ports::open(&interfaces, namespace.map(|file| file.as_fd()))?;
-    Ok((ports, entries.iter().map(|entry| AccessPort { edge: entry.edge, port: entry.port }).collect()))
+    Ok((
+        ports,
+        entries
+            .iter()
+            .map(|entry| AccessPort {
+                edge: entry.edge,
+                port: entry.port,
+            })
+            .collect(),
+    ))
 }

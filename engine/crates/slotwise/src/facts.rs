@@ -34,7 +34,11 @@ pub struct HotPair {
 impl HotPair {
     /// Goodput as a part of the slots' payload capacity.
     pub fn slot_use(&self) -> f64 {
-        if self.slot_payload_bps > 0.0 { self.goodput_bps / self.slot_payload_bps } else { 0.0 }
+        if self.slot_payload_bps > 0.0 {
+            self.goodput_bps / self.slot_payload_bps
+        } else {
+            0.0
+        }
     }
 }
 
@@ -45,7 +49,11 @@ impl fmt::Display for HotPair {
             Some(frames) => write!(f, "90 % of its share {frames} frames after the first request, ")?,
             None => write!(f, "never reached 90 % of its share, ")?,
         }
-        write!(f, "{:.1} of {:.1} slots a frame", self.mean_granted_slots, self.mean_available_slots)?;
+        write!(
+            f,
+            "{:.1} slots a frame where the others' demand left {:.1}",
+            self.mean_granted_slots, self.mean_available_slots
+        )?;
         if self.goodput_bps > 0.0 {
             write!(
                 f,
@@ -94,12 +102,17 @@ fn available_slots(series: &Series, query: &HotPairQuery, frame: usize) -> u32 {
     };
     let row = asked(&|from, to| from == query.from && to != query.to);
     let column = asked(&|from, to| to == query.to && from != query.from);
-    query.data_slots.saturating_sub(row.max(column).min(u64::from(u32::MAX)) as u32)
+    query
+        .data_slots
+        .saturating_sub(row.max(column).min(u64::from(u32::MAX)) as u32)
 }
 
 /// Evaluates a hot pair; `None` if the series does not have it.
 pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
-    let pair = series.pairs.iter().find(|pair| (pair.from, pair.to) == (query.from, query.to))?;
+    let pair = series
+        .pairs
+        .iter()
+        .find(|pair| (pair.from, pair.to) == (query.from, query.to))?;
     let end = query.end_frame.min(series.frame_ms.len());
     let frames = query.start_frame.min(end)..end;
     let first_request = frames.clone().find(|&frame| {
@@ -118,7 +131,10 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
         let values: Vec<f64> = values.map(f64::from).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
-    let phase_slots: u64 = pair.granted_slots[frames.clone()].iter().map(|&slots| u64::from(slots)).sum();
+    let phase_slots: u64 = pair.granted_slots[frames.clone()]
+        .iter()
+        .map(|&slots| u64::from(slots))
+        .sum();
     let phase_ns = frames.len() as u64 * query.frame_ns;
     Some(HotPair {
         from: query.from,
@@ -127,7 +143,11 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
         frames_to_share: first_request.zip(reached).map(|(first, reached)| reached - first),
         mean_granted_slots: mean(&mut settled.clone().map(|frame| pair.granted_slots[frame])),
         mean_available_slots: mean(&mut settled.map(|frame| {
-            available_slots(series, query, frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(query.start_frame))
+            available_slots(
+                series,
+                query,
+                frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(query.start_frame),
+            )
         })),
         goodput_bps: query.goodput_bps,
         slot_payload_bps: (phase_slots * query.slot_payload_bytes * 8) as f64 * 1e9 / phase_ns.max(1) as f64,
@@ -188,7 +208,14 @@ mod tests {
     #[test]
     fn goodput_is_compared_with_all_slots_of_the_phase() {
         let s = series(vec![2000; 5], vec![16; 5], vec![0; 5]);
-        let fact = hot_pair(&s, &HotPairQuery { goodput_bps: 2_073_600.0, ..query() }).unwrap();
+        let fact = hot_pair(
+            &s,
+            &HotPairQuery {
+                goodput_bps: 2_073_600.0,
+                ..query()
+            },
+        )
+        .unwrap();
         // 16 slots of 90 bytes in 5 ms are 2.304 Mb/s.
         assert_eq!(fact.slot_payload_bps, 2_304_000.0);
         assert!((fact.slot_use() - 0.9).abs() < 1e-9);
@@ -196,6 +223,9 @@ mod tests {
 
     #[test]
     fn unknown_pair_is_none() {
-        assert_eq!(hot_pair(&series(vec![0], vec![0], vec![0]), &HotPairQuery { from: 9, ..query() }), None);
+        assert_eq!(
+            hot_pair(&series(vec![0], vec![0], vec![0]), &HotPairQuery { from: 9, ..query() }),
+            None
+        );
     }
 }

@@ -11,9 +11,7 @@ pub struct Home(PathBuf);
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// No directory above the executable or the working directory holds `p4src/p4c-out`.
-    #[error(
-        "cannot find Slotwise's files (p4src/p4c-out): run from the clone, or set SLOTWISE_HOME to it"
-    )]
+    #[error("cannot find Slotwise's files (p4src/p4c-out): run from the clone, or set SLOTWISE_HOME to it")]
     NotFound,
     /// One file is missing.
     #[error("{path}: missing; `make setup` makes it")]
@@ -53,6 +51,11 @@ impl Home {
         existing(self.0.join("controller/standalone/target/slotwise-controller.jar"))
     }
 
+    /// Directory of the experiments.
+    pub fn experiments(&self) -> PathBuf {
+        self.0.join("experiments")
+    }
+
     /// Directory to put on PYTHONPATH.
     pub fn topologies(&self) -> PathBuf {
         self.0.join("topologies")
@@ -60,5 +63,9 @@ impl Home {
 }
 
 fn existing(path: PathBuf) -> Result<PathBuf, HomeError> {
-    if Path::exists(&path) { Ok(path) } else { Err(HomeError::Missing { path }) }
+    if Path::exists(&path) {
+        Ok(path)
+    } else {
+        Err(HomeError::Missing { path })
+    }
 }

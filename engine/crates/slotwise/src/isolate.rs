@@ -24,7 +24,9 @@ pub enum IsolateError {
     #[error("not root: network namespaces and raw sockets need it; run with sudo")]
     NotRoot,
     /// The kernel refuses namespaces.
-    #[error("this kernel or container refuses {what} namespaces ({errno}); a machine or container with CAP_SYS_ADMIN is needed")]
+    #[error(
+        "this kernel or container refuses {what} namespaces ({errno}); a machine or container with CAP_SYS_ADMIN is needed"
+    )]
     Refused {
         /// Which kind.
         what: &'static str,
@@ -68,7 +70,10 @@ pub fn run_inside() -> Result<ExitCode, IsolateError> {
     let pid = Pid::from_raw(child.id() as i32);
     loop {
         if let Some(status) = child.try_wait()? {
-            let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+            let code = status
+                .code()
+                .or(status.signal().map(|signal| 128 + signal))
+                .unwrap_or(1);
             return Ok(ExitCode::from(code as u8));
         }
         match signals.wait() {

@@ -49,7 +49,11 @@ pub struct LiveView {
 impl LiveView {
     /// Chooses by whether standard output is a terminal.
     pub fn new() -> LiveView {
-        LiveView { terminal: std::io::stdout().is_terminal(), drawn_lines: 0, last_line: None }
+        LiveView {
+            terminal: std::io::stdout().is_terminal(),
+            drawn_lines: 0,
+            last_line: None,
+        }
     }
 
     /// Shows `snapshot`.
@@ -58,7 +62,11 @@ impl LiveView {
         if self.terminal {
             let screen = render(snapshot);
             // Cursor up over the last screen, then clear to the end of the display.
-            let up = if self.drawn_lines > 0 { format!("\x1b[{}A", self.drawn_lines) } else { String::new() };
+            let up = if self.drawn_lines > 0 {
+                format!("\x1b[{}A", self.drawn_lines)
+            } else {
+                String::new()
+            };
             let _ = write!(out, "{up}\r\x1b[J{screen}");
             self.drawn_lines = screen.lines().count();
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD) {
@@ -95,7 +103,12 @@ fn line(s: &Snapshot) -> String {
 }
 
 fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
-    let mut pairs: Vec<_> = s.pairs.iter().enumerate().map(|(k, pair)| ((k / s.edges.max(1), k % s.edges.max(1)), *pair)).collect();
+    let mut pairs: Vec<_> = s
+        .pairs
+        .iter()
+        .enumerate()
+        .map(|(k, pair)| ((k / s.edges.max(1), k % s.edges.max(1)), *pair))
+        .collect();
     pairs.sort_by(|a, b| b.1.goodput_bps.total_cmp(&a.1.goodput_bps).then(a.0.cmp(&b.0)));
     pairs.truncate(count);
     pairs
@@ -103,7 +116,11 @@ fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
 
 fn render(s: &Snapshot) -> String {
     let mut text = String::new();
-    let part = if s.end_ns > 0 { (s.now_ns as f64 / s.end_ns as f64).min(1.0) } else { 0.0 };
+    let part = if s.end_ns > 0 {
+        (s.now_ns as f64 / s.end_ns as f64).min(1.0)
+    } else {
+        0.0
+    };
     let filled = (part * BAR_WIDTH as f64) as usize;
     let _ = writeln!(
         text,
@@ -116,13 +133,19 @@ fn render(s: &Snapshot) -> String {
     );
     if s.edges <= MATRIX_EDGES {
         let _ = writeln!(text, "slots a frame | goodput Mb/s, rows are sources");
-        let header: String = (0..s.edges).map(|to| format!("  {:>14}", format!("edge {to}"))).collect();
+        let header: String = (0..s.edges)
+            .map(|to| format!("  {:>14}", format!("edge {to}")))
+            .collect();
         let _ = writeln!(text, "        {header}");
         for from in 0..s.edges {
             let _ = write!(text, "edge {from:<3}");
             for to in 0..s.edges {
                 let pair = s.pairs[from * s.edges + to];
-                let cell = if from == to { "-".into() } else { format!("{:5.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6) };
+                let cell = if from == to {
+                    "-".into()
+                } else {
+                    format!("{:5.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6)
+                };
                 let _ = write!(text, "  {cell:>14}");
             }
             text.push('\n');
@@ -130,12 +153,25 @@ fn render(s: &Snapshot) -> String {
     } else {
         let _ = writeln!(text, "busiest pairs: slots a frame | goodput Mb/s");
         for ((from, to), pair) in busiest(s, BUSIEST) {
-            let _ = writeln!(text, "edge {from:>3} > {to:<3} {:6.1} | {:8.1}", pair.slots, pair.goodput_bps / 1e6);
+            let _ = writeln!(
+                text,
+                "edge {from:>3} > {to:<3} {:6.1} | {:8.1}",
+                pair.slots,
+                pair.goodput_bps / 1e6
+            );
         }
     }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
-    let lateness = s.lateness_p99_ns.map(|ns| format!(", lateness p99 {} us", ns / 1000)).unwrap_or_default();
-    let _ = writeln!(text, "total {:.1} Mb/s, invariant violations {}{lateness}", goodput / 1e6, s.violations);
+    let lateness = s
+        .lateness_p99_ns
+        .map(|ns| format!(", lateness p99 {} us", ns / 1000))
+        .unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "total {:.1} Mb/s, invariant violations {}{lateness}",
+        goodput / 1e6,
+        s.violations
+    );
     text
 }
 
@@ -145,14 +181,28 @@ mod tests {
 
     fn snapshot(edges: usize) -> Snapshot {
         let mut pairs = vec![PairNow::default(); edges * edges];
-        pairs[edges + 2] = PairNow { slots: 14.0, goodput_bps: 130e6 };
-        Snapshot { now_ns: 5_000_000_000, end_ns: 20_000_000_000, phase: "2/3 hot-pair".into(), edges, pairs, violations: 0, lateness_p99_ns: Some(42_000) }
+        pairs[edges + 2] = PairNow {
+            slots: 14.0,
+            goodput_bps: 130e6,
+        };
+        Snapshot {
+            now_ns: 5_000_000_000,
+            end_ns: 20_000_000_000,
+            phase: "2/3 hot-pair".into(),
+            edges,
+            pairs,
+            violations: 0,
+            lateness_p99_ns: Some(42_000),
+        }
     }
 
     #[test]
     fn small_networks_show_the_whole_matrix() {
         let screen = render(&snapshot(4));
-        assert!(screen.contains("[##########..............................]   5.0 of 20.0 s   phase 2/3 hot-pair"), "{screen}");
+        assert!(
+            screen.contains("[##########..............................]   5.0 of 20.0 s   phase 2/3 hot-pair"),
+            "{screen}"
+        );
         assert!(screen.contains("14.0 |  130.0"), "{screen}");
         assert!(screen.contains("lateness p99 42 us"), "{screen}");
         assert_eq!(screen.lines().count(), 8);
@@ -168,6 +218,9 @@ mod tests {
     #[test]
     fn without_a_terminal_one_line_says_it() {
         let text = line(&snapshot(4));
-        assert!(text.contains("busiest 1>2 with 14.0 slots a frame, violations 0, lateness p99 42 us"), "{text}");
+        assert!(
+            text.contains("busiest 1>2 with 14.0 slots a frame, violations 0, lateness p99 42 us"),
+            "{text}"
+        );
     }
 }

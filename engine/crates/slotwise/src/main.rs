@@ -12,9 +12,12 @@ mod live;
 mod progress;
 mod realtime;
 mod report;
+mod reproduce;
 mod run;
 mod simulate;
+mod stf;
 mod switch;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -36,6 +39,9 @@ enum Command {
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
     Simulate(run::RunArgs),
+    /// Repeat a published experiment in virtual time; writes a report of its facts and plots
+    Reproduce(reproduce::ReproduceArgs),
+    Stf(stf::Args),
     Switch(Box<switch::Args>),
 }
 
@@ -59,6 +65,11 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             None => isolate::run_inside()?,
         },
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
+        Command::Reproduce(args) => {
+            reproduce::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
             switch::run(args)?;
             ExitCode::SUCCESS

@@ -26,7 +26,12 @@ impl Progress {
             edges,
             voqs: usize::from(scenario.voq_count()),
             frame_ns: scenario.frame.frame_ns(),
-            phases: scenario.phases.iter().enumerate().map(|(k, phase)| format!("{}/{count} {}", k + 1, phase.name)).collect(),
+            phases: scenario
+                .phases
+                .iter()
+                .enumerate()
+                .map(|(k, phase)| format!("{}/{count} {}", k + 1, phase.name))
+                .collect(),
             frames: 0,
             slots: vec![0; edges * edges],
             bytes: vec![0; edges * edges],
@@ -50,7 +55,10 @@ impl Progress {
         let frames = self.frames.max(1) as f64;
         let seconds = frames * self.frame_ns as f64 / 1e9;
         let sums = self.slots.iter().zip(&self.bytes);
-        let pairs = sums.map(|(&slots, &bytes)| PairNow { slots: slots as f64 / frames, goodput_bps: bytes as f64 * 8.0 / seconds });
+        let pairs = sums.map(|(&slots, &bytes)| PairNow {
+            slots: slots as f64 / frames,
+            goodput_bps: bytes as f64 * 8.0 / seconds,
+        });
         let snapshot = Snapshot {
             now_ns,
             end_ns,

@@ -163,7 +163,11 @@ impl Report {
     pub fn summary(&self) -> String {
         let mut text = String::new();
         let seconds = self.duration_ns as f64 / 1e9;
-        let _ = writeln!(text, "{} {}: {:.1} s of fabric time, seed {}", self.command, self.scenario, seconds, self.seed);
+        let _ = writeln!(
+            text,
+            "{} {}: {:.1} s of fabric time, seed {}",
+            self.command, self.scenario, seconds, self.seed
+        );
         let i = &self.invariants;
         let _ = writeln!(
             text,
@@ -201,7 +205,11 @@ impl Report {
                     file["from"].as_str().unwrap_or("?"),
                     file["to"].as_str().unwrap_or("?"),
                     file["seconds"].as_f64().unwrap_or(f64::NAN),
-                    if file["intact"] == true { "equal at both ends" } else { "DIFFERS" }
+                    if file["intact"] == true {
+                        "equal at both ends"
+                    } else {
+                        "DIFFERS"
+                    }
                 );
             }
         }
@@ -230,9 +238,20 @@ impl Report {
 
     fn delivered_bytes(&self, start_ns: u64, end_ns: u64) -> u64 {
         let (start_ms, end_ms) = (start_ns as f64 / 1e6, end_ns as f64 / 1e6);
-        let frames = self.series.frame_ms.iter().enumerate().filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
+        let frames = self
+            .series
+            .frame_ms
+            .iter()
+            .enumerate()
+            .filter(|(_, ms)| (start_ms..end_ms).contains(*ms));
         frames
-            .map(|(k, _)| self.series.pairs.iter().map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0)).sum::<u64>())
+            .map(|(k, _)| {
+                self.series
+                    .pairs
+                    .iter()
+                    .map(|pair| pair.delivered_bytes.get(k).copied().unwrap_or(0))
+                    .sum::<u64>()
+            })
             .sum()
     }
 }

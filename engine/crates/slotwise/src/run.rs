@@ -70,12 +70,17 @@ impl RunArgs {
     /// Where the servers listen: on loopback.
     pub fn addresses(&self) -> Addresses {
         let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        Addresses { p4runtime: loopback(self.p4runtime_port), rest: loopback(self.rest_port) }
+        Addresses {
+            p4runtime: loopback(self.p4runtime_port),
+            rest: loopback(self.rest_port),
+        }
     }
 
     /// Opens captures in the directory asked for.
     pub fn captures(&self) -> Result<Option<OpenCapture>, RunError> {
-        let Some(directory) = self.pcap.clone() else { return Ok(None) };
+        let Some(directory) = self.pcap.clone() else {
+            return Ok(None);
+        };
         fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         Ok(Some(Box::new(move |point| {
             let file = File::create(directory.join(format!("{}.pcap", point.name())))?;
@@ -104,7 +109,9 @@ fn write_json(path: &Path, report: &Report) -> io::Result<()> {
 pub fn check_free(address: SocketAddr, what: &str) -> Result<(), RunError> {
     match std::net::TcpListener::bind(address) {
         Ok(_) => Ok(()),
-        Err(error) => Err(format!("{what}: cannot listen on {address}: {error}; another run, or choose another port").into()),
+        Err(error) => {
+            Err(format!("{what}: cannot listen on {address}: {error}; another run, or choose another port").into())
+        }
     }
 }
 
@@ -143,21 +150,40 @@ pub struct Gathered {
 
 /// Makes the report of a finished run.
 pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Report {
-    let Gathered { command, phases, frames, lateness, controller, controller_restarts, mut failures, mut notes } = gathered;
+    let Gathered {
+        command,
+        phases,
+        frames,
+        lateness,
+        controller,
+        controller_restarts,
+        mut failures,
+        mut notes,
+    } = gathered;
     let series = series(scenario, &frames);
     let invariants = invariants(fabric);
     if invariants.total() > 0 {
-        failures.push(format!("{} invariant violations; the first: {}", invariants.total(), invariants.first.join("; ")));
+        failures.push(format!(
+            "{} invariant violations; the first: {}",
+            invariants.total(),
+            invariants.first.join("; ")
+        ));
     }
     for core in &scenario.cores {
         if let Some(losses) = fabric.core_losses(core.id)
             && losses.fabric != losses.p4
         {
-            failures.push(format!("core {}: the fabric counted {} lost packets, P4 {}", core.id, losses.fabric, losses.p4));
+            failures.push(format!(
+                "core {}: the fabric counted {} lost packets, P4 {}",
+                core.id, losses.fabric, losses.p4
+            ));
         }
     }
     if let Some(late) = lateness.as_ref().filter(|lateness| !lateness.kept_up) {
-        notes.push(format!("the fabric did not keep up: p99 lateness {} us is not below one slot", late.p99_ns / 1000));
+        notes.push(format!(
+            "the fabric did not keep up: p99 lateness {} us is not below one slot",
+            late.p99_ns / 1000
+        ));
     }
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
@@ -184,7 +210,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
         },
-        verdict: Verdict { ok: failures.is_empty(), failures, notes },
+        verdict: Verdict {
+            ok: failures.is_empty(),
+            failures,
+            notes,
+        },
         invariants,
         lateness,
         phases,
@@ -213,7 +243,10 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
             });
         }
     }
-    Series { frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(), pairs }
+    Series {
+        frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
+        pairs,
+    }
 }
 
 fn invariants(fabric: &Fabric) -> Invariants {
@@ -221,9 +254,17 @@ fn invariants(fabric: &Fabric) -> Invariants {
     let first = Invariant::ALL.iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
             let packet = violation.packet.map_or("no optical header".into(), |packet| {
-                format!("packet {} of queue {} of edge {} for edge {}", packet.sequence, packet.queue, packet.src_edge, packet.dst_edge)
+                format!(
+                    "packet {} of queue {} of edge {} for edge {}",
+                    packet.sequence, packet.queue, packet.src_edge, packet.dst_edge
+                )
             });
-            format!("{} at {} ns, {}: {packet}", kind.name(), violation.at_ns, violation.place)
+            format!(
+                "{} at {} ns, {}: {packet}",
+                kind.name(),
+                violation.at_ns,
+                violation.place
+            )
         })
     });
     Invariants {
@@ -236,16 +277,21 @@ fn invariants(fabric: &Fabric) -> Invariants {
 }
 
 fn drops(fabric: &Fabric) -> Vec<DropCount> {
-    let by_fabric = fabric
-        .drops()
-        .iter()
-        .map(|(place, cause, count)| DropCount { place: place.to_string(), reason: cause.name().into(), packets: count.packets });
+    let by_fabric = fabric.drops().iter().map(|(place, cause, count)| DropCount {
+        place: place.to_string(),
+        reason: cause.name().into(),
+        packets: count.packets,
+    });
     let by_p4 = fabric.devices().flat_map(|device| {
-        fabric.p4_drops(device).unwrap_or_default().into_iter().map(move |drop| DropCount {
-            place: device.to_string(),
-            reason: format!("p4:{:?}", drop.reason),
-            packets: drop.packets,
-        })
+        fabric
+            .p4_drops(device)
+            .unwrap_or_default()
+            .into_iter()
+            .map(move |drop| DropCount {
+                place: device.to_string(),
+                reason: format!("p4:{:?}", drop.reason),
+                packets: drop.packets,
+            })
     });
     by_fabric.chain(by_p4).collect()
 }
@@ -259,11 +305,26 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
     };
     let mut found = Vec::new();
     for (phase, run) in scenario.phases.iter().zip(phases) {
-        for traffic in phase.traffic.iter().filter(|traffic| matches!(traffic.kind, TrafficKind::Tcp { rate_bps: None, .. })) {
-            let (Some(from), Some(to)) = (edge_of(traffic.from), edge_of(traffic.to)) else { continue };
-            let Some(fibre) = scenario.edges[usize::from(from)].fibres.first() else { continue };
+        for traffic in phase
+            .traffic
+            .iter()
+            .filter(|traffic| matches!(traffic.kind, TrafficKind::Tcp { rate_bps: None, .. }))
+        {
+            let (Some(from), Some(to)) = (edge_of(traffic.from), edge_of(traffic.to)) else {
+                continue;
+            };
+            let Some(fibre) = scenario.edges[usize::from(from)].fibres.first() else {
+                continue;
+            };
             let frame_at = |ns: u64| series.frame_ms.partition_point(|&ms| ms < ns as f64 / 1e6);
-            let goodput_bps = run.flows.iter().filter(|flow| is_between(flow, from, to)).filter_map(|flow| flow["goodput_bps"].as_f64()).sum();
+            // Over the whole phase, as the slots are: the flows' own rates leave out their start and end.
+            let bytes: u64 = run
+                .flows
+                .iter()
+                .filter(|flow| is_between(flow, from, to))
+                .filter_map(|flow| flow["bytes"].as_u64())
+                .sum();
+            let goodput_bps = bytes as f64 * 8e9 / run.end_ns.saturating_sub(run.start_ns).max(1) as f64;
             let packets_a_slot = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
             found.extend(hot_pair(
                 series,

@@ -38,8 +38,14 @@ impl RemoteController {
             Ok(ChildEvent::Closed) | Err(TryRecvError::Disconnected) => format!("the controller has ended: {error}"),
             _ => error.to_string(),
         })?;
-        let packet_outs = turn.packet_outs.into_iter().map(|ControllerPacket { device_id, frame }| PacketOut { device_id, frame });
-        Ok(Exchange { packet_outs: packet_outs.collect(), next_deadline_ns: turn.next_deadline_ns })
+        let packet_outs = turn
+            .packet_outs
+            .into_iter()
+            .map(|ControllerPacket { device_id, frame }| PacketOut { device_id, frame });
+        Ok(Exchange {
+            packet_outs: packet_outs.collect(),
+            next_deadline_ns: turn.next_deadline_ns,
+        })
     }
 }
 
@@ -55,11 +61,16 @@ impl Controller for RemoteController {
         let packets: Vec<ControllerPacket> = arrived
             .into_iter()
             .filter_map(|event| match event.message {
-                ControlMessage::Packet(frame) => Some(ControllerPacket { device_id: event.device_id, frame: frame.to_vec() }),
+                ControlMessage::Packet(frame) => Some(ControllerPacket {
+                    device_id: event.device_id,
+                    frame: frame.to_vec(),
+                }),
                 ControlMessage::Digest { .. } => None,
             })
             .collect();
-        let turn = self.link.exchange(now_ns, &packets, &mut |command| devices::execute(fabric, command));
+        let turn = self
+            .link
+            .exchange(now_ns, &packets, &mut |command| devices::execute(fabric, command));
         self.answer(turn)
     }
 }
@@ -72,15 +83,38 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
     check_free(addresses.rest, "controller (REST)")?;
     let mut fabric = Fabric::new(
         &scenario,
-        FabricOptions { seed: scenario.seed, host_mode: HostMode::Simulated, captures: args.captures()?, frame_records: true },
+        FabricOptions {
+            seed: scenario.seed,
+            host_mode: HostMode::Simulated,
+            captures: args.captures()?,
+            frame_records: true,
+        },
     );
-    let config = ServerConfig { address: addresses.p4runtime, devices: devices::configs(&fabric), lock_step: true };
+    let config = ServerConfig {
+        address: addresses.p4runtime,
+        devices: devices::configs(&fabric),
+        lock_step: true,
+    };
     let (server, hub) = Server::start(config, Arc::new(|| {}))?;
-    let addresses = Addresses { p4runtime: server.address(), ..addresses };
+    let addresses = Addresses {
+        p4runtime: server.address(),
+        ..addresses
+    };
     let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
     let (events, child) = channel();
-    let mut process = controller::start(&home, &scenario, addresses, Clock::Lockstep, directory.path(), events, |event| event)?;
-    let remote = RemoteController { link: LockstepLink::new(hub, PATIENCE), child };
+    let mut process = controller::start(
+        &home,
+        &scenario,
+        addresses,
+        Clock::Lockstep,
+        directory.path(),
+        events,
+        |event| event,
+    )?;
+    let remote = RemoteController {
+        link: LockstepLink::new(hub, PATIENCE),
+        child,
+    };
     let latency_ns = scenario.controller.control_latency_ns;
     let mut lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
 
@@ -90,12 +124,16 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
     let end_ns = scenario.end_ns();
     while fabric.now() < end_ns {
         let stop_ns = (fabric.now() + VIEW_FRAMES * scenario.frame.frame_ns()).min(end_ns);
-        lockstep.run_until(&mut fabric, stop_ns).map_err(|error| error.to_string())?;
+        lockstep
+            .run_until(&mut fabric, stop_ns)
+            .map_err(|error| error.to_string())?;
         while let Some(record) = fabric.poll_frame() {
             progress.add(&record);
             frames.push(record);
         }
-        let phase = (0..scenario.phases.len()).rfind(|&index| scenario.phase_ns(index).0 < fabric.now()).unwrap_or(0);
+        let phase = (0..scenario.phases.len())
+            .rfind(|&index| scenario.phase_ns(index).0 < fabric.now())
+            .unwrap_or(0);
         view.show(&progress.snapshot(fabric.now() - scenario.epoch_ns(), end_ns - scenario.epoch_ns(), phase));
     }
     fabric.finish_captures()?;
@@ -109,8 +147,8 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
         lateness: None,
         controller: statistics,
         controller_restarts: 0,
-        failures: Vec::new(),
-        notes: notes(&fabric),
+        failures: failures(&fabric),
+        notes: Vec::new(),
     };
     args.finish(&report(&scenario, &fabric, gathered))
 }
@@ -123,12 +161,19 @@ fn deterministic(mut statistics: Value) -> Value {
     statistics
 }
 
-fn notes(fabric: &Fabric) -> Vec<String> {
-    let stand_ins = fabric.flow_results().iter().filter(|flow| flow.stand_in).count();
-    if stand_ins == 0 {
+fn failures(fabric: &Fabric) -> Vec<String> {
+    let wrong_bytes: u64 = fabric
+        .flow_results()
+        .iter()
+        .filter_map(|flow| flow.stream)
+        .map(|stream| stream.wrong_bytes)
+        .sum();
+    if wrong_bytes == 0 {
         return Vec::new();
     }
-    vec![format!("{stand_ins} TCP and file flows were played by UDP sources that do not react to loss")]
+    vec![format!(
+        "{wrong_bytes} bytes of streams arrived that are not what was sent"
+    )]
 }
 
 fn phases(scenario: &Scenario, fabric: &Fabric) -> Vec<PhaseRun> {
@@ -137,7 +182,12 @@ fn phases(scenario: &Scenario, fabric: &Fabric) -> Vec<PhaseRun> {
         .map(|index| {
             let (start_ns, end_ns) = scenario.phase_ns(index);
             let flows = results.iter().filter(|result| result.flow.phase == index);
-            PhaseRun { start_ns, end_ns, flows: flows.map(|result| flow(result, end_ns - start_ns)).collect(), files: Vec::new() }
+            PhaseRun {
+                start_ns,
+                end_ns,
+                flows: flows.map(|result| flow(result, end_ns - start_ns)).collect(),
+                files: Vec::new(),
+            }
         })
         .collect()
 }
@@ -148,10 +198,14 @@ fn flow(result: &FlowResult, phase_ns: u64) -> Value {
         TrafficKind::Udp { .. } => "udp",
         TrafficKind::File { .. } => "file",
     };
+    let transport = match result.flow.kind {
+        TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => Some(transport.name()),
+        TrafficKind::Udp { .. } => None,
+    };
     let delay = result.delay.as_ref();
     json!({
         "kind": kind,
-        "stand_in": result.stand_in,
+        "transport": transport,
         "entry": result.flow.entry,
         "from": result.flow.from.to_string(),
         "to": result.flow.to.to_string(),
@@ -163,5 +217,11 @@ fn flow(result: &FlowResult, phase_ns: u64) -> Value {
         "goodput_bps": result.received_bytes as f64 * 8e9 / phase_ns as f64,
         "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
         "completed_ns": result.completed_ns,
+        "stream": result.stream.map(|stream| json!({
+            "retransmissions": stream.retransmissions,
+            "timeouts": stream.timeouts,
+            "srtt_ns": stream.srtt_ns,
+            "window_bytes": stream.window_bytes,
+        })),
     })
 }

@@ -21,6 +21,7 @@ use slotwise_p4runtime::{
 };
 
 use crate::run::RunError;
+use crate::trace::Trace;
 
 /// Ports are 9 bits wide, as in v1model.
 const LAST_PORT: Port = 511;
@@ -53,6 +54,9 @@ pub struct Args {
     /// Unit of the program's timestamps: BMv2's is us
     #[arg(long, value_enum, default_value_t = Timestamps::Ns)]
     timestamps: Timestamps,
+    /// Write which way each packet takes: P4 file and line, branches, tables, entries, actions
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     ignored: Bmv2Options,
 }
@@ -122,7 +126,10 @@ impl Bmv2Options {
             ("--dp-grpc-server-addr", self.dp_grpc_server_addr.is_some()),
             ("--priority-queues", self.priority_queues.is_some()),
         ];
-        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        all.into_iter()
+            .filter(|(_, given)| *given)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 
@@ -143,7 +150,10 @@ impl FromStr for Interface {
         if name.is_empty() {
             return Err(wanted());
         }
-        Ok(Interface { port, name: name.to_owned() })
+        Ok(Interface {
+            port,
+            name: name.to_owned(),
+        })
     }
 }
 
@@ -183,21 +193,49 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let stop = stop_on_signal(ports.waker())?;
     let server = ServerConfig {
         address: resolve(&args.grpc_server_addr)?,
-        devices: vec![DeviceConfig { device_id: args.device_id, pipeline: config, program }],
+        devices: vec![DeviceConfig {
+            device_id: args.device_id,
+            pipeline: config,
+            program,
+        }],
         lock_step: false,
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
 
-    let listed: Vec<String> = args.interfaces.iter().map(|it| format!("{}@{}", it.port, it.name)).collect();
+    let listed: Vec<String> = args
+        .interfaces
+        .iter()
+        .map(|it| format!("{}@{}", it.port, it.name))
+        .collect();
     println!(
         "slotwise switch: ready, device {}, P4Runtime on {}, ports: {}",
         args.device_id,
         server.address(),
-        if listed.is_empty() { "none".to_owned() } else { listed.join(" ") }
+        if listed.is_empty() {
+            "none".to_owned()
+        } else {
+            listed.join(" ")
+        }
     );
     let outputs = Outputs::new(&numbers, args.cpu_port);
-    let device = Device { pipeline, clock: WallClock::start(), outputs };
-    let switch = Switch { device, device_id: args.device_id, cpu_port: args.cpu_port, hub, ports, numbers };
+    let trace = args.trace.as_deref().map(Trace::create).transpose()?;
+    let mut device = Device {
+        pipeline: None,
+        clock: WallClock::start(),
+        outputs,
+        trace,
+    };
+    if let Some(pipeline) = pipeline {
+        device.install(pipeline);
+    }
+    let switch = Switch {
+        device,
+        device_id: args.device_id,
+        cpu_port: args.cpu_port,
+        hub,
+        ports,
+        numbers,
+    };
     switch.serve(&stop)
 }
 
@@ -207,7 +245,10 @@ fn plan_ports(args: &Args) -> Result<(Vec<Port>, Vec<String>), String> {
         if *port == args.cpu_port || *port == args.drop_port {
             return Err(format!("port {port} ({name}) is the CPU port or the drop port"));
         }
-        if args.interfaces[..index].iter().any(|other| other.port == *port || other.name == *name) {
+        if args.interfaces[..index]
+            .iter()
+            .any(|other| other.port == *port || other.name == *name)
+        {
             return Err(format!("{port}@{name}: port or interface is there twice"));
         }
     }
@@ -218,13 +259,18 @@ type Loaded = (Option<Pipeline>, Option<InitialProgram>);
 
 /// With P4Info the server installs the program; without, only a controller that brings its own can write tables.
 fn load(args: &Args, config: &PipelineConfig) -> Result<Loaded, RunError> {
-    let Some(path) = &args.program else { return Ok((None, None)) };
+    let Some(path) = &args.program else {
+        return Ok((None, None));
+    };
     let json = read(path)?;
     let Some(p4info_path) = &args.p4info else {
         let program = Program::from_json(&json).map_err(|error| format!("{}: {error}", path.display()))?;
         return Ok((Some(Pipeline::new(Arc::new(program), config.clone())), None));
     };
-    let p4info = parse_p4info(&read(p4info_path)?, p4info_path.extension().is_some_and(|end| end == "bin"));
+    let p4info = parse_p4info(
+        &read(p4info_path)?,
+        p4info_path.extension().is_some_and(|end| end == "bin"),
+    );
     let p4info = p4info.map_err(|error| format!("{}: {error}", p4info_path.display()))?;
     Ok((None, Some(InitialProgram { p4info, json })))
 }
@@ -234,8 +280,12 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn resolve(address: &str) -> Result<SocketAddr, String> {
-    let mut found = address.to_socket_addrs().map_err(|error| format!("--grpc-server-addr {address}: {error}"))?;
-    found.next().ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
+    let mut found = address
+        .to_socket_addrs()
+        .map_err(|error| format!("--grpc-server-addr {address}: {error}"))?;
+    found
+        .next()
+        .ok_or_else(|| format!("--grpc-server-addr {address}: no such address"))
 }
 
 fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
@@ -270,7 +320,12 @@ enum Destination {
 impl Outputs {
     fn new(numbers: &[Port], cpu_port: Port) -> Outputs {
         let places = numbers.iter().enumerate().map(|(place, &port)| (port, place)).collect();
-        Outputs { places, cpu_port, bytes: Vec::new(), frames: Vec::new() }
+        Outputs {
+            places,
+            cpu_port,
+            bytes: Vec::new(),
+            frames: Vec::new(),
+        }
     }
 }
 
@@ -291,13 +346,18 @@ struct Device {
     pipeline: Option<Pipeline>,
     clock: WallClock,
     outputs: Outputs,
+    trace: Option<Trace>,
 }
 
 impl Device {
     /// Without a program, every packet is dropped.
     fn process(&mut self, port: Port, frame: &[u8]) {
         if let Some(pipeline) = &mut self.pipeline {
-            pipeline.process(self.clock.now_ns(), port, frame, &mut self.outputs);
+            let now_ns = self.clock.now_ns();
+            pipeline.process(now_ns, port, frame, &mut self.outputs);
+            if let Some(trace) = &mut self.trace {
+                trace.write(now_ns, pipeline);
+            }
         }
     }
 }
@@ -307,7 +367,8 @@ impl DeviceAccess for Device {
         self.pipeline.as_mut()
     }
 
-    fn install(&mut self, pipeline: Pipeline) {
+    fn install(&mut self, mut pipeline: Pipeline) {
+        pipeline.set_tracing(self.trace.is_some());
         self.pipeline = Some(pipeline);
     }
 }
@@ -324,7 +385,9 @@ struct Switch {
 impl Switch {
     fn serve(mut self, stop: &AtomicBool) -> Result<(), RunError> {
         while !stop.load(Ordering::Relaxed) {
-            let Switch { device, ports, numbers, .. } = &mut self;
+            let Switch {
+                device, ports, numbers, ..
+            } = &mut self;
             ports.poll(None, &mut |place, frame| device.process(numbers[place], frame))?;
             while let Some(DeviceCommand { work, .. }) = self.hub.try_recv() {
                 match work {
@@ -360,7 +423,13 @@ mod tests {
 
     #[test]
     fn interfaces_are_port_at_name() {
-        assert_eq!("1@veth0".parse(), Ok(Interface { port: 1, name: "veth0".to_owned() }));
+        assert_eq!(
+            "1@veth0".parse(),
+            Ok(Interface {
+                port: 1,
+                name: "veth0".to_owned()
+            })
+        );
         for wrong in ["veth0", "512@veth0", "-1@veth0", "1@", "x@veth0"] {
             assert!(wrong.parse::<Interface>().is_err(), "{wrong}");
         }
@@ -370,7 +439,10 @@ mod tests {
     fn the_separator_of_bmv2_is_dropped() {
         let args = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let given = args("slotwise switch -i 1@a x.json -- --cpu-port 255");
-        assert_eq!(without_separator(given.into_iter()), args("slotwise switch -i 1@a x.json --cpu-port 255"));
+        assert_eq!(
+            without_separator(given.into_iter()),
+            args("slotwise switch -i 1@a x.json --cpu-port 255")
+        );
         let other = args("slotwise simulate -- x.yaml");
         assert_eq!(without_separator(other.clone().into_iter()), other);
     }

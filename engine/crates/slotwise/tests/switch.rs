@@ -18,10 +18,16 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../p4runtime/tests/programs/tables.json");
-const P4INFO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../p4runtime/tests/programs/tables.p4info.txtpb");
+const P4INFO: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../p4runtime/tests/programs/tables.p4info.txtpb"
+);
 
 fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip(8) is installed");
+    let status = Command::new("ip")
+        .args(arguments.split(' '))
+        .status()
+        .expect("ip(8) is installed");
     assert!(status.success(), "ip {arguments}");
 }
 
@@ -81,29 +87,67 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         ip(&format!("link set {pair} up"));
         ip(&format!("link set far-{pair} up"));
     }
-    let arguments = ["--device-id", "5", "-i", "1@one", "-i", "2@two", "--thrift-port", "9090", PROGRAM, "--p4info", P4INFO];
+    let arguments = [
+        "--device-id",
+        "5",
+        "-i",
+        "1@one",
+        "-i",
+        "2@two",
+        "--thrift-port",
+        "9090",
+        PROGRAM,
+        "--p4info",
+        P4INFO,
+    ];
+    let trace = tempfile::NamedTempFile::new().unwrap();
     let mut switch = Switch(
         Command::new(env!("CARGO_BIN_EXE_slotwise"))
             .arg("switch")
             .args(arguments)
+            .arg("--trace")
+            .arg(trace.path())
             .args(["--", "--grpc-server-addr", "127.0.0.1:0"])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap(),
     );
     let mut ready = String::new();
-    BufReader::new(switch.0.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-    let address = ready.split("P4Runtime on ").nth(1).and_then(|rest| rest.split(',').next()).expect(&ready).to_owned();
+    BufReader::new(switch.0.stdout.take().unwrap())
+        .read_line(&mut ready)
+        .unwrap();
+    let address = ready
+        .split("P4Runtime on ")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next())
+        .expect(&ready)
+        .to_owned();
     let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let mut client = P4RuntimeClient::connect(format!("http://{address}")).await.unwrap();
         let (requests, receiver) = mpsc::channel(4);
-        let mut responses = client.stream_channel(ReceiverStream::new(receiver)).await.unwrap().into_inner();
+        let mut responses = client
+            .stream_channel(ReceiverStream::new(receiver))
+            .await
+            .unwrap()
+            .into_inner();
         let election_id = Some(Uint128 { high: 0, low: 1 });
-        let arbitration = MasterArbitrationUpdate { device_id: 5, election_id, ..MasterArbitrationUpdate::default() };
-        let send = async |update| requests.send(StreamMessageRequest { update: Some(update) }).await.unwrap();
+        let arbitration = MasterArbitrationUpdate {
+            device_id: 5,
+            election_id,
+            ..MasterArbitrationUpdate::default()
+        };
+        let send = async |update| {
+            requests
+                .send(StreamMessageRequest { update: Some(update) })
+                .await
+                .unwrap()
+        };
         send(Request::Arbitration(arbitration)).await;
         responses.message().await.unwrap().unwrap();
         client.write(forward_mac_1_to_port_2(election_id)).await.unwrap();
@@ -115,11 +159,23 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         far.send(1, &frame(7));
         far.flush();
         let message = responses.message().await.unwrap().unwrap();
-        let Some(Response::Packet(packet)) = message.update else { panic!("expected a packet-in, got {message:?}") };
-        assert_eq!((packet.payload, packet.metadata[0].value.as_slice()), (frame(7), &[2][..]));
+        let Some(Response::Packet(packet)) = message.update else {
+            panic!("expected a packet-in, got {message:?}")
+        };
+        assert_eq!(
+            (packet.payload, packet.metadata[0].value.as_slice()),
+            (frame(7), &[2][..])
+        );
 
-        let metadata = vec![PacketMetadata { metadata_id: 1, value: vec![1] }];
-        send(Request::Packet(PacketOut { payload: frame(8), metadata })).await;
+        let metadata = vec![PacketMetadata {
+            metadata_id: 1,
+            value: vec![1],
+        }];
+        send(Request::Packet(PacketOut {
+            payload: frame(8),
+            metadata,
+        }))
+        .await;
         // An answer to a later message: the packet-out is on its way, though our port is read without awaiting.
         send(Request::Other(prost_types::Any::default())).await;
         responses.message().await.unwrap();
@@ -128,25 +184,63 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
 
     kill(Pid::from_raw(switch.0.id() as i32), Signal::SIGTERM).unwrap();
     assert!(switch.0.wait().unwrap().success());
+    let trace = std::fs::read_to_string(trace.path()).unwrap();
+    for step in [
+        "arrives on port 1",
+        "table TablesIngress.mac",
+        "tables.p4:",
+        "leaves by port 2",
+    ] {
+        assert!(trace.contains(step), "{step}: {trace}");
+    }
 }
 
 fn forward_mac_1_to_port_2(election_id: Option<Uint128>) -> WriteRequest {
     let p4info = parse_p4info(&std::fs::read(P4INFO).unwrap(), false).unwrap();
-    let table = p4info.tables.iter().filter_map(|table| table.preamble.as_ref()).find(|it| it.alias == "mac").unwrap();
-    let forward = p4info.actions.iter().filter_map(|it| it.preamble.as_ref()).find(|it| it.alias == "forward").unwrap();
+    let table = p4info
+        .tables
+        .iter()
+        .filter_map(|table| table.preamble.as_ref())
+        .find(|it| it.alias == "mac")
+        .unwrap();
+    let forward = p4info
+        .actions
+        .iter()
+        .filter_map(|it| it.preamble.as_ref())
+        .find(|it| it.alias == "forward")
+        .unwrap();
     let exact = field_match::Exact { value: vec![1] };
-    let param = action::Param { param_id: 1, value: vec![2] };
+    let param = action::Param {
+        param_id: 1,
+        value: vec![2],
+    };
     let entry = TableEntry {
         table_id: table.id,
-        r#match: vec![FieldMatch { field_id: 1, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }],
+        r#match: vec![FieldMatch {
+            field_id: 1,
+            field_match_type: Some(field_match::FieldMatchType::Exact(exact)),
+        }],
         action: Some(TableAction {
-            r#type: Some(table_action::Type::Action(Action { action_id: forward.id, params: vec![param] })),
+            r#type: Some(table_action::Type::Action(Action {
+                action_id: forward.id,
+                params: vec![param],
+            })),
         }),
         ..TableEntry::default()
     };
-    let entity = Some(Entity { entity: Some(entity::Entity::TableEntry(entry)) });
-    let updates = vec![Update { r#type: update::Type::Insert.into(), entity }];
-    WriteRequest { device_id: 5, election_id, updates, ..WriteRequest::default() }
+    let entity = Some(Entity {
+        entity: Some(entity::Entity::TableEntry(entry)),
+    });
+    let updates = vec![Update {
+        r#type: update::Type::Insert.into(),
+        entity,
+    }];
+    WriteRequest {
+        device_id: 5,
+        election_id,
+        updates,
+        ..WriteRequest::default()
+    }
 }
 
 #[test]
@@ -159,7 +253,11 @@ fn says_what_is_wrong_and_fails() {
         (&[P4INFO], "not JSON"),
     ];
     for (arguments, message) in cases {
-        let output = Command::new(env!("CARGO_BIN_EXE_slotwise")).arg("switch").args(arguments).output().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_slotwise"))
+            .arg("switch")
+            .args(arguments)
+            .output()
+            .unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{arguments:?}");
         assert!(error.contains(message), "{arguments:?}: {error}");

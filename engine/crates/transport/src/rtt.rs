@@ -14,6 +14,8 @@ pub struct RtoConfig {
     pub min_ns: u64,
     /// Rule 2.5: at least 60 s.
     pub max_ns: u64,
+    /// The G of rules 2.2 and 2.3, at least: how much later than the mean an answer may come. Linux has 200 ms.
+    pub granularity_ns: u64,
 }
 
 impl Default for RtoConfig {
@@ -22,6 +24,7 @@ impl Default for RtoConfig {
             initial_ns: 1_000_000_000,
             min_ns: 1_000_000_000,
             max_ns: 60_000_000_000,
+            granularity_ns: 1,
         }
     }
 }
@@ -31,11 +34,12 @@ impl RtoConfig {
         const DAY_NS: u64 = 86_400_000_000_000;
         ConfigError::check("rto.max_ns", self.max_ns, 1..=DAY_NS)?;
         ConfigError::check("rto.min_ns", self.min_ns, 0..=self.max_ns)?;
+        ConfigError::check("rto.granularity_ns", self.granularity_ns, 1..=self.max_ns)?;
         ConfigError::check("rto.initial_ns", self.initial_ns, 1..=self.max_ns)
     }
 }
 
-/// The estimator of RFC 6298 section 2, with a clock of 1 ns.
+/// The estimator of RFC 6298 section 2.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
@@ -63,7 +67,7 @@ impl RttEstimator {
             Some((srtt, rttvar)) => ((7 * srtt + rtt_ns) / 8, (3 * rttvar + srtt.abs_diff(rtt_ns)) / 4),
         };
         self.smoothed = Some((srtt, rttvar));
-        self.base_rto_ns = (srtt + (4 * rttvar).max(1)).max(self.config.min_ns);
+        self.base_rto_ns = (srtt + (4 * rttvar).max(self.config.granularity_ns)).max(self.config.min_ns);
         self.backoffs = 0;
     }
 

@@ -15,6 +15,8 @@ pub const ETHERTYPE_LINECARD: u16 = 0x88B6;
 pub const IP_PROTOCOL_TCP: u8 = 6;
 /// l4_ports_t follows.
 pub const IP_PROTOCOL_UDP: u8 = 17;
+/// xcp_t follows (RFC 3692's first number for experiments).
+pub const IP_PROTOCOL_XCP: u8 = 253;
 /// Opcode of arp_ipv4_t.
 pub const ARP_REQUEST: u16 = 1;
 /// Opcode of arp_ipv4_t.
@@ -23,6 +25,10 @@ pub const ARP_REPLY: u16 = 2;
 pub const OPTICAL_VERSION: u8 = 1;
 /// The only version of linecard_t.
 pub const LINECARD_VERSION: u8 = 1;
+/// The only version of xcp_t.
+pub const XCP_VERSION: u8 = 1;
+/// Bytes of xcp_t.
+pub const XCP_LENGTH: u8 = 20;
 /// Packet-out to this port: a message for the switch itself.
 pub const PORT_SELF: u16 = 0;
 /// Port of fibre 0.
@@ -43,6 +49,10 @@ pub const MAX_QUEUES: u32 = 1024;
 pub const SIGNALING_QUEUE: u16 = 1023;
 /// VOQs of one request; block b holds VOQs 16*b .. 16*b+15.
 pub const REQUEST_ENTRIES: u16 = 16;
+/// TIMER_RETRY_NS.
+pub const TIMER_RETRY_NS: u32 = 100000000;
+/// Size of the `xcp_headers` counter.
+pub const MAX_XCP_VERDICTS: u32 = 8;
 /// Size of the `drops` counter.
 pub const MAX_DROP_REASONS: u32 = 32;
 
@@ -183,16 +193,22 @@ pub enum FlowOp {
     GrantBytes = 4,
     /// Value: T_d in ns, two's complement; the card's frames start T_d early.
     SetPhase = 5,
+    /// Value: ns from the local_ns of the tick that this answers to the next one.
+    SetControlTimer = 6,
+    /// The same for the other timer.
+    SetQueueTimer = 7,
 }
 
 impl FlowOp {
     /// Every member, by code.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Open,
         Self::Shut,
         Self::SetRate,
         Self::GrantBytes,
         Self::SetPhase,
+        Self::SetControlTimer,
+        Self::SetQueueTimer,
     ];
 
     /// The name that P4 uses.
@@ -203,6 +219,8 @@ impl FlowOp {
             Self::SetRate => "SET_RATE",
             Self::GrantBytes => "GRANT_BYTES",
             Self::SetPhase => "SET_PHASE",
+            Self::SetControlTimer => "SET_CONTROL_TIMER",
+            Self::SetQueueTimer => "SET_QUEUE_TIMER",
         }
     }
 }
@@ -223,7 +241,161 @@ impl TryFrom<u8> for FlowOp {
             3 => Ok(Self::SetRate),
             4 => Ok(Self::GrantBytes),
             5 => Ok(Self::SetPhase),
+            6 => Ok(Self::SetControlTimer),
+            7 => Ok(Self::SetQueueTimer),
             _ => Err(UnknownCode { enumeration: "FlowOp", code: code.into() }),
+        }
+    }
+}
+
+/// Which of an output's two interval timers ticks. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum IntervalTimer {
+    /// XCP's control interval ends: feedback is computed.
+    Control = 0,
+    /// XCP's queue interval ends: the persistent queue is noted.
+    Queue = 1,
+}
+
+impl IntervalTimer {
+    /// Every member, by code.
+    pub const ALL: [Self; 2] = [
+        Self::Control,
+        Self::Queue,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Control => "CONTROL",
+            Self::Queue => "QUEUE",
+        }
+    }
+}
+
+impl From<IntervalTimer> for u8 {
+    fn from(value: IntervalTimer) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for IntervalTimer {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Control),
+            1 => Ok(Self::Queue),
+            _ => Err(UnknownCode { enumeration: "IntervalTimer", code: code.into() }),
+        }
+    }
+}
+
+/// XcpFormat. 4 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum XcpFormat {
+    /// Asks for throughput; routers may write delta_throughput.
+    Standard = 1,
+    /// Only reverse_feedback means anything (acknowledgments).
+    Minimal = 2,
+}
+
+impl XcpFormat {
+    /// Every member, by code.
+    pub const ALL: [Self; 2] = [
+        Self::Standard,
+        Self::Minimal,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "STANDARD",
+            Self::Minimal => "MINIMAL",
+        }
+    }
+}
+
+impl From<XcpFormat> for u8 {
+    fn from(value: XcpFormat) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for XcpFormat {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            1 => Ok(Self::Standard),
+            2 => Ok(Self::Minimal),
+            _ => Err(UnknownCode { enumeration: "XcpFormat", code: code.into() }),
+        }
+    }
+}
+
+/// What a switch found in an XCP header: the index of its `xcp_headers` counter. A bad one is forwarded untouched. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum XcpVerdict {
+    /// STANDARD.
+    Standard = 0,
+    /// MINIMAL.
+    Minimal = 1,
+    /// BAD_VERSION.
+    BadVersion = 2,
+    /// BAD_LENGTH.
+    BadLength = 3,
+    /// BAD_FORMAT.
+    BadFormat = 4,
+    /// Packets further apart than a round trip, or not apart at all.
+    BadFields = 5,
+}
+
+impl XcpVerdict {
+    /// Every member, by code.
+    pub const ALL: [Self; 6] = [
+        Self::Standard,
+        Self::Minimal,
+        Self::BadVersion,
+        Self::BadLength,
+        Self::BadFormat,
+        Self::BadFields,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "STANDARD",
+            Self::Minimal => "MINIMAL",
+            Self::BadVersion => "BAD_VERSION",
+            Self::BadLength => "BAD_LENGTH",
+            Self::BadFormat => "BAD_FORMAT",
+            Self::BadFields => "BAD_FIELDS",
+        }
+    }
+}
+
+impl From<XcpVerdict> for u8 {
+    fn from(value: XcpVerdict) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for XcpVerdict {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Standard),
+            1 => Ok(Self::Minimal),
+            2 => Ok(Self::BadVersion),
+            3 => Ok(Self::BadLength),
+            4 => Ok(Self::BadFormat),
+            5 => Ok(Self::BadFields),
+            _ => Err(UnknownCode { enumeration: "XcpVerdict", code: code.into() }),
         }
     }
 }

@@ -284,12 +284,14 @@ impl SlotTick {
     }
 }
 
-/// interval_tick_t. `interval_tick_t`, 16 bytes.
+/// When an interval timer of a queue expires; a queue_report_t of the queue follows. `interval_tick_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IntervalTick {
-    /// Interval. 32 bits.
-    pub interval: u32,
-    /// Local ns. 64 bits.
+    /// IntervalTimer. 8 bits.
+    pub timer: u8,
+    /// Smallest backlog of the queue since the last tick of this timer. 32 bits.
+    pub least_backlog_bytes: u32,
+    /// Local time of the card. 64 bits.
     pub local_ns: u64,
 }
 
@@ -301,7 +303,8 @@ impl IntervalTick {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
-            interval: get(b, 0, 32) as u32,
+            timer: get(b, 0, 8) as u8,
+            least_backlog_bytes: get(b, 32, 32) as u32,
             local_ns: get(b, 64, 64) as u64,
         })
     }
@@ -309,7 +312,8 @@ impl IntervalTick {
     /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut b = [0; Self::SIZE];
-        put(&mut b, 0, 32, u64::from(self.interval));
+        put(&mut b, 0, 8, u64::from(self.timer));
+        put(&mut b, 32, 32, u64::from(self.least_backlog_bytes));
         put(&mut b, 64, 64, self.local_ns);
         b
     }
@@ -503,6 +507,61 @@ impl L4Ports {
         let mut b = [0; Self::SIZE];
         put(&mut b, 0, 16, u64::from(self.src));
         put(&mut b, 16, 16, u64::from(self.dst));
+        b
+    }
+}
+
+/// XCP's congestion header between IPv4 (protocol IP_PROTOCOL_XCP) and the transport, after figure 4.1 of the AAPN thesis. The transport's checksum is as if this header were not there. `xcp_t`, 20 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Xcp {
+    /// IP protocol that follows. 8 bits.
+    pub protocol: u8,
+    /// XCP_LENGTH. 8 bits.
+    pub length: u8,
+    /// XCP_VERSION. 4 bits.
+    pub version: u8,
+    /// XcpFormat. 4 bits.
+    pub format: u8,
+    /// Ns; 0: not measured yet; saturated. 32 bits.
+    pub rtt: u32,
+    /// Time between the sender's packets (srtt / cwnd in packets), 1/4 ns; saturated. 32 bits.
+    pub x: u32,
+    /// Change asked for, then granted, 1/16 byte/s, two's complement. 32 bits.
+    pub delta_throughput: u32,
+    /// Change granted on the way there, 1/16 byte/s, two's complement. 32 bits.
+    pub reverse_feedback: u32,
+}
+
+impl Xcp {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 20;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            protocol: get(b, 0, 8) as u8,
+            length: get(b, 8, 8) as u8,
+            version: get(b, 16, 4) as u8,
+            format: get(b, 20, 4) as u8,
+            rtt: get(b, 32, 32) as u32,
+            x: get(b, 64, 32) as u32,
+            delta_throughput: get(b, 96, 32) as u32,
+            reverse_feedback: get(b, 128, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 8, u64::from(self.protocol));
+        put(&mut b, 8, 8, u64::from(self.length));
+        put(&mut b, 16, 4, u64::from(self.version));
+        put(&mut b, 20, 4, u64::from(self.format));
+        put(&mut b, 32, 32, u64::from(self.rtt));
+        put(&mut b, 64, 32, u64::from(self.x));
+        put(&mut b, 96, 32, u64::from(self.delta_throughput));
+        put(&mut b, 128, 32, u64::from(self.reverse_feedback));
         b
     }
 }

@@ -5,8 +5,7 @@ use slotwise_wire::*;
 #[test]
 fn optical_header_matches_its_layout() {
     let bytes = [
-        0x12, 0x03, 0x01, 0x02, 0x03, 0x04, 0x03, 0xff, 0x02, 0x00, 0x00, 0x01, 0x00, 0x07, 0x08,
-        0x00,
+        0x12, 0x03, 0x01, 0x02, 0x03, 0x04, 0x03, 0xff, 0x02, 0x00, 0x00, 0x01, 0x00, 0x07, 0x08, 0x00,
     ];
     let header = Optical {
         version: OPTICAL_VERSION,
@@ -27,11 +26,7 @@ fn optical_header_matches_its_layout() {
 fn nine_bit_port_is_left_aligned() {
     let header = PacketOut { egress_port: 0x1fe };
     assert_eq!(header.encode(), [0xff, 0x00]);
-    assert_eq!(
-        PacketOut::decode(&[0xff, 0x7f]),
-        Some(header),
-        "padding is not read"
-    );
+    assert_eq!(PacketOut::decode(&[0xff, 0x7f]), Some(header), "padding is not read");
 }
 
 #[test]
@@ -64,18 +59,13 @@ fn fields_narrower_than_a_byte_stay_apart() {
         ..Ipv4::default()
     };
     let bytes = ipv4.encode();
-    assert_eq!(
-        (bytes[0], bytes[1], bytes[6], bytes[7]),
-        (0x45, 0xb9, 0x5f, 0xff)
-    );
+    assert_eq!((bytes[0], bytes[1], bytes[6], bytes[7]), (0x45, 0xb9, 0x5f, 0xff));
     assert_eq!(Ipv4::decode(&bytes), Some(ipv4));
 }
 
 #[test]
 fn bits_above_a_field_do_not_reach_its_neighbours() {
-    let header = PacketIn {
-        ingress_port: 0xffff,
-    };
+    let header = PacketIn { ingress_port: 0xffff };
     assert_eq!(header.encode(), [0xff, 0x80]);
 }
 
@@ -90,11 +80,7 @@ fn short_input_is_refused_and_longer_input_is_a_prefix() {
 fn codes_and_members_are_inverse() {
     for reason in DropReason::ALL {
         assert_eq!(DropReason::try_from(u8::from(reason)), Ok(reason));
-        assert!(
-            u32::from(u8::from(reason)) < MAX_DROP_REASONS,
-            "{}",
-            reason.name()
-        );
+        assert!(u32::from(u8::from(reason)) < MAX_DROP_REASONS, "{}", reason.name());
     }
     let error = LineCardKind::try_from(0).unwrap_err();
     assert_eq!(error.to_string(), "LineCardKind has no code 0");

@@ -4,12 +4,15 @@
 use super::{ActionId, FieldRef, TableId};
 use crate::expr::Expr;
 use crate::hash::Algorithm;
+use crate::trace::SourceLocation;
 
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub nodes: Vec<Node>,
     /// `None`: an empty control.
     pub start: Option<usize>,
+    /// Where in the P4 program each node comes from, for traces.
+    pub sources: Vec<Option<SourceLocation>>,
 }
 
 /// One of the two controls.

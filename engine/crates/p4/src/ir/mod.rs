@@ -9,6 +9,7 @@ mod parser;
 use crate::codec::Codec;
 use crate::expr::{Expr, WideExpr};
 use crate::hash::Algorithm;
+use crate::trace::SourceLocation;
 use std::collections::BTreeMap;
 
 pub(crate) use control::*;
@@ -180,6 +181,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) struct Action {
     pub name: String,
+    /// Of its first statement, for traces.
+    pub source: Option<SourceLocation>,
     pub params: Vec<Param>,
     pub body: Vec<Primitive>,
 }

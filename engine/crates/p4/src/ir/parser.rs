@@ -3,6 +3,7 @@
 
 use super::{FieldRef, HeaderId, Primitive, StackId, Target, UnionStackId};
 use crate::expr::Expr;
+use std::collections::BTreeMap;
 
 /// Codes of the core library's errors in this program.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct ParserErrors {
     pub header_too_short: u64,
     pub parser_timeout: u64,
     pub parser_invalid_argument: u64,
+    /// Names of all errors, for traces.
+    pub names: BTreeMap<u64, String>,
 }
 
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(crate) struct Parser {
 
 #[derive(Debug)]
 pub(crate) struct ParseState {
+    /// For traces.
+    pub name: String,
     pub ops: Vec<ParserOp>,
     pub key: Vec<KeySource>,
     pub cases: Vec<Transition>,

@@ -51,6 +51,7 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
     }
     Ok(Action {
         name: place.need("name")?.text()?.to_owned(),
+        source: primitives.first().and_then(Place::source),
         params,
         body,
     })

@@ -2,6 +2,7 @@
 //! A JSON value that knows where it stands, so that every error names its place.
 
 use crate::LoadError;
+use crate::trace::SourceLocation;
 use serde_json::Value;
 
 /// A value and the JSON pointer to it.
@@ -136,6 +137,17 @@ impl<'a> Place<'a> {
             Some(place) => place.boolean(),
             None => Ok(false),
         }
+    }
+
+    /// Where p4c found it, as far as the JSON says it: only traces need it, so nothing is refused.
+    pub fn source(&self) -> Option<SourceLocation> {
+        let info = self.value.get("source_info")?;
+        let text = |key: &str| info.get(key)?.as_str().map(str::to_owned);
+        Some(SourceLocation {
+            file: text("filename")?,
+            line: info.get("line")?.as_u64()?,
+            fragment: text("source_fragment").unwrap_or_default(),
+        })
     }
 
     /// A whole number in `0..=max`.

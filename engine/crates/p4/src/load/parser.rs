@@ -28,6 +28,7 @@ pub(super) fn load_errors(root: &Place) -> Load<ParserErrors> {
         header_too_short: code("HeaderTooShort", 4),
         parser_timeout: code("ParserTimeout", 5),
         parser_invalid_argument: code("ParserInvalidArgument", 6),
+        names: codes.into_iter().map(|(name, code)| (code, name.to_owned())).collect(),
     })
 }
 
@@ -96,6 +97,7 @@ fn load_state(
     }
     let widths: Vec<u32> = key.iter().map(KeySource::width).collect();
     let mut state = ParseState {
+        name: place.need("name")?.text()?.to_owned(),
         ops,
         key,
         cases: Vec::new(),

@@ -39,12 +39,15 @@ impl Controls<'_> {
         let conditionals = place.list("conditionals")?;
         let calls = place.list("action_calls")?;
         let mut nodes = BTreeMap::new();
+        let mut sources = Vec::new();
         for (index, node) in tables.iter().chain(&conditionals).chain(&calls).enumerate() {
             unique(&mut nodes, &node.need("name")?, index)?;
+            sources.push(node.source());
         }
         let mut pipeline = Pipeline {
             nodes: Vec::new(),
             start: next(&place, "init_table", &nodes)?,
+            sources,
         };
         for table in &tables {
             let loaded = self.load_table(table, &nodes)?;

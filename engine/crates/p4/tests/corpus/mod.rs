@@ -9,3 +9,8 @@ mod replication;
 mod slotwise_programs;
 mod state;
 mod support;
+mod trace;
+mod xcp;
+mod xcp_arithmetic;
+mod xcp_convergence;
+mod xcp_feedback;

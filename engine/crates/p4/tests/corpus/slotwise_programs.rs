@@ -29,7 +29,7 @@ proptest! {
     fn any_frame_on_any_port(
         packets in prop::collection::vec((0..512u16, 0..MESSAGES.len(), prop::collection::vec(any::<u8>(), 0..250)), 1..20),
     ) {
-        for name in ["edge", "core"] {
+        for name in ["edge", "core", "router"] {
             let mut pipeline = pipeline(name);
             for (now_ns, (port, message, bytes)) in (0..).zip(&packets) {
                 let mut frame = bytes.clone();

@@ -68,6 +68,8 @@ pub struct SenderStats {
     pub srtt_ns: Option<u64>,
     /// Retransmission timeout.
     pub rto_ns: u64,
+    /// Sent at least once.
+    pub sent_bytes: u64,
     /// Acknowledged by the peer.
     pub acked_bytes: u64,
     /// Data segments sent, retransmissions included.
@@ -97,6 +99,8 @@ pub struct Sender<S> {
     mss: u64,
     /// Sequence number of the FIN, once known.
     fin: Option<u64>,
+    /// End of what the application has written so far; `None`: it always has more.
+    written: Option<u64>,
     /// SND.UNA, SND.NXT and the highest sent + 1. The timer takes `nxt` back to `una`.
     una: u64,
     nxt: u64,
@@ -144,6 +148,7 @@ impl<S: Source> Sender<S> {
             peer: None,
             mss,
             fin: bytes.map(|bytes| bytes.saturating_add(1)),
+            written: None,
             una: 0,
             nxt: 0,
             high: 0,
@@ -173,6 +178,12 @@ impl<S: Source> Sender<S> {
         self.fin.get_or_insert(self.high.max(1));
     }
 
+    /// The application has written `bytes` in all and not more. Of a transfer of no given size only whole segments
+    /// of that go out; without this call the application always has more.
+    pub fn write_up_to(&mut self, bytes: u64) {
+        self.written = Some(bytes.saturating_add(1));
+    }
+
     /// Counters, and the state of congestion control now.
     pub fn stats(&self) -> SenderStats {
         SenderStats {
@@ -182,6 +193,10 @@ impl<S: Source> Sender<S> {
             flight_bytes: self.flight(),
             srtt_ns: self.rtt.srtt_ns(),
             rto_ns: self.rtt.rto_ns(),
+            sent_bytes: self
+                .high
+                .saturating_sub(1)
+                .min(self.fin.map_or(u64::MAX, |fin| fin - 1)),
             acked_bytes: self.una.saturating_sub(1).min(self.fin.map_or(u64::MAX, |fin| fin - 1)),
             ..self.stats
         }

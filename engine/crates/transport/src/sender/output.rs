@@ -106,6 +106,7 @@ impl<S: Source> Sender<S> {
         }
         let full = self.nxt + self.mss;
         match self.fin {
+            None if self.written.is_some_and(|written| full > written) => self.nxt,
             None => full,
             Some(fin) if self.nxt > fin => self.nxt,
             Some(fin) if full >= fin => fin + 1,
@@ -115,7 +116,7 @@ impl<S: Source> Sender<S> {
 
     /// Data waits for the peer's window and nothing is outstanding: the timer will probe.
     fn await_window(&mut self, now_ns: u64) {
-        let waiting = self.phase == Phase::Open && self.una == self.high && self.fin.is_none_or(|fin| self.nxt <= fin);
+        let waiting = self.phase == Phase::Open && self.una == self.high && self.segment_end() > self.nxt;
         if waiting && self.timer_ns.is_none() {
             self.timer_ns = Some(now_ns + self.rtt.rto_ns());
         }

@@ -109,12 +109,16 @@ public final class DemandTracker {
         return demand;
     }
 
-    /** Rounded up for bytes that wait; a mere forecast earns its last slot only if it fills at least half of it. */
+    /**
+     * Rounded up for bytes that wait. A mere forecast earns its last slot only if it fills at least half of it, except
+     * its first: a stream of less than half a slot a frame would otherwise have a slot and lose it by turns, and wait
+     * for requests and commits in between.
+     */
     private static int slots(long waiting, long arrivals, long payloadBytes) {
         long bytes = waiting + arrivals;
         long whole = bytes / payloadBytes;
         long rest = bytes % payloadBytes;
-        boolean another = waiting > 0 ? rest > 0 : 2 * rest >= payloadBytes;
+        boolean another = waiting > 0 || whole == 0 ? rest > 0 : 2 * rest >= payloadBytes;
         return (int) Math.min(Integer.MAX_VALUE, whole + (another ? 1 : 0));
     }
 }

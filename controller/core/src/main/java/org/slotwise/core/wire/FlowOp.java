@@ -19,7 +19,13 @@ public enum FlowOp {
     GRANT_BYTES(4),
 
     /** Value: T_d in ns, two's complement; the card's frames start T_d early. */
-    SET_PHASE(5);
+    SET_PHASE(5),
+
+    /** Value: ns from the local_ns of the tick that this answers to the next one. */
+    SET_CONTROL_TIMER(6),
+
+    /** The same for the other timer. */
+    SET_QUEUE_TIMER(7);
 
     private final int code;
 

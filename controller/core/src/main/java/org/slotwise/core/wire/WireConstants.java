@@ -23,6 +23,9 @@ public final class WireConstants {
     /** l4_ports_t follows. */
     public static final int IP_PROTOCOL_UDP = 17;
 
+    /** xcp_t follows (RFC 3692's first number for experiments). */
+    public static final int IP_PROTOCOL_XCP = 253;
+
     /** Opcode of arp_ipv4_t. */
     public static final int ARP_REQUEST = 1;
 
@@ -34,6 +37,12 @@ public final class WireConstants {
 
     /** The only version of linecard_t. */
     public static final int LINECARD_VERSION = 1;
+
+    /** The only version of xcp_t. */
+    public static final int XCP_VERSION = 1;
+
+    /** Bytes of xcp_t. */
+    public static final int XCP_LENGTH = 20;
 
     /** Packet-out to this port: a message for the switch itself. */
     public static final int PORT_SELF = 0;
@@ -64,6 +73,12 @@ public final class WireConstants {
 
     /** VOQs of one request; block b holds VOQs 16*b .. 16*b+15. */
     public static final int REQUEST_ENTRIES = 16;
+
+    /** TIMER_RETRY_NS. */
+    public static final int TIMER_RETRY_NS = 100000000;
+
+    /** Size of the `xcp_headers` counter. */
+    public static final int MAX_XCP_VERDICTS = 8;
 
     /** Size of the `drops` counter. */
     public static final int MAX_DROP_REASONS = 32;

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Simulated hosts: sources and sinks of UDP datagrams.
-//!
-//! The fabric has no TCP. In virtual time a `tcp` or `file` entry is a *stand-in*: a constant-rate UDP flow of
-//! full-size datagrams, at `rate_bps` times its streams, or without a rate at its share (by streams) of the
-//! source edge's fibre, so that the unlimited flows of an edge together fill the fibre. A stand-in reacts to no loss;
-//! a `file` stops when its sink has received as many bytes as the file has.
+//! Sources and sinks of UDP datagrams.
 
 use hdrhistogram::Histogram;
 use rand::Rng;
@@ -12,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Flow, HostId, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
 
+use super::{DelaySummary, FlowResult, Turn, mac_number};
 use crate::pool::Frame;
 use crate::random;
 
@@ -24,45 +20,8 @@ const TTL: u8 = 64;
 const STAMP_BYTES: usize = 20;
 const HEADER_BYTES: usize = Ethernet::SIZE + Ipv4::SIZE + UDP_HEADER_BYTES;
 
-/// Delays from source to sink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DelaySummary {
-    /// Shortest.
-    pub min_ns: u64,
-    /// Mean, rounded down.
-    pub mean_ns: u64,
-    /// 99th percentile, within 1 %.
-    pub p99_ns: u64,
-    /// Longest.
-    pub max_ns: u64,
-}
-
-/// What became of a simulated flow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FlowResult {
-    /// The flow.
-    pub flow: Flow,
-    /// Whether UDP stands in for the TCP that the scenario asks for.
-    pub stand_in: bool,
-    /// Rate of the source in payload bits.
-    pub offered_bps: u64,
-    /// Datagrams that the source sent.
-    pub sent_packets: u64,
-    /// Their UDP payload.
-    pub sent_bytes: u64,
-    /// Datagrams that the sink received.
-    pub received_packets: u64,
-    /// Their UDP payload.
-    pub received_bytes: u64,
-    /// Delays of what was received; `None` if nothing was.
-    pub delay: Option<DelaySummary>,
-    /// When the last byte of a `file` had arrived.
-    pub completed_ns: Option<u64>,
-}
-
-struct SimulatedFlow {
+struct DatagramFlow {
     flow: Flow,
-    stand_in: bool,
     rate_bps: u64,
     payload_bytes: usize,
     process: Process,
@@ -76,39 +35,28 @@ struct SimulatedFlow {
     delays: Histogram<u64>,
     delay_sum_ns: u128,
     delay_range_ns: (u64, u64),
-    completed_ns: Option<u64>,
 }
 
-/// All flows of a scenario.
-pub(crate) struct Traffic {
-    flows: Vec<SimulatedFlow>,
+/// All UDP flows of a scenario.
+pub(crate) struct Datagrams {
+    flows: Vec<DatagramFlow>,
 }
 
-/// What a source has done.
-pub(crate) struct Sent {
-    pub(crate) from: HostId,
-    /// When it sends again, unless it is done.
-    pub(crate) next_ns: Option<u64>,
-}
-
-impl Traffic {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Traffic {
+impl Datagrams {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Datagrams {
         let mut flows = Vec::new();
         for phase in 0..scenario.phases.len() {
-            let of_phase = scenario.flows(phase);
-            let (start_ns, end_ns) = scenario.phase_ns(phase);
-            for flow in &of_phase {
+            let phase_ns = scenario.phase_ns(phase);
+            for flow in scenario.flows(phase) {
                 let random = random::generator(seed, random::Stream::Source, flows.len() as u64);
-                flows.push(SimulatedFlow::new(
-                    scenario,
-                    *flow,
-                    &of_phase,
-                    (start_ns, end_ns),
-                    random,
-                ));
+                flows.extend(DatagramFlow::new(flow, phase_ns, random));
             }
         }
-        Traffic { flows }
+        Datagrams { flows }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.flows.len()
     }
 
     /// (flow, time) of every source's first datagram.
@@ -123,20 +71,17 @@ impl Traffic {
             .map(|(index, first_ns, _)| (index, first_ns))
     }
 
-    /// Writes the flow's next datagram into `frame`; `None` when the flow is done.
-    pub(crate) fn send(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> Option<Sent> {
+    /// Writes the flow's next datagram into `frame`.
+    pub(crate) fn turn(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> Turn {
         let flow = &mut self.flows[index];
-        if flow.completed_ns.is_some() {
-            return None;
-        }
         flow.write_datagram(index as u32, now_ns, frame);
         flow.sent_packets += 1;
         flow.sent_bytes += flow.payload_bytes as u64;
         let next_ns = flow.next_ns(now_ns);
-        Some(Sent {
-            from: flow.flow.from,
+        Turn {
+            from: Some(flow.flow.from),
             next_ns: (next_ns < flow.end_ns).then_some(next_ns),
-        })
+        }
     }
 
     /// Takes a frame that arrived at a host; false if it is not for it.
@@ -150,36 +95,26 @@ impl Traffic {
         }
     }
 
-    pub(crate) fn results(&self) -> Vec<FlowResult> {
-        self.flows.iter().map(SimulatedFlow::result).collect()
+    pub(crate) fn results(&self) -> impl Iterator<Item = FlowResult> + '_ {
+        self.flows.iter().map(DatagramFlow::result)
     }
 }
 
-impl SimulatedFlow {
-    fn new(
-        scenario: &Scenario,
-        flow: Flow,
-        of_phase: &[Flow],
-        (start_ns, end_ns): (u64, u64),
-        mut random: Pcg64Mcg,
-    ) -> SimulatedFlow {
-        let full = scenario.hosts.mtu as usize - Ipv4::SIZE - UDP_HEADER_BYTES;
-        let (stand_in, rate_bps, payload_bytes, process) = match flow.kind {
-            TrafficKind::Udp {
-                rate_bps,
-                payload_bytes,
-                process,
-            } => (false, rate_bps, payload_bytes as usize, process),
-            TrafficKind::Tcp {
-                rate_bps: Some(rate_bps),
-                streams,
-            } => (true, rate_bps * u64::from(streams), full, Process::Constant),
-            _ => (true, fair_share_bps(scenario, &flow, of_phase), full, Process::Constant),
+impl DatagramFlow {
+    /// The source of a `udp` flow; `None` for others.
+    fn new(flow: Flow, (start_ns, end_ns): (u64, u64), mut random: Pcg64Mcg) -> Option<DatagramFlow> {
+        let TrafficKind::Udp {
+            rate_bps,
+            payload_bytes,
+            process,
+        } = flow.kind
+        else {
+            return None;
         };
+        let payload_bytes = payload_bytes as usize;
         let gap_ns = payload_ns(payload_bytes as u64, rate_bps).max(1);
-        SimulatedFlow {
+        Some(DatagramFlow {
             flow,
-            stand_in,
             rate_bps,
             payload_bytes,
             process,
@@ -194,8 +129,7 @@ impl SimulatedFlow {
             delays: Histogram::new(2).expect("2 significant figures are within the crate's 0 to 5"),
             delay_sum_ns: 0,
             delay_range_ns: (u64::MAX, 0),
-            completed_ns: None,
-        }
+        })
     }
 
     fn next_ns(&mut self, now_ns: u64) -> u64 {
@@ -257,12 +191,6 @@ impl SimulatedFlow {
         self.delay_sum_ns += u128::from(delay_ns);
         let (min_ns, max_ns) = self.delay_range_ns;
         self.delay_range_ns = (min_ns.min(delay_ns), max_ns.max(delay_ns));
-        match self.flow.kind {
-            TrafficKind::File { bytes } if self.received_bytes >= bytes => {
-                self.completed_ns.get_or_insert(now_ns);
-            }
-            _ => {}
-        }
         true
     }
 
@@ -275,32 +203,16 @@ impl SimulatedFlow {
         });
         FlowResult {
             flow: self.flow,
-            stand_in: self.stand_in,
-            offered_bps: self.rate_bps,
+            offered_bps: Some(self.rate_bps),
             sent_packets: self.sent_packets,
             sent_bytes: self.sent_bytes,
             received_packets: self.received_packets,
             received_bytes: self.received_bytes,
             delay,
-            completed_ns: self.completed_ns,
+            completed_ns: None,
+            stream: None,
         }
     }
-}
-
-/// A flow's share of its edge's fibre among the flows of its phase that have no rate of their own.
-fn fair_share_bps(scenario: &Scenario, flow: &Flow, of_phase: &[Flow]) -> u64 {
-    let weight = |flow: &Flow| match flow.kind {
-        TrafficKind::Tcp {
-            rate_bps: None,
-            streams,
-        } => u64::from(streams),
-        TrafficKind::File { .. } => 1,
-        _ => 0,
-    };
-    let same_edge = of_phase.iter().filter(|other| other.from.edge == flow.from.edge);
-    let weights: u64 = same_edge.map(weight).sum();
-    let fibre = &scenario.edges[usize::from(flow.from.edge)].fibres[0];
-    (u128::from(fibre.rate_bps) * u128::from(weight(flow)) / u128::from(weights)).max(1) as u64
 }
 
 fn payload_ns(payload_bytes: u64, rate_bps: u64) -> u64 {
@@ -311,6 +223,12 @@ struct Stamp {
     flow: u32,
     sent_ns: u64,
     payload_bytes: u64,
+}
+
+/// Whether a frame is UDP, as far as its headers say.
+pub(crate) fn is_datagram(frame: &[u8]) -> bool {
+    let ip = frame.get(Ethernet::SIZE..).and_then(Ipv4::decode);
+    ip.is_some_and(|ipv4| ipv4.protocol == IP_PROTOCOL_UDP)
 }
 
 /// Reads a datagram of a source if it is a whole one for this host.
@@ -333,10 +251,6 @@ fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
     })
 }
 
-fn mac_number(mac: [u8; 6]) -> u64 {
-    mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
 /// RFC 1071; 0 over a header whose checksum is right.
 fn internet_checksum(bytes: &[u8]) -> u16 {
     let words = bytes
@@ -351,20 +265,21 @@ fn internet_checksum(bytes: &[u8]) -> u16 {
 mod tests {
     use super::*;
 
-    fn traffic(entry: &str) -> Traffic {
-        let star = include_str!("../../../../topologies/star4.yaml");
+    fn traffic(entry: &str) -> Datagrams {
+        let star = include_str!("../../../../../topologies/star4.yaml");
         let head = &star[..star.find("phases:").unwrap()];
         let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, traffic: [{entry}]}}\n");
-        Traffic::new(&Scenario::parse(text.as_bytes()).unwrap(), 1)
+        Datagrams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1)
     }
 
     /// Runs one flow into its sink with this delay; the times of sending.
-    fn run(traffic: &mut Traffic, delay_ns: u64) -> Vec<u64> {
+    fn run(traffic: &mut Datagrams, delay_ns: u64) -> Vec<u64> {
         let (index, mut now_ns) = traffic.starts().next().unwrap();
         let to = traffic.flows[index].flow.to;
         let mut times = Vec::new();
         let mut frame = Frame::new();
-        while let Some(sent) = traffic.send(index, now_ns, &mut frame) {
+        loop {
+            let sent = traffic.turn(index, now_ns, &mut frame);
             times.push(now_ns);
             // What the far edge does.
             frame[..6].copy_from_slice(&to.mac());
@@ -383,7 +298,7 @@ mod tests {
         // 2666666.67 ns apart for 100 ms.
         assert!((37..=38).contains(&times.len()), "{} datagrams", times.len());
         assert_eq!(times[36] - times[0], 96_000_000);
-        let result = &traffic.results()[0];
+        let result = traffic.results().next().unwrap();
         let sent = times.len() as u64;
         assert_eq!((result.received_packets, result.received_bytes), (sent, sent * 1000));
         let delay = result.delay.unwrap();
@@ -391,7 +306,6 @@ mod tests {
             (delay.min_ns, delay.mean_ns, delay.p99_ns, delay.max_ns),
             (250, 250, 250, 250)
         );
-        assert!(!result.stand_in);
     }
 
     #[test]
@@ -406,32 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn unlimited_stand_ins_share_the_fibre_by_streams() {
-        let traffic = traffic(
-            "{kind: tcp, from: h0_0, to: h1_0}, {kind: tcp, from: h0_1, to: h1_0, streams: 3}, \
-             {kind: tcp, from: h0_0, to: h2_0, rate_bps: 1000000, streams: 2}",
-        );
-        let rates: Vec<u64> = traffic.results().iter().map(|result| result.offered_bps).collect();
-        assert_eq!(rates, [50_000_000, 150_000_000, 2_000_000]);
-        assert!(traffic.results().iter().all(|result| result.stand_in));
-    }
-
-    #[test]
-    fn a_file_ends_when_it_has_arrived() {
-        let mut traffic = traffic("{kind: file, from: h0_0, to: h1_0, bytes: 14220}");
-        let times = run(&mut traffic, 7);
-        let result = &traffic.results()[0];
-        assert_eq!((result.sent_packets, times.len()), (10, 10));
-        assert_eq!(result.completed_ns, Some(times[9] + 7));
-    }
-
-    #[test]
     fn a_sink_takes_only_whole_datagrams_for_its_host() {
         let mut traffic =
             traffic("{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000, payload_bytes: 64, process: constant}");
         let to = traffic.flows[0].flow.to;
         let mut good = Frame::new();
-        traffic.send(0, 1000, &mut good).unwrap();
+        traffic.turn(0, 1000, &mut good);
         good[..6].copy_from_slice(&to.mac());
         let mut refused = |change: &dyn Fn(&mut Frame)| {
             let mut frame = good.clone();

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Networks of P4 routers in virtual time: any topology, one queue an output, hosts with real transports.
+//!
+//! ```text
+//! host -> Output -> router: P4 -> Output -> ... -> host
+//!                      ^ interval ticks / timers (docs/architecture.md, "XCP")
+//! ```
+//!
+//! Pure and deterministic like the rest of the crate; the caller writes the routers' tables.
+
+mod events;
+mod network;
+mod output;
+
+pub use network::{FlowUse, RoutedFlow, RoutedNetwork, RouterPort};
+pub use output::OutputUse;

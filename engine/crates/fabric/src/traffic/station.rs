@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ends of streams, and the host that holds them.
+
+use slotwise_transport::content::{Pattern, PatternCheck};
+use slotwise_transport::{
+    Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, ReceiverStats, RtoConfig, Sender, SenderConfig,
+    SenderStats, Stack,
+};
+use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
+
+use crate::pool::Frame;
+
+/// Linux's bounds of the retransmission timeout.
+pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {
+    initial_ns: 1_000_000_000,
+    min_ns: 200_000_000,
+    max_ns: 120_000_000_000,
+    granularity_ns: 200_000_000,
+};
+/// Linux's delay of an acknowledgment.
+const DELAYED_ACK_NS: u64 = 40_000_000;
+/// So that the receiver's window never is what limits a stream.
+const RECEIVE_WINDOW_BYTES: u32 = 512 << 20;
+
+/// What a stream is to be.
+pub(crate) struct StreamSpec {
+    /// Addresses of its data.
+    pub(crate) key: FlowKey,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) sack: bool,
+    pub(crate) packet_bytes: u16,
+    /// Bytes to send; `None`: until told to stop.
+    pub(crate) bytes: Option<u64>,
+    /// Rate at which the application writes; `None`: it always has more.
+    pub(crate) rate_bps: Option<u64>,
+    pub(crate) start_ns: u64,
+    pub(crate) rto: RtoConfig,
+    /// Initial sequence numbers and content.
+    pub(crate) seed: u64,
+}
+
+/// One end of a stream.
+pub(crate) enum End {
+    Sender {
+        sender: Box<Sender<Pattern>>,
+        application: Option<Application>,
+    },
+    Receiver(Box<Receiver<PatternCheck>>),
+}
+
+/// An application that writes at a rate.
+pub(crate) struct Application {
+    rate_bps: u64,
+    start_ns: u64,
+    written_bytes: u64,
+}
+
+impl StreamSpec {
+    /// Both ends. The sizes that a scenario may give are within what the transports take.
+    pub(crate) fn ends(&self) -> (End, End) {
+        let is_xcp = self.algorithm == Algorithm::Xcp;
+        let sender = SenderConfig {
+            sack: self.sack,
+            packet_bytes: self.packet_bytes,
+            initial_sequence: self.seed as u32,
+            rto: self.rto,
+            ..SenderConfig::new(self.key.source, self.key.destination, self.algorithm)
+        };
+        let receiver = ReceiverConfig {
+            remote: Some(self.key.source),
+            xcp: is_xcp,
+            sack: self.sack,
+            // XCP's feedback comes with each acknowledgment (thesis section 4.2).
+            delayed_ack_ns: (!is_xcp).then_some(DELAYED_ACK_NS),
+            window_bytes: RECEIVE_WINDOW_BYTES,
+            initial_sequence: (self.seed >> 32) as u32,
+            rto: self.rto,
+            ..ReceiverConfig::new(self.key.destination)
+        };
+        let pattern = Pattern::new(self.seed);
+        let sender = Sender::new(sender, self.bytes, pattern).expect("packets of a scenario hold the headers");
+        let receiver = Receiver::new(receiver, PatternCheck::new(pattern)).expect("constants within bounds");
+        let application = self.rate_bps.map(|rate_bps| Application {
+            rate_bps,
+            start_ns: self.start_ns,
+            written_bytes: 0,
+        });
+        let sender = End::Sender {
+            sender: Box::new(sender),
+            application,
+        };
+        (sender, End::Receiver(Box::new(receiver)))
+    }
+}
+
+impl End {
+    pub(crate) fn sender_stats(&self) -> Option<SenderStats> {
+        match self {
+            End::Sender { sender, .. } => Some(sender.stats()),
+            End::Receiver(_) => None,
+        }
+    }
+
+    /// What a receiver counted, and the bytes that were not what was sent.
+    pub(crate) fn receiver_stats(&self) -> Option<(ReceiverStats, u64)> {
+        match self {
+            End::Sender { .. } => None,
+            End::Receiver(receiver) => Some((receiver.stats(), receiver.sink().wrong_bytes())),
+        }
+    }
+
+    fn endpoint(&mut self) -> &mut dyn Endpoint {
+        match self {
+            End::Sender { sender, .. } => sender.as_mut(),
+            End::Receiver(receiver) => receiver.as_mut(),
+        }
+    }
+
+    /// Hands the sender what its application has written by `now_ns`.
+    fn write(&mut self, now_ns: u64) {
+        if let End::Sender {
+            sender,
+            application: Some(application),
+        } = self
+        {
+            let since_ns = u128::from(now_ns.saturating_sub(application.start_ns));
+            let bytes = since_ns * u128::from(application.rate_bps) / 8_000_000_000;
+            application.written_bytes = bytes as u64;
+            sender.write_up_to(application.written_bytes);
+        }
+    }
+
+    /// When the application, which holds the sender back, will have written one more whole segment.
+    fn next_write_ns(&self) -> Option<u64> {
+        let End::Sender {
+            sender,
+            application: Some(application),
+        } = self
+        else {
+            return None;
+        };
+        let stats = sender.stats();
+        let wanted_bytes = stats.sent_bytes + stats.mss_bytes;
+        if application.written_bytes >= wanted_bytes {
+            return None;
+        }
+        let since_ns = (u128::from(wanted_bytes) * 8_000_000_000).div_ceil(u128::from(application.rate_bps));
+        Some(application.start_ns.saturating_add(since_ns as u64))
+    }
+}
+
+impl Endpoint for End {
+    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+        self.endpoint().handle_segment(now_ns, packet);
+    }
+
+    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+        self.write(now_ns);
+        self.endpoint().poll_transmit(now_ns, out)
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        let timeout_ns = match self {
+            End::Sender { sender, .. } => sender.poll_timeout(),
+            End::Receiver(receiver) => receiver.poll_timeout(),
+        };
+        [timeout_ns, self.next_write_ns()].into_iter().flatten().min()
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64) {
+        self.endpoint().handle_timeout(now_ns);
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.endpoint().poll_event()
+    }
+}
+
+/// A host's ends of streams, with its Ethernet addresses.
+pub(crate) struct Station {
+    pub(crate) stack: Stack<End>,
+    ethernet: [u8; Ethernet::SIZE],
+    packet: Vec<u8>,
+    /// When a timer event is due already.
+    pub(crate) wake_ns: Option<u64>,
+}
+
+impl Station {
+    /// A host with this address, whose packets go to `gateway`.
+    pub(crate) fn new(mac: u64, gateway: u64) -> Station {
+        let ethernet = Ethernet {
+            dst: gateway,
+            src: mac,
+            ether_type: ETHERTYPE_IPV4,
+        };
+        Station {
+            stack: Stack::default(),
+            ethernet: ethernet.encode(),
+            packet: Vec::new(),
+            wake_ns: None,
+        }
+    }
+
+    /// Takes a frame; false if it is not for an end here.
+    pub(crate) fn receive(&mut self, now_ns: u64, frame: &[u8]) -> bool {
+        let Some(ethernet) = Ethernet::decode(frame) else {
+            return false;
+        };
+        let own = Ethernet::decode(&self.ethernet).expect("encoded by new");
+        if ethernet.dst != own.src || ethernet.ether_type != ETHERTYPE_IPV4 {
+            return false;
+        }
+        let before = self.stack.stats();
+        self.stack.handle_segment(now_ns, &frame[Ethernet::SIZE..]);
+        self.stack.stats() == before
+    }
+
+    /// Writes the next frame that the host sends into `frame`.
+    pub(crate) fn transmit(&mut self, now_ns: u64, frame: &mut Frame) -> bool {
+        if self.stack.poll_transmit(now_ns, &mut self.packet).is_none() {
+            return false;
+        }
+        frame.clear();
+        frame.extend_from_slice(&self.ethernet);
+        frame.extend_from_slice(&self.packet);
+        true
+    }
+}

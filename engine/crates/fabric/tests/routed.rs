@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Networks of routers, with the P4 crate's plain IP router.
+
+use std::sync::Arc;
+
+use slotwise_fabric::routed::{FlowUse, OutputUse, RoutedNetwork};
+use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
+use slotwise_scenario::RoutedScenario;
+
+const PROGRAM: &[u8] = include_bytes!("../../p4/tests/programs/router.json");
+const MS: u64 = 1_000_000;
+
+/// Two routers and a link of 10 Mb/s and 5 ms, hosts 2.5 ms away on either side.
+fn dumbbell(flows: &str, rest: &str) -> RoutedScenario {
+    let text = format!(
+        "version: 1
+kind: routed
+name: dumbbell
+seed: 3
+duration_ms: 5000
+packet_bytes: 1000
+routers: [left, right]
+links:
+- {{name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 20}}}}
+- {{name: back, from: right, to: left, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 100}}}}
+hosts:
+- {{name: s, count: 2, router: left, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
+- {{name: d, count: 2, router: right, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
+flows: [{flows}]
+{rest}"
+    );
+    RoutedScenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn network(scenario: &RoutedScenario, seed: u64) -> RoutedNetwork {
+    let program = Arc::new(Program::from_json(PROGRAM).unwrap());
+    let mut network = RoutedNetwork::new(scenario, seed);
+    for router in 0..scenario.routers.len() {
+        let ports = network.router_ports(router).to_vec();
+        let pipeline = network.set_program(router, program.clone(), seed);
+        for port in &ports {
+            for host in &port.hosts {
+                let entry = TableEntry {
+                    key: vec![KeyField::Lpm {
+                        value: host.octets().to_vec(),
+                        prefix_len: 32,
+                    }],
+                    priority: 0,
+                    action: ActionCall {
+                        name: "TestIngress.forward".into(),
+                        args: vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()],
+                    },
+                };
+                pipeline.table_insert("TestIngress.routes", entry).unwrap();
+            }
+        }
+    }
+    network
+}
+
+/// What the link and the flows did in each second.
+fn run(scenario: &RoutedScenario, seed: u64) -> Vec<(OutputUse, Vec<FlowUse>)> {
+    let mut network = network(scenario, seed);
+    let seconds = scenario.duration_ms / 1000;
+    let samples = (1..=seconds)
+        .map(|second| {
+            assert!(!network.run_until(second * 1000 * MS), "nothing has XCP here");
+            let link = network.take_link_use(0);
+            let flows = network.flows().len();
+            (link, (0..flows).map(|flow| network.take_flow_use(flow)).collect())
+        })
+        .collect();
+    assert_eq!(network.strays(), 0);
+    samples
+}
+
+#[test]
+fn tcp_fills_a_bottleneck_through_p4_routers() {
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", "");
+    let samples = run(&scenario, 3);
+    for (second, (link, flows)) in samples.iter().enumerate().skip(1) {
+        let utilization = link.busy_ns as f64 / 1e9;
+        assert!((0.9..=1.001).contains(&utilization), "second {second}: {utilization}");
+        let delivered: u64 = flows.iter().map(|flow| flow.delivered_bytes).sum();
+        assert!(delivered * 8 < 10_000_000, "second {second}: {delivered} bytes");
+        assert!(link.most_packets <= 20);
+        for flow in flows {
+            assert_eq!(flow.wrong_bytes, 0);
+            // Headers of 40 bytes at each of three serializations, two of 80 us and one of 800 us.
+            assert!(flow.delay_sum_ns / flow.packets > 10 * MS + 960_000);
+            assert!(flow.delay_max_ns <= 10 * MS + 960_000 + 20 * 800_000 + 2 * MS);
+            assert!(flow.srtt_ns > 20 * MS && flow.window_bytes > flow.mss_bytes);
+        }
+    }
+    assert!(
+        samples.iter().any(|(link, _)| link.dropped_packets > 0),
+        "TCP finds the limit by loss"
+    );
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: newreno}", "");
+    assert_eq!(run(&scenario, 1), run(&scenario, 1));
+    assert_ne!(run(&scenario, 1), run(&scenario, 2));
+}
+
+#[test]
+fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
+    let changes = "changes:
+- {at_ms: 1000, link: there, rate_bps: 5000000}
+- {at_ms: 3000, hosts: d, down_delay_ns: 102500000}
+";
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", changes);
+    let samples = run(&scenario, 3);
+    let sent_bps: Vec<u64> = samples.iter().map(|(link, _)| link.sent_bytes * 8).collect();
+    assert!(sent_bps[2] <= 5_010_000, "{sent_bps:?}");
+    let delay_ns = |second: usize| samples[second].1[0].delay_sum_ns / samples[second].1[0].packets;
+    assert!(
+        delay_ns(4) > 110 * MS && delay_ns(2) < 60 * MS,
+        "{} and {} ns",
+        delay_ns(2),
+        delay_ns(4)
+    );
+
+    let sized = dumbbell("{name: f, from: s, to: d, transport: reno, bytes: 100000}", "");
+    let total: u64 = run(&sized, 3).iter().map(|(_, flows)| flows[0].delivered_bytes).sum();
+    assert_eq!(total, 100_000);
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an experiment is: runs, and entries that show something of them beside what was published.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_yaml_ng::Value;
+use slotwise_scenario::{RoutedScenario, ScenarioError};
+
+use crate::record::Table;
+
+/// An experiment file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Short name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What is repeated here.
+    pub source: String,
+    /// What the source leaves open or contradicts itself in, and what was assumed.
+    pub assumptions: Vec<String>,
+    /// Scenarios by name.
+    pub runs: BTreeMap<String, RunSpec>,
+    /// What is shown, in order.
+    pub entries: Vec<Entry>,
+}
+
+/// A scenario, and with how many seeds it is run.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// File beside the experiment's.
+    pub scenario: String,
+    /// Seeds: the scenario's and the next ones.
+    #[serde(default = "one")]
+    pub seeds: u32,
+    /// Values that replace or add to those of the file, by JSON pointer; a pointer that ends with `/-` appends.
+    #[serde(default)]
+    pub set: Vec<(String, Value)>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A figure or table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Short name, e.g. `figure-5.1`.
+    pub id: String,
+    /// Caption.
+    pub title: String,
+    /// What the source's curve or table shows, in words.
+    pub published: String,
+    /// Ours, drawn.
+    #[serde(default)]
+    pub plot: Option<Plot>,
+    /// What must come out.
+    #[serde(default)]
+    pub facts: Vec<Fact>,
+}
+
+/// Lines over time.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// The run, its first seed.
+    pub run: String,
+    /// What is drawn.
+    #[serde(rename = "draw")]
+    pub what: Selection,
+    /// Points are means over this time, s.
+    #[serde(default = "one_second")]
+    pub mean_over_s: f64,
+    /// Top of the scale; that of the data unless given.
+    #[serde(default)]
+    pub top: Option<f64>,
+}
+
+fn one_second() -> f64 {
+    1.0
+}
+
+/// A column of one of the tables, of links or flows with these names.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// The table.
+    pub table: TableName,
+    /// Name of the column.
+    pub column: String,
+    /// Names of links or flows; `all` stands for all.
+    pub of: Vec<String>,
+}
+
+/// A table of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableName {
+    /// Links between routers.
+    Links,
+    /// Flows.
+    Flows,
+}
+
+/// A number that was published, and the band in which ours must be.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// What it says.
+    pub text: String,
+    /// Where the source says it.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The run.
+    pub run: String,
+    /// What is measured.
+    #[serde(rename = "measure")]
+    pub what: Selection,
+    /// Rows from this time on, s.
+    pub from_s: f64,
+    /// Up to and with this time, s.
+    pub to_s: f64,
+    /// How one number is made of them.
+    #[serde(with = "serde_yaml_ng::with::singleton_map")]
+    pub stat: Stat,
+    /// Smallest and largest value that agree with the source.
+    pub band: [f64; 2],
+    /// Why this band.
+    pub why: String,
+}
+
+/// How one number is made of the rows of a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Stat {
+    /// Mean of all rows.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Sum.
+    Sum,
+    /// Jain's index of the means of each name.
+    Jain,
+    /// Time from `from_s` until all rows that follow, each the mean over `over_s`, are within `within` of `target`.
+    Settle {
+        /// The value aimed at.
+        target: f64,
+        /// Largest difference.
+        within: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Sum of the column in percent of the sum of another.
+    Percent {
+        /// The other column's name.
+        of: PercentOf,
+    },
+}
+
+/// What a percentage is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PercentOf {
+    /// Of the packets that came.
+    ArrivedPackets,
+}
+
+impl PercentOf {
+    /// The column.
+    pub fn column(self) -> &'static str {
+        match self {
+            PercentOf::ArrivedPackets => "arrived_packets",
+        }
+    }
+}
+
+/// An experiment that cannot be run; says where and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// No YAML, or of another shape.
+    #[error("{0}")]
+    Shape(#[from] serde_yaml_ng::Error),
+    /// Parts do not fit together.
+    #[error("{place}: {reason}; expected {expected}")]
+    Mismatch {
+        /// Where.
+        place: String,
+        /// What is wrong.
+        reason: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// A run's scenario.
+    #[error("run '{run}', {file}:\n{source}")]
+    Scenario {
+        /// The run.
+        run: String,
+        /// Its file.
+        file: String,
+        /// What is wrong with it.
+        source: ScenarioError,
+    },
+}
+
+fn mismatch(place: impl Into<String>, reason: impl Into<String>, expected: impl Into<String>) -> ExperimentError {
+    ExperimentError::Mismatch {
+        place: place.into(),
+        reason: reason.into(),
+        expected: expected.into(),
+    }
+}
+
+impl Experiment {
+    /// Reads an experiment file and checks that its parts fit together.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn parse(yaml: &[u8]) -> Result<Experiment, ExperimentError> {
+        let experiment: Experiment = serde_yaml_ng::from_slice(yaml)?;
+        let mut ids = BTreeSet::new();
+        for entry in &experiment.entries {
+            let place = format!("entry '{}'", entry.id);
+            let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            if entry.id.is_empty() || !entry.id.chars().all(plain) {
+                return Err(mismatch(place, "not a plain name", "letters, digits, '.', '_' and '-'"));
+            }
+            if !ids.insert(&entry.id) {
+                return Err(mismatch(place, "a second entry of this name", "a name of its own"));
+            }
+            if let Some(plot) = &entry.plot {
+                experiment.check(&place, &plot.run, &plot.what)?;
+            }
+            for fact in &entry.facts {
+                let place = format!("{place}, fact '{}'", fact.text);
+                experiment.check(&place, &fact.run, &fact.what)?;
+                if fact.from_s >= fact.to_s || fact.band[0] > fact.band[1] {
+                    return Err(mismatch(
+                        place,
+                        "a time or band that is empty",
+                        "the smaller number first",
+                    ));
+                }
+            }
+        }
+        Ok(experiment)
+    }
+
+    fn check(&self, place: &str, run: &str, what: &Selection) -> Result<(), ExperimentError> {
+        if !self.runs.contains_key(run) {
+            let runs: Vec<&str> = self.runs.keys().map(String::as_str).collect();
+            return Err(mismatch(place, format!("there is no run '{run}'"), runs.join(", ")));
+        }
+        let table = match what.table {
+            TableName::Links => Table::links(),
+            TableName::Flows => Table::flows(),
+        };
+        if table.column(&what.column).is_none() {
+            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            return Err(mismatch(
+                place,
+                format!("there is no column '{}'", what.column),
+                columns.join(", "),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The runs that the entries in `only` need (all of them if it is empty).
+    ///
+    /// # Errors
+    /// When `only` names what is not there.
+    pub fn needed(&self, only: &[String]) -> Result<BTreeSet<&str>, ExperimentError> {
+        for id in only {
+            if !self.entries.iter().any(|entry| entry.id == *id) {
+                let ids: Vec<&str> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
+                return Err(mismatch("--only", format!("there is no entry '{id}'"), ids.join(", ")));
+            }
+        }
+        let mut needed = BTreeSet::new();
+        for entry in self
+            .entries
+            .iter()
+            .filter(|entry| only.is_empty() || only.contains(&entry.id))
+        {
+            needed.extend(entry.plot.iter().map(|plot| plot.run.as_str()));
+            needed.extend(entry.facts.iter().map(|fact| fact.run.as_str()));
+        }
+        Ok(needed)
+    }
+}
+
+impl RunSpec {
+    /// The scenario of a run: the file's, changed as the run says.
+    ///
+    /// # Errors
+    /// When the file is no scenario, or nothing is at a pointer.
+    pub fn scenario(&self, run: &str, yaml: &[u8]) -> Result<(RoutedScenario, Vec<u8>), ExperimentError> {
+        let mut value: Value = serde_yaml_ng::from_slice(yaml)?;
+        for (pointer, new) in &self.set {
+            set(&mut value, pointer, new.clone()).ok_or_else(|| {
+                let place = format!("run '{run}', set {pointer}");
+                mismatch(place, "nothing is there", "a JSON pointer into the scenario")
+            })?;
+        }
+        let text = serde_yaml_ng::to_string(&value)?.into_bytes();
+        let scenario = RoutedScenario::parse(&text).map_err(|source| ExperimentError::Scenario {
+            run: run.to_owned(),
+            file: self.scenario.clone(),
+            source,
+        })?;
+        Ok((scenario, text))
+    }
+}
+
+/// Puts a value at a JSON pointer whose parent exists; `None` if it does not.
+fn set(value: &mut Value, pointer: &str, new: Value) -> Option<()> {
+    let mut place = value;
+    let mut steps = pointer.strip_prefix('/')?.split('/').peekable();
+    while let Some(step) = steps.next() {
+        let is_last = steps.peek().is_none();
+        place = match place {
+            Value::Mapping(map) if is_last => {
+                map.insert(step.into(), new);
+                return Some(());
+            }
+            Value::Sequence(list) if is_last && step == "-" => {
+                list.push(new);
+                return Some(());
+            }
+            Value::Mapping(map) => map.get_mut(step)?,
+            Value::Sequence(list) => list.get_mut(step.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+        if is_last {
+            *place = new;
+            return Some(());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_replace_add_and_append() {
+        let mut value: Value = serde_yaml_ng::from_str("{links: [{rate: 1}], changes: []}").unwrap();
+        set(&mut value, "/links/0/rate", 2.into()).unwrap();
+        set(&mut value, "/links/0/xcp", 3.into()).unwrap();
+        set(&mut value, "/changes/-", 4.into()).unwrap();
+        set(&mut value, "/changes/0", 5.into()).unwrap();
+        let wanted: Value = serde_yaml_ng::from_str("{links: [{rate: 2, xcp: 3}], changes: [5]}").unwrap();
+        assert_eq!(value, wanted);
+        for nowhere in ["links", "/links/1/rate", "/nodes/0", "/links/0/rate/x", "/changes/7"] {
+            assert!(set(&mut value, nowhere, 1.into()).is_none(), "{nowhere}");
+        }
+    }
+
+    const SMALL: &str = "
+name: small
+title: A small one
+source: nobody
+assumptions: []
+runs: {one: {scenario: one.yaml}}
+entries:
+- id: figure-1
+  title: Utilization
+  published: flat
+  plot: {run: one, draw: {table: links, column: utilization, of: [ab]}}
+  facts:
+  - {text: full, where: p. 1, run: one, measure: {table: links, column: utilization, of: [ab]}, from_s: 1, to_s: 2, stat: mean,
+     band: [0.9, 1], why: it says so}
+  - {text: soon, where: p. 2, run: one, measure: {table: links, column: utilization, of: [ab]}, from_s: 1, to_s: 2,
+     stat: {settle: {target: 1, within: 0.1, over_s: 0.5}}, band: [0, 3], why: it says so}
+";
+
+    #[test]
+    fn an_experiment_reads_and_says_what_it_needs() {
+        let experiment = Experiment::parse(SMALL.as_bytes()).unwrap();
+        assert_eq!(experiment.entries[0].facts[0].stat, Stat::Mean);
+        assert_eq!(experiment.needed(&[]).unwrap(), ["one"].into());
+        let error = experiment.needed(&["figure-2".into()]).unwrap_err().to_string();
+        assert_eq!(error, "--only: there is no entry 'figure-2'; expected figure-1");
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused_with_its_place() {
+        let refused = |from: &str, to: &str| {
+            assert!(SMALL.contains(from));
+            Experiment::parse(SMALL.replacen(from, to, 1).as_bytes())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(refused("plot: {run: one", "plot: {run: two").contains("entry 'figure-1': there is no run 'two'"));
+        assert!(refused("column: utilization", "column: use").contains("there is no column 'use'; expected time_s"));
+        assert!(refused("[0.9, 1]", "[1, 0.9]").contains("fact 'full'"));
+        assert!(refused("title: A small", "titel: A small").contains("titel"));
+        assert!(refused("id: figure-1", "id: ../x").contains("not a plain name"));
+    }
+}

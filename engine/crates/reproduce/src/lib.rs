@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measurements of routed networks, and the repetition of published ones.
+//!
+//! ```text
+//! experiment.yaml -> runs x seeds -> run (fabric, P4) -> columns (Parquet) -> facts, plots -> report.html
+//! ```
+//!
+//! Everything but [`work`], which reads and writes files and starts threads, is pure. A run's columns depend on its
+//! scenario, its seed and the P4 program only.
+
+pub mod columns;
+pub mod experiment;
+mod fact;
+mod html;
+mod plot;
+mod record;
+mod router;
+mod run;
+pub mod stats;
+pub mod work;
+
+pub use fact::{Judged, Outcome};
+pub use plot::PlotError;
+pub use record::{Column, FLOW_COLUMNS, LINK_COLUMNS, Recording, Table};
+pub use router::{RouterError, configure};
+pub use run::{RunError, RunSummary, run};

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs an experiment on several threads and writes its report. What is done already is not done again.
+//!
+//! ```text
+//! OUT/runs/RUN/SEED/{links,flows}.parquet, done.json   one directory a run and seed
+//! OUT/plots/ENTRY.svg, OUT/facts.json, OUT/report.html
+//! ```
+//!
+//! Every file but the progress shown depends on the experiment, the P4 program and `quick` only, to the byte,
+//! whatever the number of threads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use slotwise_p4::Program;
+use slotwise_scenario::RoutedScenario;
+
+use crate::experiment::{Experiment, ExperimentError};
+use crate::fact::{Judged, Outcome, judge};
+use crate::html::{self, Shown};
+use crate::record::{Recording, Table};
+use crate::run::{RunError, run};
+use crate::{columns, plot};
+
+/// Part of its time to which `quick` shortens a run.
+const QUICK_SCALE: f64 = 0.02;
+const QUICK_PARTS: u64 = 50;
+
+/// How to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Directory of the experiment: `experiment.yaml` and scenarios.
+    pub directory: PathBuf,
+    /// Where results go.
+    pub out: PathBuf,
+    /// Entries to show; empty: all.
+    pub only: Vec<String>,
+    /// Shorten every run; one seed each.
+    pub quick: bool,
+    /// Threads, at least one.
+    pub jobs: usize,
+}
+
+/// Why an experiment could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// A file.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
+    /// The experiment.
+    #[error("{path}: {source}")]
+    Experiment {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ExperimentError,
+    },
+    /// A run.
+    #[error("run '{run}', seed {seed}: {source}")]
+    Run {
+        /// Its name.
+        run: String,
+        /// Its seed.
+        seed: u64,
+        /// What is wrong.
+        source: RunError,
+    },
+    /// Results of a run.
+    #[error("{path}: {source}; delete it to run again")]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: parquet::errors::ParquetError,
+    },
+    /// A plot.
+    #[error("entry '{entry}': {source}")]
+    Plot {
+        /// The entry.
+        entry: String,
+        /// What is wrong.
+        source: plot::PlotError,
+    },
+}
+
+/// How far the work is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// (simulated ms done, of how many, over all runs) changed.
+    Simulated(u64, u64),
+    /// A run is over, or was already.
+    Finished {
+        /// Name and seed.
+        run: String,
+        /// Whether it was there already.
+        earlier: bool,
+    },
+}
+
+/// What came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Facts within their bands.
+    pub passed: usize,
+    /// Facts outside.
+    pub missed: usize,
+}
+
+/// One run with one seed.
+struct Job {
+    run: String,
+    seed: u64,
+    scenario: RoutedScenario,
+    /// What its results depend on.
+    inputs: Inputs,
+    directory: PathBuf,
+}
+
+/// Kept beside results: they are valid for these inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Inputs {
+    version: String,
+    program: String,
+    scenario: String,
+    seed: u64,
+    duration_ms: u64,
+}
+
+fn file_error(path: &Path) -> impl FnOnce(io::Error) -> WorkError + '_ {
+    move |source| WorkError::File {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
+    fs::read(path).map_err(file_error(path))
+}
+
+/// Writes a file in one step: another name first, then renamed.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".part");
+    let draft = PathBuf::from(draft);
+    fs::write(&draft, bytes)
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(file_error(path))
+}
+
+/// FNV-1a, 64 bits: tells inputs apart, nothing more.
+fn digest(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// Runs what `options` ask for, with routers of `program` (`router.p4`, as p4c made it).
+///
+/// # Errors
+/// The first thing that goes wrong; what was finished before stays and is used the next time.
+pub fn reproduce(
+    options: &Options,
+    program: &[u8],
+    report: &(impl Fn(Progress) + Sync),
+) -> Result<Summary, Box<dyn std::error::Error + Send + Sync>> {
+    let path = options.directory.join("experiment.yaml");
+    let wrong = |source| WorkError::Experiment {
+        path: path.clone(),
+        source,
+    };
+    let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
+    let needed = experiment.needed(&options.only).map_err(wrong)?;
+    let digest = digest(program);
+    let mut jobs = Vec::new();
+    for (name, spec) in experiment
+        .runs
+        .iter()
+        .filter(|(name, _)| needed.contains(name.as_str()))
+    {
+        let yaml = read(&options.directory.join(&spec.scenario))?;
+        let (mut scenario, text) = spec.scenario(name, &yaml).map_err(wrong)?;
+        if options.quick {
+            scenario = scenario.scaled_to(scenario.duration_ms / QUICK_PARTS);
+        }
+        let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
+        for seed in scenario.seed..scenario.seed + seeds {
+            jobs.push(Job {
+                run: name.clone(),
+                seed,
+                inputs: Inputs {
+                    version: env!("CARGO_PKG_VERSION").into(),
+                    program: digest.clone(),
+                    scenario: self::digest(&text),
+                    seed,
+                    duration_ms: scenario.duration_ms,
+                },
+                scenario: scenario.clone(),
+                directory: options.out.join("runs").join(name).join(seed.to_string()),
+            });
+        }
+    }
+    let program = Arc::new(Program::from_json(program)?);
+    work(&jobs, &program, options.jobs.max(1), report)?;
+    Ok(show(&experiment, options, &jobs)?)
+}
+
+/// Does the jobs, the longest first, each on one thread.
+fn work(
+    jobs: &[Job],
+    program: &Arc<Program>,
+    threads: usize,
+    report: &(impl Fn(Progress) + Sync),
+) -> Result<(), WorkError> {
+    let cost = |job: &Job| {
+        let rates = job.scenario.links.iter().map(|link| u128::from(link.rate_bps));
+        u128::from(job.scenario.duration_ms) * rates.max().unwrap_or(0)
+    };
+    let mut order: Vec<&Job> = jobs.iter().collect();
+    order.sort_by_key(|job| std::cmp::Reverse(cost(job)));
+    let total_ms: u64 = jobs.iter().map(|job| job.scenario.duration_ms).sum();
+    let (next, done_ms) = (AtomicUsize::new(0), Mutex::new(0));
+    let failure: Mutex<Option<WorkError>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            scope.spawn(|| {
+                while let Some(job) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let advance = |ms| {
+                        let mut done = done_ms.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        *done += ms;
+                        report(Progress::Simulated(*done, total_ms));
+                    };
+                    match one(job, program, &advance) {
+                        Ok(earlier) => report(Progress::Finished {
+                            run: format!("{} seed {}", job.run, job.seed),
+                            earlier,
+                        }),
+                        Err(error) => {
+                            failure
+                                .lock()
+                                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                                .get_or_insert(error);
+                            next.store(order.len(), Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let failure = failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    failure.map_or(Ok(()), Err)
+}
+
+/// Does one job; true if its results were there already.
+fn one(job: &Job, program: &Arc<Program>, advance: &impl Fn(u64)) -> Result<bool, WorkError> {
+    let marker = job.directory.join("done.json");
+    let earlier: Option<Inputs> = fs::read(&marker)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if earlier.as_ref() == Some(&job.inputs) {
+        advance(job.scenario.duration_ms);
+        return Ok(true);
+    }
+    let mut reported_ms = 0;
+    let result = run(&job.scenario, program, job.seed, |at_ms| {
+        advance(at_ms - reported_ms);
+        reported_ms = at_ms;
+    });
+    let (recording, _) = result.map_err(|source| WorkError::Run {
+        run: job.run.clone(),
+        seed: job.seed,
+        source,
+    })?;
+    fs::create_dir_all(&job.directory).map_err(file_error(&job.directory))?;
+    for (name, table) in [("links", &recording.links), ("flows", &recording.flows)] {
+        let path = job.directory.join(format!("{name}.parquet"));
+        let mut bytes = Vec::new();
+        columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
+            path: path.clone(),
+            source,
+        })?;
+        write(&path, &bytes)?;
+    }
+    write(&marker, json!(job.inputs).to_string().as_bytes())?;
+    Ok(false)
+}
+
+fn load(job: &Job) -> Result<Recording, WorkError> {
+    let table = |name: &str, empty: Table| {
+        let path = job.directory.join(format!("{name}.parquet"));
+        columns::read(read(&path)?, empty).map_err(|source| WorkError::Columns { path, source })
+    };
+    Ok(Recording {
+        links: table("links", Table::links())?,
+        flows: table("flows", Table::flows())?,
+    })
+}
+
+/// Judges, draws and writes the report. One run's recordings are in memory at a time.
+fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summary, WorkError> {
+    let scale = if options.quick { QUICK_SCALE } else { 1.0 };
+    let plots = options.out.join("plots");
+    fs::create_dir_all(&plots).map_err(file_error(&plots))?;
+    let chosen: Vec<_> = experiment
+        .entries
+        .iter()
+        .filter(|entry| options.only.is_empty() || options.only.contains(&entry.id))
+        .collect();
+    let mut judged: BTreeMap<(usize, usize), Judged> = BTreeMap::new();
+    for run in experiment.runs.keys() {
+        let of_run: Vec<&Job> = jobs.iter().filter(|job| job.run == *run).collect();
+        let recordings = of_run
+            .iter()
+            .map(|job| load(job))
+            .collect::<Result<Vec<Recording>, WorkError>>()?;
+        let Some(first) = recordings.first() else { continue };
+        for (e, entry) in chosen.iter().enumerate() {
+            if let Some(plot) = entry.plot.as_ref().filter(|plot| plot.run == *run) {
+                let svg = plot::draw(plot, first, scale).map_err(|source| WorkError::Plot {
+                    entry: entry.id.clone(),
+                    source,
+                })?;
+                write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
+            }
+            for (f, fact) in entry.facts.iter().enumerate().filter(|(_, fact)| fact.run == *run) {
+                judged.insert((e, f), judge(fact, &recordings, scale));
+            }
+        }
+    }
+    let shown: Vec<Shown> = chosen
+        .iter()
+        .enumerate()
+        .map(|(e, entry)| Shown {
+            entry,
+            judged: (0..entry.facts.len())
+                .filter_map(|f| judged.get(&(e, f)).cloned())
+                .collect(),
+            has_plot: entry.plot.is_some(),
+        })
+        .collect();
+    write(&options.out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
+    write(
+        &options.out.join("report.html"),
+        html::page(experiment, &shown, scale).as_bytes(),
+    )?;
+    let count = |outcome| judged.values().filter(|judged| judged.outcome == outcome).count();
+    Ok(Summary {
+        passed: count(Outcome::Pass),
+        missed: count(Outcome::Miss),
+    })
+}
+
+/// The facts as data.
+fn facts(shown: &[Shown]) -> serde_json::Value {
+    let rows = shown
+        .iter()
+        .flat_map(|shown| shown.judged.iter().map(move |judged| (&shown.entry.id, judged)));
+    rows.map(|(entry, Judged { fact, value, outcome })| {
+        json!({
+            "entry": entry,
+            "fact": fact.text,
+            "where": fact.place,
+            "run": fact.run,
+            "band": fact.band,
+            "value": value.map(|value| value.mean),
+            "half_width": value.and_then(|value| value.half_width),
+            "outcome": match outcome {
+                Outcome::Pass => "pass",
+                Outcome::Miss => "miss",
+                Outcome::NotJudged => "not judged",
+            },
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Small experiments, whole: XCP in P4 fills a link without a queue; results do not depend on the number of threads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use slotwise_reproduce::experiment::Experiment;
+use slotwise_reproduce::work::{Options, Progress, reproduce};
+
+const NETWORK: &str = "version: 1
+kind: routed
+name: small
+seed: 5
+duration_ms: 12000
+sample_ms: 100
+packet_bytes: 1000
+routers: [left, right]
+links:
+- {name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {packets: 200}, xcp_bps: 10000000}
+- {name: back, from: right, to: left, rate_bps: 10000000, delay_ns: 5000000, buffer: {packets: 200}}
+hosts:
+- {name: s, count: 4, router: left, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
+- {name: d, count: 4, router: right, rate_bps: 100000000, up_delay_ns: 10000000, down_delay_ns: 10000000, buffer: {packets: 200}}
+flows:
+- {name: f, from: s, to: d, transport: xcp, sack: false, spread_ms: 100}
+changes:
+- {at_ms: 6000, link: there, rate_bps: 8000000, xcp_bps: 8000000}
+";
+
+const EXPERIMENT: &str = "name: small
+title: A small one
+source: nobody
+assumptions: [none]
+runs:
+  xcp: {scenario: small.yaml, seeds: 2}
+  newreno: {scenario: small.yaml, set: [[/flows/0/transport, newreno]]}
+entries:
+- id: utilization
+  title: XCP
+  published: full
+  plot: {run: xcp, draw: {table: links, column: utilization, of: [there]}}
+  facts:
+  - {text: full, where: x, run: xcp, measure: {table: links, column: utilization, of: [there]}, from_s: 3, to_s: 6,
+     stat: mean, band: [0.95, 1.01], why: x}
+  - {text: full after the change, where: x, run: xcp, measure: {table: links, column: utilization, of: [there]},
+     from_s: 8, to_s: 12, stat: mean, band: [0.95, 1.01], why: x}
+  - {text: fair, where: x, run: xcp, measure: {table: flows, column: rate_kbyte_s, of: [all]}, from_s: 3, to_s: 6,
+     stat: jain, band: [0.99, 1], why: x}
+  - {text: short queue, where: x, run: xcp, measure: {table: links, column: mean_queue_packets, of: [there]},
+     from_s: 3, to_s: 6, stat: mean, band: [0, 10], why: x}
+  - {text: nothing lost, where: x, run: xcp, measure: {table: links, column: dropped_packets, of: [there]},
+     from_s: 0, to_s: 12, stat: sum, band: [0, 0], why: x}
+- id: queue
+  title: NewReno
+  published: a long queue
+  facts:
+  - {text: long queue, where: x, run: newreno, measure: {table: links, column: most_queue_packets, of: [there]},
+     from_s: 0, to_s: 12, stat: max, band: [150, 200], why: x}
+  - {text: what is not so, where: x, run: newreno, measure: {table: links, column: utilization, of: [there]},
+     from_s: 3, to_s: 6, stat: mean, band: [2, 3], why: x}
+";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn program() -> Vec<u8> {
+    fs::read(repository().join("p4src/p4c-out/router.json")).unwrap()
+}
+
+fn options(directory: &Path, out: &str, jobs: usize) -> Options {
+    fs::write(directory.join("small.yaml"), NETWORK).unwrap();
+    fs::write(directory.join("experiment.yaml"), EXPERIMENT).unwrap();
+    Options {
+        directory: directory.to_owned(),
+        out: directory.join(out),
+        only: Vec::new(),
+        quick: false,
+        jobs,
+    }
+}
+
+/// Every file below a directory.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(place) = pending.pop() {
+        for entry in fs::read_dir(place).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().to_owned();
+                found.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, three) = (
+        options(directory.path(), "one", 1),
+        options(directory.path(), "three", 3),
+    );
+    let program = program();
+    let summary = reproduce(&one, &program, &|_| {}).unwrap();
+    assert_eq!(summary, reproduce(&three, &program, &|_| {}).unwrap());
+    let results = files(&one.out);
+    assert_eq!(results, files(&three.out));
+    let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
+    assert_eq!((summary.passed, summary.missed), (6, 1), "{facts}");
+    assert!(results.contains_key(Path::new("plots/utilization.svg")));
+    assert!(String::from_utf8_lossy(&results[Path::new("report.html")]).contains("what is not so"));
+
+    let earlier = Mutex::new(Vec::new());
+    let note = |progress| {
+        if let Progress::Finished { earlier: was_there, .. } = progress {
+            earlier.lock().unwrap().push(was_there);
+        }
+    };
+    fs::remove_file(one.out.join("runs/newreno/5/done.json")).unwrap();
+    reproduce(&one, &program, &note).unwrap();
+    let mut earlier = earlier.into_inner().unwrap();
+    earlier.sort();
+    assert_eq!(earlier, [false, true, true], "only what lacks its mark is run");
+    assert_eq!(results, files(&one.out));
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(directory.path(), "out", 1);
+    let refused = |file: &str, from: &str, to: &str| {
+        let path = directory.path().join(file);
+        let good = fs::read_to_string(&path).unwrap();
+        assert!(good.contains(from));
+        fs::write(&path, good.replacen(from, to, 1)).unwrap();
+        let error = reproduce(&options, &program(), &|_| {}).unwrap_err().to_string();
+        fs::write(&path, good).unwrap();
+        assert!(!options.out.exists());
+        error
+    };
+    assert!(refused("small.yaml", "{packets: 200}", "{packets: 0}").contains("/links/0/buffer/packets"));
+    assert!(refused("small.yaml", "from: s, to: d", "from: t, to: d").contains("/flows/0/from"));
+    assert!(refused("experiment.yaml", "[[/flows/0/tr", "[[/flows/7/tr").contains("set /flows/7/transport"));
+    assert!(refused("experiment.yaml", "run: newreno", "run: vegas").contains("there is no run 'vegas'"));
+}
+
+#[test]
+fn the_experiments_of_the_repository_can_be_run() {
+    for entry in fs::read_dir(repository().join("experiments")).unwrap() {
+        let directory = entry.unwrap().path();
+        let Ok(text) = fs::read(directory.join("experiment.yaml")) else {
+            continue;
+        };
+        let experiment = Experiment::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        for (name, spec) in &experiment.runs {
+            let yaml = fs::read(directory.join(&spec.scenario)).unwrap();
+            spec.scenario(name, &yaml)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let needed = experiment.needed(&[]).unwrap().len();
+        assert_eq!(
+            needed,
+            experiment.runs.len(),
+            "{}: a run that no entry shows",
+            directory.display()
+        );
+    }
+}

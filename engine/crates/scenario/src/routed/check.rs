@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the parts of a routed scenario fit together.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Buffer, Changed, RoutedScenario};
+use crate::reader::Reader;
+
+/// So that a small file cannot fill the memory.
+const MAX_HOSTS: u64 = 20_000;
+/// Ports of a router: one a link and host, all but the reserved ones of a switch.
+const MAX_PORTS: u64 = 400;
+const MAX_CHANGES: u64 = 1_000_000;
+
+pub(super) fn cross_check(scenario: &RoutedScenario, r: &mut Reader) {
+    unique(r, "/routers", scenario.routers.iter(), "");
+    unique(r, "/links", scenario.links.iter().map(|link| &link.name), "/name");
+    unique(r, "/hosts", scenario.hosts.iter().map(|group| &group.name), "/name");
+    unique(r, "/flows", scenario.flows.iter().map(|group| &group.name), "/name");
+    links(scenario, r);
+    buffers(scenario, r);
+    ports(scenario, r);
+    if r.problems.is_empty() {
+        flows(scenario, r);
+        changes(scenario, r);
+    }
+}
+
+fn unique<'a>(r: &mut Reader, list: &str, names: impl Iterator<Item = &'a String>, key: &str) {
+    let mut seen = BTreeSet::new();
+    for (index, name) in names.enumerate() {
+        if !seen.insert(name) {
+            r.report(
+                format!("{list}/{index}{key}"),
+                format!("second '{name}'"),
+                "a name of its own",
+            );
+        }
+    }
+}
+
+fn links(scenario: &RoutedScenario, r: &mut Reader) {
+    let mut ends = BTreeSet::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        let place = format!("/links/{index}/to");
+        if link.from == link.to {
+            r.report(place, "a link from a router to itself", "another router");
+        } else if !ends.insert((link.from, link.to)) {
+            r.report(place, "second link between these routers in this direction", "one link");
+        }
+    }
+}
+
+fn buffers(scenario: &RoutedScenario, r: &mut Reader) {
+    let packet_bytes = u64::from(scenario.packet_bytes);
+    let links = scenario
+        .links
+        .iter()
+        .enumerate()
+        .map(|(i, link)| (format!("/links/{i}/buffer/bytes"), link.buffer));
+    let hosts = scenario
+        .hosts
+        .iter()
+        .enumerate()
+        .map(|(i, group)| (format!("/hosts/{i}/buffer/bytes"), group.buffer));
+    for (place, buffer) in links.chain(hosts) {
+        if let Buffer::Bytes(bytes) = buffer
+            && bytes < packet_bytes
+        {
+            let reason = format!("{bytes} bytes hold no packet of {packet_bytes}");
+            r.report(place, reason, format!("at least {packet_bytes}"));
+        }
+    }
+}
+
+fn ports(scenario: &RoutedScenario, r: &mut Reader) {
+    let mut ports = vec![0u64; scenario.routers.len()];
+    for link in &scenario.links {
+        ports[link.from] += 1;
+    }
+    for group in &scenario.hosts {
+        ports[group.router] += u64::from(group.count);
+    }
+    for (index, ports) in ports.iter().enumerate().filter(|(_, ports)| **ports > MAX_PORTS) {
+        let reason = format!("{ports} links and hosts");
+        r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
+    }
+    let hosts: u64 = scenario.hosts.iter().map(|group| u64::from(group.count)).sum();
+    if hosts > MAX_HOSTS {
+        r.report(
+            "/hosts".into(),
+            format!("{hosts} hosts"),
+            format!("at most {MAX_HOSTS}"),
+        );
+    }
+}
+
+fn flows(scenario: &RoutedScenario, r: &mut Reader) {
+    let next_hops = scenario.next_hops();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let place = format!("/flows/{index}");
+        let (from, to) = (&scenario.hosts[flow.from], &scenario.hosts[flow.to]);
+        if flow.from == flow.to {
+            r.report(format!("{place}/to"), "a flow from a group to itself", "another group");
+        } else if from.count != to.count {
+            let reason = format!(
+                "'{}' has {} hosts and '{}' {}",
+                from.name, from.count, to.name, to.count
+            );
+            r.report(format!("{place}/to"), reason, "as many");
+        }
+        for (here, there) in [(from, to), (to, from)] {
+            if here.router != there.router && !next_hops[here.router].contains_key(&there.router) {
+                let (here, there) = (&scenario.routers[here.router], &scenario.routers[there.router]);
+                let reason = format!("no links lead from '{here}' to '{there}'");
+                r.report(format!("{place}/to"), reason, "a path in both directions");
+            }
+        }
+        if flow.start_ms >= scenario.duration_ms {
+            let reason = format!("at {} ms the run is over", flow.start_ms);
+            r.report(
+                format!("{place}/start_ms"),
+                reason,
+                format!("less than {}", scenario.duration_ms),
+            );
+        }
+    }
+}
+
+fn changes(scenario: &RoutedScenario, r: &mut Reader) {
+    let times: u64 = scenario
+        .changes
+        .iter()
+        .map(|change| change.again.map_or(1, |(_, times)| times))
+        .sum();
+    if times > MAX_CHANGES {
+        r.report(
+            "/changes".into(),
+            format!("{times} changes"),
+            format!("at most {MAX_CHANGES}"),
+        );
+    }
+    for (index, change) in scenario.changes.iter().enumerate() {
+        let place = format!("/changes/{index}");
+        if change.at_ms >= scenario.duration_ms {
+            let reason = format!("at {} ms the run is over", change.at_ms);
+            r.report(
+                format!("{place}/at_ms"),
+                reason,
+                format!("less than {}", scenario.duration_ms),
+            );
+        }
+        if let Changed::Link {
+            link, xcp_bps: Some(_), ..
+        } = change.what
+            && scenario.links[link].xcp_bps.is_none()
+        {
+            let reason = format!("link '{}' has no XCP", scenario.links[link].name);
+            r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");
+        }
+    }
+}
+
+impl RoutedScenario {
+    /// For each router, the link to take towards each other router: the fewest hops, then the link that stands first.
+    pub fn next_hops(&self) -> Vec<BTreeMap<usize, usize>> {
+        let mut next_hops = vec![BTreeMap::new(); self.routers.len()];
+        for target in 0..self.routers.len() {
+            let mut reached = BTreeSet::from([target]);
+            let mut frontier = VecDeque::from([target]);
+            while let Some(router) = frontier.pop_front() {
+                for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.to == router) {
+                    if reached.insert(link.from) {
+                        next_hops[link.from].insert(target, index);
+                        frontier.push_back(link.from);
+                    }
+                }
+            }
+        }
+        next_hops
+    }
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The shape of a routed scenario, as in `schema/routed.schema.json`.
+
+use std::ops::RangeInclusive;
+
+use serde_yaml_ng::Value;
+
+use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, check};
+use crate::MAX_FILE_BYTES;
+use crate::parse::{DELAY_NS, DURATION_MS, RATE_BPS, SEED, transport};
+use crate::problem::ScenarioError;
+use crate::reader::{Fields, Reader};
+
+const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
+
+/// Names to indices, and what they are called in messages.
+struct Names<'a> {
+    what: &'static str,
+    names: &'a [String],
+}
+
+impl Names<'_> {
+    /// The index of the thing that `key` names; 0 if there is none, which is reported.
+    fn find(&self, r: &mut Reader, fields: &Fields, key: &str) -> usize {
+        let expected = format!("the name of a {}: {}", self.what, shortened(self.names));
+        let position = |name: &str| self.names.iter().position(|known| known == name);
+        r.parsed(fields, key, &expected, position).unwrap_or(0)
+    }
+}
+
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
+}
+
+impl RoutedScenario {
+    /// Whether a file says that it is of this kind.
+    pub fn is_one(yaml: &[u8]) -> bool {
+        let value = serde_yaml_ng::from_slice::<Value>(yaml).ok();
+        value.is_some_and(|value| value.get("kind").and_then(Value::as_str) == Some("routed"))
+    }
+
+    /// Reads a file and checks all of it.
+    ///
+    /// # Errors
+    /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
+    /// everything that does not fit together.
+    pub fn parse(yaml: &[u8]) -> Result<RoutedScenario, ScenarioError> {
+        if yaml.len() > MAX_FILE_BYTES {
+            return Err(ScenarioError::TooLarge {
+                bytes: yaml.len(),
+                limit: MAX_FILE_BYTES,
+            });
+        }
+        let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
+        let mut reader = Reader::default();
+        let scenario = scenario(&mut reader, &value);
+        if reader.problems.is_empty() {
+            check::cross_check(&scenario, &mut reader);
+        }
+        if reader.problems.is_empty() {
+            Ok(scenario)
+        } else {
+            Err(ScenarioError::Invalid(reader.problems))
+        }
+    }
+}
+
+fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
+    let keys = [
+        "version",
+        "kind",
+        "name",
+        "seed",
+        "duration_ms",
+        "sample_ms",
+        "packet_bytes",
+        "routers",
+        "links",
+        "hosts",
+        "flows",
+        "changes",
+    ];
+    let fields = r.fields(value, String::new(), &keys);
+    r.integer(&fields, "version", 1..=1);
+    r.choice(&fields, "kind", &[("routed", ())]);
+    let name = r.name(&fields, "name");
+    let seed = r.integer(&fields, "seed", SEED);
+    let duration_ms = r.integer(&fields, "duration_ms", DURATION_MS);
+    let sample_ms = r.optional_integer(&fields, "sample_ms", 1..=60_000).unwrap_or(100);
+    let packet_bytes = r.integer(&fields, "packet_bytes", 128..=9000) as u32;
+    let routers = names(r, &fields, "routers");
+    let known = Names {
+        what: "router",
+        names: &routers,
+    };
+    let elements = r.list(&fields, "links", 1..=10_000);
+    let links: Vec<RoutedLink> = elements.into_iter().map(|(v, p)| link(r, &known, v, p)).collect();
+    let elements = r.list(&fields, "hosts", 1..=1000);
+    let hosts: Vec<HostGroup> = elements
+        .into_iter()
+        .map(|(v, p)| hosts_group(r, &known, v, p))
+        .collect();
+    let group_names: Vec<String> = hosts.iter().map(|group| group.name.clone()).collect();
+    let groups = Names {
+        what: "group of hosts",
+        names: &group_names,
+    };
+    let elements = r.list(&fields, "flows", 1..=1000);
+    let flows = elements.into_iter().map(|(v, p)| flow(r, &groups, v, p)).collect();
+    let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
+    let known_links = Names {
+        what: "link",
+        names: &link_names,
+    };
+    let elements = r.optional_list(&fields, "changes", 0..=10_000);
+    let changes = elements
+        .into_iter()
+        .map(|(v, p)| change(r, &known_links, &groups, v, p))
+        .collect();
+    RoutedScenario {
+        name,
+        seed,
+        duration_ms,
+        sample_ms,
+        packet_bytes,
+        routers,
+        links,
+        hosts,
+        flows,
+        changes,
+    }
+}
+
+fn names(r: &mut Reader, parent: &Fields, key: &str) -> Vec<String> {
+    let elements = r.list(parent, key, 1..=200);
+    elements
+        .into_iter()
+        .map(|(value, pointer)| r.name_value(value, pointer))
+        .collect()
+}
+
+fn buffer(r: &mut Reader, parent: &Fields) -> Buffer {
+    let least = Buffer::Packets(1);
+    let Some(value) = r.required(parent, "buffer") else {
+        return least;
+    };
+    let fields = r.fields(value, parent.pointer("buffer"), &["packets", "bytes"]);
+    let packets = r.optional_integer(&fields, "packets", 1..=10_000_000);
+    let bytes = r.optional_integer(&fields, "bytes", 1..=1 << 40);
+    match (packets, bytes) {
+        (Some(packets), None) => Buffer::Packets(packets as u32),
+        (None, Some(bytes)) => Buffer::Bytes(bytes),
+        _ => {
+            r.report(
+                parent.pointer("buffer"),
+                "no limit or two",
+                "either 'packets' or 'bytes'",
+            );
+            least
+        }
+    }
+}
+
+fn link(r: &mut Reader, routers: &Names, value: &Value, pointer: String) -> RoutedLink {
+    let keys = ["name", "from", "to", "rate_bps", "delay_ns", "buffer", "xcp_bps"];
+    let fields = r.fields(value, pointer, &keys);
+    RoutedLink {
+        name: r.name(&fields, "name"),
+        from: routers.find(r, &fields, "from"),
+        to: routers.find(r, &fields, "to"),
+        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
+        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        buffer: buffer(r, &fields),
+        xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+    }
+}
+
+fn hosts_group(r: &mut Reader, routers: &Names, value: &Value, pointer: String) -> HostGroup {
+    let keys = [
+        "name",
+        "count",
+        "router",
+        "rate_bps",
+        "up_delay_ns",
+        "down_delay_ns",
+        "buffer",
+    ];
+    let fields = r.fields(value, pointer, &keys);
+    HostGroup {
+        name: r.name(&fields, "name"),
+        count: r.integer(&fields, "count", 1..=10_000) as u32,
+        router: routers.find(r, &fields, "router"),
+        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
+        up_delay_ns: r.integer(&fields, "up_delay_ns", DELAY_NS),
+        down_delay_ns: r.integer(&fields, "down_delay_ns", DELAY_NS),
+        buffer: buffer(r, &fields),
+    }
+}
+
+fn flow(r: &mut Reader, groups: &Names, value: &Value, pointer: String) -> FlowGroup {
+    let keys = [
+        "name",
+        "from",
+        "to",
+        "transport",
+        "sack",
+        "bytes",
+        "start_ms",
+        "spread_ms",
+    ];
+    let fields = r.fields(value, pointer, &keys);
+    let transport = transport(r, &fields);
+    FlowGroup {
+        name: r.name(&fields, "name"),
+        from: groups.find(r, &fields, "from"),
+        to: groups.find(r, &fields, "to"),
+        transport,
+        sack: r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack()),
+        bytes: r.optional_integer(&fields, "bytes", FILE_BYTES),
+        start_ms: r
+            .optional_integer(&fields, "start_ms", 0..=*DURATION_MS.end())
+            .unwrap_or(0),
+        spread_ms: r
+            .optional_integer(&fields, "spread_ms", 0..=*DURATION_MS.end())
+            .unwrap_or(10),
+    }
+}
+
+fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer: String) -> RoutedChange {
+    let common = ["at_ms", "every_ms", "times"];
+    let of_link = ["link", "rate_bps", "delay_ns", "xcp_bps"];
+    let of_hosts = ["hosts", "up_delay_ns", "down_delay_ns"];
+    let is_link = value.get("link").is_some();
+    let effects: &[&str] = if is_link { &of_link } else { &of_hosts };
+    let keys = [&common, effects].concat();
+    let fields = r.fields(value, pointer.clone(), &keys);
+    if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
+        r.report(
+            pointer,
+            "nothing changes",
+            format!("at least one of {}", effects[1..].join(", ")),
+        );
+    }
+    let what = if is_link {
+        Changed::Link {
+            link: links.find(r, &fields, "link"),
+            rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
+            delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
+            xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+        }
+    } else {
+        Changed::Hosts {
+            group: groups.find(r, &fields, "hosts"),
+            up_delay_ns: r.optional_integer(&fields, "up_delay_ns", DELAY_NS),
+            down_delay_ns: r.optional_integer(&fields, "down_delay_ns", DELAY_NS),
+        }
+    };
+    let every_ms = r.optional_integer(&fields, "every_ms", DURATION_MS);
+    let times = r.optional_integer(&fields, "times", 1..=100_000);
+    let at_ms = r.integer(&fields, "at_ms", 0..=*DURATION_MS.end());
+    if every_ms.is_some() != times.is_some() {
+        let (there, missing) = if times.is_some() {
+            ("times", "every_ms")
+        } else {
+            ("every_ms", "times")
+        };
+        r.report(
+            fields.pointer(there),
+            format!("'{there}' without '{missing}'"),
+            "both or neither",
+        );
+    }
+    RoutedChange {
+        at_ms,
+        again: every_ms.zip(times),
+        what,
+    }
+}

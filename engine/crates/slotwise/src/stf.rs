@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise stf`: p4c's Simple Test Framework.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_p4runtime::parse_p4info;
+use slotwise_stf::{Runner, Schema};
+
+use crate::run::RunError;
+
+/// Run STF tests: packets that go in, table entries, packets that must come out.
+///
+/// Each test starts with a fresh switch. The exit status is 0 if all pass; otherwise it is said what differs.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Program in p4c's BMv2 JSON
+    program: PathBuf,
+    /// Its P4Info (text format, or binary when it ends in .bin)
+    p4info: PathBuf,
+    /// Tests
+    #[arg(required = true, value_name = "TEST")]
+    tests: Vec<PathBuf>,
+    /// Seed of the program's random()
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
+    #[arg(long)]
+    trace: bool,
+}
+
+/// True if all tests passed.
+pub fn run(args: &Args) -> Result<bool, RunError> {
+    let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let read = |path: &Path| fs::read(path).map_err(|error| at(path, &error));
+    let program = Program::from_json(&read(&args.program)?).map_err(|error| at(&args.program, &error))?;
+    let program = Arc::new(program);
+    let is_binary = args.p4info.extension().is_some_and(|end| end == "bin");
+    let p4info = parse_p4info(&read(&args.p4info)?, is_binary).map_err(|error| at(&args.p4info, &error))?;
+    let schema = Schema::new(&p4info);
+    let mut all_passed = true;
+    for path in &args.tests {
+        let text = String::from_utf8(read(path)?).map_err(|error| at(path, &error))?;
+        let script = slotwise_stf::parse(&text).map_err(|error| format!("{}:{error}", path.display()))?;
+        let config = PipelineConfig {
+            cpu_port: 510,
+            drop_port: 511,
+            timestamp_unit: TimestampUnit::Microseconds,
+            seed: args.seed,
+        };
+        let mut pipeline = Pipeline::new(program.clone(), config);
+        pipeline.set_tracing(args.trace);
+        let mut runner = Runner::new(&schema, &mut pipeline);
+        let report = runner.run(&script, &mut |line, text| println!("{}:{line}: {text}", path.display()));
+        let report = report.map_err(|error| at(path, &error))?;
+        for failure in &report.failures {
+            println!("{}:{}: {}", path.display(), failure.line, failure.text);
+        }
+        let verdict = if report.failures.is_empty() { "passed" } else { "FAILED" };
+        println!(
+            "{verdict}: {} ({} packets in, {} out)",
+            path.display(),
+            report.packets_in,
+            report.packets_out
+        );
+        all_passed &= report.failures.is_empty();
+    }
+    Ok(all_passed)
+}

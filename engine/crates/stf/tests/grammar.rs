@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What cannot be read is refused with its place, and nothing makes the parser panic.
+
+use proptest::prelude::*;
+use slotwise_stf::parse;
+use slotwise_stf::script::{Pattern, Statement};
+
+#[test]
+fn refusals_say_where_and_what() {
+    for (script, wanted) in [
+        ("pakcet 0 00", "1:1: there is no statement `pakcet`"),
+        ("wait\n\n  expect", "3:3: expected a port"),
+        ("packet 512 00", "1:8: a port is a number in 0..=511"),
+        ("packet 0 00 0g", "1:14: `g` is not a hexadecimal digit"),
+        ("packet 0 000", "1:12: a packet has whole bytes"),
+        ("packet 0 # nothing", "1:8: a packet has at least one byte"),
+        ("expect 0 00$00", "1:12: `$` is the last thing"),
+        ("add t a:1 b(", "1:13: expected a parameter, found the end of the file"),
+        (
+            "add t a:1 b()\nadd t a:1",
+            "2:10: expected a key field or an action, found the end of the file",
+        ),
+        ("add t a:0x b()", "1:9: digits are missing"),
+        ("add t a:1 b(c:0x1*)", "1:15: an argument has no `*`"),
+        ("add t 4294967296 a:1 b()", "1:7: a priority is a number in"),
+        ("add t a:1 b(c:1 d:2)", "1:17: expected `,`, found `d`"),
+        ("wait wait", "1:6: expected the end of the line, found `wait`"),
+        ("remove some", "1:1: `remove` is followed by `all`"),
+        ("check_counter c(1) packets ~ 3", "1:28: `~` begins nothing"),
+        ("check_counter c(1) packets 3", "1:28: expected a comparison, found `3`"),
+        (
+            "meter_set_rates m 1 0.1234567:1 1:1",
+            "1:21: a rate has at most six digits",
+        ),
+        ("add \"t a:1 b()", "1:5: a quoted name ends"),
+        ("mc_node_create 0", "1:17: expected a port, found the end of the file"),
+    ] {
+        let found = parse(script).expect_err(script).to_string();
+        assert!(found.starts_with(wanted), "{script}: {found}");
+    }
+}
+
+#[test]
+fn packets_and_patterns() {
+    let script = parse("PACKET 3 0aB # comment\n c").unwrap_err();
+    assert_eq!((script.line, script.column), (1, 12));
+    let script = parse("packet 3 0a Bc # comment\nexpect 4 *1 0 $").unwrap();
+    let expected = Pattern {
+        nibbles: vec![None, Some(1), Some(0)],
+        exact: true,
+    };
+    assert_eq!(
+        script.statements[0].statement,
+        Statement::Packet {
+            port: 3,
+            frame: vec![10, 0xbc]
+        }
+    );
+    assert_eq!(
+        script.statements[1].statement,
+        Statement::Expect {
+            port: 4,
+            pattern: Some(expected)
+        }
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn statements_in_pieces_are_read_or_refused(pieces in proptest::collection::vec(piece(), 0..40)) {
+        let _ = parse(&pieces.concat());
+    }
+}
+
+fn piece() -> impl Strategy<Value = String> {
+    const WORDS: &[&str] = &[
+        "packet ",
+        "expect ",
+        "add ",
+        "setdefault ",
+        "check_counter ",
+        "mc_node_create ",
+        "meter_set_rates ",
+        "remove ",
+        "\n",
+        "t ",
+        "a",
+        ":",
+        "0x1*",
+        "0b",
+        "1",
+        "(",
+        ")",
+        ",",
+        "=",
+        "/",
+        "&&&",
+        "->",
+        "$",
+        "*",
+        "\"",
+        "#",
+        ".",
+        "[",
+        "]",
+        "é",
+    ];
+    prop_oneof![
+        proptest::sample::select(WORDS).prop_map(str::to_owned),
+        "[0-9a-f*]{1,9}"
+    ]
+}

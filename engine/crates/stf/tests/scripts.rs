@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The scripts in `passing` pass, those in `failing` say what their `.expected` files say.
+
+use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_stf::{Report, RunError, Runner, Schema, parse};
+use std::fs;
+use std::sync::Arc;
+
+fn read(path: &str) -> String {
+    let path = format!("{}/tests/{path}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn run(program: &str, script: &str) -> (Result<Report, RunError>, Vec<String>) {
+    let json = read(&format!("programs/{program}.json"));
+    let p4info = read(&format!("programs/{program}.p4info.txtpb"));
+    let schema = Schema::new(&slotwise_p4runtime::parse_p4info(p4info.as_bytes(), false).unwrap());
+    let config = PipelineConfig {
+        cpu_port: 510,
+        drop_port: 511,
+        timestamp_unit: TimestampUnit::Microseconds,
+        seed: 0,
+    };
+    let mut pipeline = Pipeline::new(Arc::new(Program::from_json(json.as_bytes()).unwrap()), config);
+    let mut said = Vec::new();
+    let script = parse(script).unwrap();
+    let report =
+        Runner::new(&schema, &mut pipeline).run(&script, &mut |line, text| said.push(format!("{line}: {text}")));
+    (report, said)
+}
+
+#[test]
+fn every_way_to_match() {
+    let (report, _) = run("matching", &read("passing/matching.stf"));
+    let report = report.unwrap();
+    assert_eq!(report.failures, []);
+    assert_eq!((report.packets_in, report.packets_out), (23, 19));
+}
+
+#[test]
+fn copies_and_state() {
+    let (report, said) = run("copies", &read("passing/copies.stf"));
+    assert_eq!(report.unwrap().failures, []);
+    let said: Vec<&str> = said.iter().map(|line| line.split_once(": ").unwrap().1).collect();
+    assert_eq!(
+        said,
+        [
+            "clone session 3: port 7",
+            "clone session 3: not there",
+            "clone session 4: multicast group 9",
+            "TestIngress.memory[2] = 0xcafe",
+            "TestIngress.memory[2] = 0x12345678",
+            "TestIngress.seen[9] = 7 packets, 8 bytes",
+            "TestIngress.police[1]: 1/s, burst 1; 2/s, burst 2",
+            "TestIngress.police[15]: 1000000/s, burst 1; 2500000/s, burst 1",
+            "dropped a packet with op = 255",
+        ]
+    );
+}
+
+#[test]
+fn differences_are_readable() {
+    let (report, _) = run("matching", &read("failing/matching.stf"));
+    let found: String = report
+        .unwrap()
+        .failures
+        .iter()
+        .map(|failure| format!("{}: {}\n", failure.line, failure.text))
+        .collect();
+    assert_eq!(found, read("failing/matching.expected"), "found:\n{found}");
+}
+
+/// The reason why a statement of `matching` or `copies` cannot be executed.
+fn refusal(program: &str, script: &str) -> String {
+    run(program, script).0.unwrap_err().to_string()
+}
+
+#[test]
+fn statements_that_cannot_be_executed() {
+    for (program, script, wanted) in [
+        (
+            "matching",
+            "add nowhere a:1 drop()",
+            "line 1: no table `nowhere`; there is TestIngress.exact_table,",
+        ),
+        (
+            "matching",
+            "wait\nadd _table a:1 drop()",
+            "line 2: table `_table` may be `TestIngress.exact_table` or",
+        ),
+        (
+            "matching",
+            "add exact_table z:1 drop()",
+            "line 1: no key field `z`; there is a, hdr.probe.b",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 a:2 drop()",
+            "line 1: key field `a` is there twice",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 fly()",
+            "line 1: no action `fly`; there is TestIngress.counted,",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 counted()",
+            "parameter `value` is missing",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 counted(value:1, value:2)",
+            "parameter `value` is there twice",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 drop(value:1)",
+            "has no parameter `value`",
+        ),
+        (
+            "matching",
+            "add exact_table a:0x1* drop()",
+            "key field `a`: `*` matches nothing here",
+        ),
+        (
+            "matching",
+            "add exact_table a:256 drop()",
+            "value of `a` does not fit in 8 bits",
+        ),
+        (
+            "matching",
+            "add exact_table a:1 drop()\nadd exact_table a:1 drop()",
+            "line 2: table `TestIngress.exact_table` has this",
+        ),
+        (
+            "matching",
+            "add lpm_table address:0x0a000000/33 drop()",
+            "33 bits is longer than the field's 32",
+        ),
+        (
+            "matching",
+            "add lpm_table address:0x0a* drop()",
+            "a prefix has 32 bits, the `*` at its end",
+        ),
+        (
+            "matching",
+            "add range_table b:9->8 drop()",
+            "range of `hdr.probe.b` is empty",
+        ),
+        (
+            "matching",
+            "add ternary_table b:1->2 drop()",
+            "not how to match a field of kind TERNARY",
+        ),
+        ("matching", "no_packet", "line 1: `no_packet` stands after a packet"),
+        (
+            "matching",
+            "check_counter hits($x) packets == 1",
+            "no entry has been added with `= x`",
+        ),
+        ("copies", "check_counter seen(16) packets == 1", "16"),
+        (
+            "copies",
+            "check_counter unseen(1)",
+            "no counter `unseen`; there is TestIngress.seen",
+        ),
+        (
+            "copies",
+            "register_write memory 1 0x100000000",
+            "does not fit in 32 bits",
+        ),
+        ("copies", "mc_node_associate 1 0", "no node 0: 0 were made"),
+        (
+            "copies",
+            "mc_node_create 0 1\nmc_node_associate 1 0",
+            "no multicast group 1",
+        ),
+        ("copies", "mc_mgrp_create 0", "expected 1..=65535"),
+        ("copies", "mirroring_delete 5", "no clone session 5"),
+        ("copies", "meter_set_rates police 1 2:1 1:1", "line 1: "),
+    ] {
+        let found = refusal(program, script);
+        assert!(found.contains(wanted), "{script}: {found}");
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// XCP on the VOQs of an edge.
+//
+//   packet ─────────> CheckXcp ──> xcp_output ──> XcpPacket
+//   interval tick ─────────────────> xcp_output ──fixed_capacity──────────────> XcpTick ──> flow control
+//                                               ──slot_capacity──> xcp_slots ──┘
+#ifndef SLOTWISE_EDGE_XCP_P4
+#define SLOTWISE_EDGE_XCP_P4
+#include "edge_parser.p4"
+#include "timer.p4"
+#include "version.p4"
+#include "xcp.p4"
+#include "xcp_interval.p4"
+
+control EdgeXcp(inout edge_headers_t hdr,
+                inout edge_metadata_t meta,
+                inout standard_metadata_t standard_metadata) {
+    bit<64>    capacity = 0;
+    bit<32>    overhead_bytes = 0;
+    bool       slotted = false;
+    bit<32>    active = 0;
+    bit<1>     bank = 0;
+    bit<16>    slots = 0;
+    bit<64>    next_ns = 0;
+    XcpVerdict verdict = XcpVerdict.STANDARD;
+    xcp_params_t params;
+
+    CheckXcp() check;
+    XcpPacket() packet;
+    @name(".EdgeIngress") XcpParams() xcp_params;
+    XcpTick() tick;
+    SetTimer() set_timer;
+
+    counter(MAX_XCP_VERDICTS, CounterType.packets_and_bytes) xcp_headers;
+
+    // Capacities in 1/16 byte/s; a packet takes `overhead` bytes of its fibre more than its IP length.
+
+    action fixed_capacity(bit<44> throughput, bit<16> overhead) {
+        capacity = (bit<64>)throughput;
+        overhead_bytes = (bit<32>)overhead;
+    }
+
+    // What one slot a frame is worth.
+    action slot_capacity(bit<44> throughput, bit<16> overhead) {
+        capacity = (bit<64>)throughput;
+        overhead_bytes = (bit<32>)overhead;
+        slotted = true;
+    }
+
+    action no_controller() {
+    }
+
+    table xcp_output {
+        key = {
+            meta.output: exact @name("queue");
+        }
+        actions = {
+            fixed_capacity;
+            slot_capacity;
+            @defaultonly no_controller;
+        }
+        const default_action = no_controller();
+        size = MAX_QUEUES;
+    }
+
+    action granted(bit<16> slots_a_frame) {
+        slots = slots_a_frame;
+    }
+
+    action nothing_granted() {
+    }
+
+    table xcp_slots {
+        key = {
+            bank:        exact @name("bank");
+            meta.output: exact @name("queue");
+        }
+        actions = {
+            granted;
+            @defaultonly nothing_granted;
+        }
+        const default_action = nothing_granted();
+        size = 2 * MAX_QUEUES;
+    }
+
+    apply {
+        if (hdr.xcp.isValid()) {
+            check.apply(hdr.xcp, verdict);
+            xcp_headers.count((bit<32>)(bit<8>)verdict);
+        }
+        if (xcp_output.apply().hit) {
+            if (hdr.xcp.isValid()) {
+                packet.apply(meta.output, (bit<32>)hdr.ipv4.total_len + overhead_bytes, verdict, hdr.xcp);
+            } else if (hdr.linecard.isValid()) {
+                if (slotted) {
+                    active_version.read(active, 0);
+                    bank = active[0:0];
+                    xcp_slots.apply();
+                    capacity = capacity * (bit<64>)slots;
+                    capacity = MIN(capacity, XCP_MAX_RATE);
+                }
+                xcp_params.apply(params);
+                tick.apply(params, meta.output, hdr.interval_tick, hdr.queue_report.backlog_bytes, capacity, next_ns);
+                set_timer.apply(hdr.linecard, hdr.interval_tick, hdr.flow_control, hdr.queue_report.queue, next_ns);
+                standard_metadata.egress_spec = PORT_LINECARD;
+            }
+        } else if (hdr.interval_tick.isValid()) {
+            meta.drop_reason = DropReason.NO_SIGNALING;
+        }
+    }
+}
+
+#endif

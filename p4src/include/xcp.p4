@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// XCP for one packet: what its header says is checked, counted, and answered with feedback. What the
+// control interval makes of the sums is in xcp_interval.p4. docs/architecture.md has the formulas.
+//
+//   CheckXcp ──STANDARD──> sums ──> feedback ──> delta_throughput
+//            ──MINIMAL───> bytes
+//            ──bad───────> counted, untouched
+#ifndef SLOTWISE_XCP_P4
+#define SLOTWISE_XCP_P4
+#include "headers.p4"
+#include "quotient.p4"
+
+// Sums of the control interval, by output. That of rtt * x is kept in halves: neither overflows.
+register<bit<64>>(MAX_QUEUES) xcp_bytes;
+register<bit<64>>(MAX_QUEUES) xcp_sum_x;           // 1/4 ns
+register<bit<64>>(MAX_QUEUES) xcp_sum_rtt_x_low;   // of the lower 32 bits of each product, 1/4 ns^2
+register<bit<64>>(MAX_QUEUES) xcp_sum_rtt_x_high;  // of the others
+
+// What the last interval left for the packets of this one. A factor is a mantissa of 32 bits and how far
+// its products are shifted right. The residues are rates, 1/16 byte/s.
+register<bit<40>>(MAX_QUEUES) xcp_positive_factor;  // Cp, (1/16 byte/s) / (1/4 ns)
+register<bit<40>>(MAX_QUEUES) xcp_negative_factor;  // Cn, (1/16 byte/s) / byte
+register<bit<64>>(MAX_QUEUES) xcp_positive_residue;
+register<bit<64>>(MAX_QUEUES) xcp_negative_residue;
+
+const bit<32> XCP_MAX_RTT_NS = 1000000000;  // a longer round trip counts as this
+
+control CheckXcp(in xcp_t xcp, out XcpVerdict verdict) {
+    apply {
+        verdict = XcpVerdict.STANDARD;
+        if (xcp.version != XCP_VERSION) {
+            verdict = XcpVerdict.BAD_VERSION;
+        } else if (xcp.length != XCP_LENGTH) {
+            verdict = XcpVerdict.BAD_LENGTH;
+        } else if (xcp.format == XcpFormat.MINIMAL) {
+            verdict = XcpVerdict.MINIMAL;
+        } else if (xcp.format != XcpFormat.STANDARD) {
+            verdict = XcpVerdict.BAD_FORMAT;
+        } else if (xcp.rtt != 0 && (xcp.x == 0 || (bit<34>)xcp.x > (bit<34>)xcp.rtt << 2)) {
+            verdict = XcpVerdict.BAD_FIELDS;
+        }
+    }
+}
+
+// The smaller of what the sender still asks for and what this output has for it.
+control WriteFeedback(in bit<32> output, in bit<32> size, inout xcp_t xcp) {
+    bit<40> factor;
+    bit<64> positive_residue;
+    bit<64> negative_residue;
+    bit<64> part;
+    int<64> positive;
+    int<64> negative;
+    int<64> feedback;
+    int<64> delta;
+
+    Share() share;
+
+    apply {
+        xcp_positive_factor.read(factor, output);
+        xcp_positive_residue.read(positive_residue, output);
+        share.apply(factor, xcp.x, positive_residue, part);
+        positive = (int<64>)part;
+        xcp_negative_factor.read(factor, output);
+        xcp_negative_residue.read(negative_residue, output);
+        share.apply(factor, size, negative_residue, part);
+        negative = (int<64>)part;
+
+        feedback = positive - negative;
+        delta = (int<64>)(int<32>)xcp.delta_throughput;
+        if (delta >= feedback) {
+            // Below the field's range is its smallest value; above it delta would be smaller.
+            xcp.delta_throughput = 0x80000000;
+            if (feedback > -0x80000000) {
+                xcp.delta_throughput = (bit<32>)(bit<64>)feedback;
+            }
+        } else {
+            // A router before this one gave less: the rest of the positive feedback is left for others, as is
+            // as much negative feedback.
+            negative = positive - delta;
+            if (negative > (int<64>)negative_residue) {
+                negative = (int<64>)negative_residue;
+            }
+            positive = delta + negative;
+        }
+        if (positive > (int<64>)positive_residue) {
+            positive = (int<64>)positive_residue;
+        }
+        xcp_positive_residue.write(output, positive_residue - (bit<64>)positive);
+        xcp_negative_residue.write(output, negative_residue - (bit<64>)negative);
+    }
+}
+
+// A packet for `output`, an output with a controller, that takes `size` bytes of its fibre or link.
+control XcpPacket(in bit<32> output, in bit<32> size, in XcpVerdict verdict, inout xcp_t xcp) {
+    bit<64> sum;
+    bit<64> product;
+
+    WriteFeedback() write_feedback;
+
+    apply {
+        if (verdict == XcpVerdict.STANDARD || verdict == XcpVerdict.MINIMAL) {
+            xcp_bytes.read(sum, output);
+            xcp_bytes.write(output, sum + (bit<64>)size);
+        }
+        if (verdict == XcpVerdict.STANDARD) {
+            if (xcp.rtt == 0) {
+                if ((int<32>)xcp.delta_throughput > 0) {
+                    xcp.delta_throughput = 0;
+                }
+            } else {
+                xcp_sum_x.read(sum, output);
+                xcp_sum_x.write(output, sum + (bit<64>)xcp.x);
+                product = (bit<64>)MIN(xcp.rtt, XCP_MAX_RTT_NS) * (bit<64>)xcp.x;
+                xcp_sum_rtt_x_low.read(sum, output);
+                xcp_sum_rtt_x_low.write(output, sum + (bit<64>)product[31:0]);
+                xcp_sum_rtt_x_high.read(sum, output);
+                xcp_sum_rtt_x_high.write(output, sum + (bit<64>)product[63:32]);
+                write_feedback.apply(output, size, xcp);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of the built command: reproducible simulations, emulations that lose their controller or are ended early, bad input.
+
+`scripts/test end-to-end` runs them as root in a network namespace of their own, after `make setup`.
+"""
+import filecmp
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
+SCENARIO = ROOT / "topologies" / "star3-short.yaml"
+PATIENCE_S = 120
+REST_PORT = 8181
+
+
+def slotwise(*arguments) -> subprocess.CompletedProcess:
+    """A run to its end."""
+    return subprocess.run([SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+def children(pid: int) -> list[int]:
+    """Process ids of the children of a process."""
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def command_name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+class Emulation:
+    """A running `slotwise emulate`, with its output read as far as it was waited for."""
+
+    def __init__(self, *arguments):
+        command = [SLOTWISE, "emulate", SCENARIO, *map(str, arguments)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # pylint: disable=consider-using-with
+        self.output = ""
+
+    def read_until(self, text: str) -> None:
+        """Waits for a line that has `text` in it."""
+        for line in self.process.stdout:
+            self.output += line
+            if text in line:
+                return
+        pytest.fail(f"ended without {text!r}:\n{self.output}")
+
+    def inside(self) -> int:
+        """Process 1 of the run's PID namespace."""
+        (pid,) = children(self.process.pid)
+        return pid
+
+    def descendants(self) -> list[int]:
+        """Open descriptors of every process of the run below the first."""
+        waiting, found = [self.process.pid], []
+        while waiting:
+            below = children(waiting.pop())
+            waiting += below
+            found += below
+        return [os.pidfd_open(pid) for pid in found]
+
+    def finish(self) -> int:
+        """Exit status."""
+        self.output += self.process.communicate(timeout=PATIENCE_S)[0]
+        return self.process.returncode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def assert_nothing_is_left(descendants: list[int]) -> None:
+    """All processes end, and with them the namespaces that held the interfaces; this namespace has only its loopback."""
+    for descriptor in descendants:
+        # Readable when the process has ended.
+        ended, _, _ = select.select([descriptor], [], [], PATIENCE_S)
+        os.close(descriptor)
+        assert ended
+    assert [name for _, name in socket.if_nameindex()] == ["lo"]
+
+
+def load_report(path: Path) -> dict:
+    """A report that fits its schema."""
+    report = json.loads(path.read_text())
+    schema = json.loads((ROOT / "schema" / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
+    return report
+
+
+def test_a_simulation_can_be_repeated_to_the_byte(tmp_path):
+    for name in ("first", "second"):
+        arguments = ["--duration", 0.5, "--seed", 7, "--report", tmp_path / f"{name}.json", "--pcap", tmp_path / name]
+        done = slotwise("simulate", SCENARIO, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
+    captures = sorted(path.name for path in (tmp_path / "first").iterdir())
+    assert captures == sorted(path.name for path in (tmp_path / "second").iterdir()) and captures
+    same, different, errors = filecmp.cmpfiles(tmp_path / "first", tmp_path / "second", captures, shallow=False)
+    assert (same, different, errors) == (captures, [], [])
+    report = load_report(tmp_path / "first.json")
+    assert report["seed"] == 7 and report["verdict"]["ok"]
+    assert sum(sum(pair["delivered_bytes"]) for pair in report["series"]["pairs"]) > 0
+
+
+def test_another_seed_is_another_simulation(tmp_path):
+    reports = []
+    for seed in (1, 2):
+        path = tmp_path / f"{seed}.json"
+        # Poisson arrivals are drawn; everything else of these reports would be the same.
+        assert slotwise("simulate", SCENARIO, "--duration", 0.5, "--seed", seed, "--report", path).returncode == 0
+        reports.append(load_report(path)["series"])
+    assert reports[0] != reports[1]
+
+
+def test_traffic_outlives_its_controller(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--duration", 10, "--report", path) as run:
+        run.read_until("1/2 uniform")
+        (controller,) = [pid for pid in children(run.inside()) if command_name(pid) == "java"]
+        os.kill(controller, signal.SIGKILL)
+        assert run.finish() == 0, run.output
+    report = load_report(path)
+    assert report["controller_restarts"] == 1
+    assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
+    # The second controller has taken over: it learned what was in force and committed schedules of its own.
+    assert report["controller"]["commits"]["completed"] > 0
+    assert [file["intact"] for phase in report["phases"] for file in phase["files"]] == [True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_ends_in_order(number, tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--report", path) as run:
+        run.read_until("1/2 uniform")
+        descendants = run.descendants()
+        run.process.send_signal(number)
+        assert run.finish() == 1, run.output
+    assert_nothing_is_left(descendants)
+    assert "interrupted" in load_report(path)["verdict"]["failures"]
+
+
+def test_a_run_that_is_killed_leaves_nothing():
+    with Emulation() as run:
+        run.read_until("1/2 uniform")
+        descendants = run.descendants()
+        run.process.kill()
+        run.process.wait()
+    assert len(descendants) > 5
+    assert_nothing_is_left(descendants)
+
+
+def test_a_taken_port_is_named_before_anything_starts():
+    with socket.create_server(("127.0.0.1", REST_PORT)):
+        done = slotwise("emulate", SCENARIO)
+    assert done.returncode == 1
+    assert f"127.0.0.1:{REST_PORT}" in done.stderr and "controller (REST)" in done.stderr
+    assert "starting" not in done.stdout
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(SCENARIO.read_text().replace("guard_ns", "gard_ns"))
+    for command in ("emulate", "simulate"):
+        done = slotwise(command, path)
+        assert done.returncode == 1
+        assert "gard_ns" in done.stderr and "guard_ns" in done.stderr
+
+
+def test_without_root_the_reason_is_said():
+    # A user namespace in which the caller is not root, yet owns the same files.
+    command = ["unshare", "--user", "--map-user=1000", SLOTWISE, "emulate", SCENARIO]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 1
+    assert "not root" in done.stderr and "sudo" in done.stderr
