@@ -103,9 +103,11 @@ pub(crate) fn choose<'t>(
         Some(entry) => {
             entry.packets = entry.packets.wrapping_add(1);
             entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
-            entry.last_hit_ns = machine.now_ns;
+            if table.idle_timeouts {
+                entry.cold.last_hit_ns = machine.now_ns;
+            }
             if let Some(meter) = table.direct_meter {
-                run_direct_meter(meter, &mut entry.meter, machine);
+                run_direct_meter(meter, &mut entry.cold.meter, machine);
             }
             let action = match &entry.effect {
                 Effect::Action(action) => Some(action),

@@ -16,6 +16,7 @@ use bitmaps::Bitmaps;
 use hashbrown::HashTable;
 use lengths::Lengths;
 pub(crate) use lengths::Prefix;
+use smallvec::SmallVec;
 
 /// Ternary tables with more masks use bitmaps, unless they have more entries than this.
 const MAX_MASKS: usize = 8;
@@ -28,7 +29,7 @@ const MAX_LENGTHS: u32 = u64::BITS;
 pub(crate) struct EntryAction {
     /// Index into the table's actions.
     pub action: usize,
-    pub args: Vec<u64>,
+    pub args: SmallVec<[u64; 2]>,
 }
 
 /// What an entry does.
@@ -63,20 +64,26 @@ pub(crate) struct RangePart {
     pub high: u64,
 }
 
-/// An entry in place. What every hit touches comes first, so that it shares a line of the cache.
+/// An entry in place: what every hit touches, in one line of the cache, and the rest elsewhere.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(align(64))]
 pub(crate) struct Entry {
     pub effect: Effect,
     pub packets: u64,
     pub bytes: u64,
-    /// When a packet hit it last, or when it was added.
-    pub last_hit_ns: u64,
-    /// Direct meter.
-    pub meter: Meter,
+    pub cold: Box<Cold>,
+}
+
+/// What packets need of an entry now and then, or never.
+#[derive(Debug)]
+pub(crate) struct Cold {
     pub key: EntryKey,
     /// Order of insertion.
     pub sequence: u64,
+    /// When a packet hit it last, where the table has idle timeouts; or when it was added.
+    pub last_hit_ns: u64,
+    /// Direct meter.
+    pub meter: Meter,
 }
 
 /// Entries with one mask.
@@ -190,7 +197,7 @@ impl Entries {
                 .scan
                 .iter()
                 .copied()
-                .find(|&i| entry_at(&self.slots, i).is_some_and(|e| e.key.matches(key)));
+                .find(|&i| entry_at(&self.slots, i).is_some_and(|e| e.cold.key.matches(key)));
         }
         let mut best: Option<(i32, u64, u32)> = None;
         if let Some(bitmaps) = &self.bitmaps {
@@ -227,10 +234,10 @@ impl Entries {
         };
         // Of equal priority, the one inserted first.
         let better = best.is_none_or(|(priority, sequence, _)| {
-            entry.key.priority > priority || entry.key.priority == priority && entry.sequence < sequence
+            entry.cold.key.priority > priority || entry.cold.key.priority == priority && entry.cold.sequence < sequence
         });
         if better {
-            *best = Some((entry.key.priority, entry.sequence, index));
+            *best = Some((entry.cold.key.priority, entry.cold.sequence, index));
         }
     }
 
@@ -244,7 +251,7 @@ impl Entries {
 
     /// The entry with exactly this key and priority.
     pub fn find(&self, key: &EntryKey) -> Option<u32> {
-        let same = |&index: &u32| entry_at(&self.slots, index).is_some_and(|e| e.key.same_match(key));
+        let same = |&index: &u32| entry_at(&self.slots, index).is_some_and(|e| e.cold.key.same_match(key));
         if self.kind == MatchKind::Range {
             return self.scan.iter().copied().find(same);
         }
@@ -263,17 +270,18 @@ impl Entries {
     pub fn insert(&mut self, key: EntryKey, effect: Effect, now_ns: u64) {
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         let entry = Entry {
-            key,
             effect,
-            sequence: self.next_sequence,
             packets: 0,
             bytes: 0,
-            last_hit_ns: now_ns,
-            meter: Meter::default(),
+            cold: Box::new(Cold {
+                key: key.clone(),
+                sequence: self.next_sequence,
+                last_hit_ns: now_ns,
+                meter: Meter::default(),
+            }),
         };
         self.next_sequence += 1;
         self.len += 1;
-        let key = entry.key.clone();
         match self.slots.get_mut(index as usize) {
             Some(slot) => *slot = Some(entry),
             None => self.slots.push(Some(entry)),
@@ -282,7 +290,7 @@ impl Entries {
         self.values[index as usize * self.key_words..][..self.key_words].copy_from_slice(&key.value);
         let slots = &self.slots;
         let values = &self.values;
-        let ranks_before = |other: &u32| entry_at(slots, *other).is_some_and(|e| e.key.priority >= key.priority);
+        let ranks_before = |other: &u32| entry_at(slots, *other).is_some_and(|e| e.cold.key.priority >= key.priority);
         if self.kind == MatchKind::Range {
             let at = self.scan.partition_point(ranks_before);
             self.scan.insert(at, index);
@@ -362,13 +370,13 @@ impl Entries {
     /// Makes the bitmaps of all entries, or none if they would be too large.
     fn make_bitmaps(&mut self) {
         self.bitmaps = None;
-        if self.slots.len() > MAX_BITMAP_ENTRIES || !Bitmaps::support(self.key_words) {
+        if self.slots.len() > MAX_BITMAP_ENTRIES {
             return;
         }
-        let mut bitmaps = Bitmaps::new(self.key_words, self.slots.len());
+        let mut bitmaps = Bitmaps::new(self.slots.len());
         for (index, entry) in (0..).zip(&self.slots) {
             if let Some(entry) = entry {
-                bitmaps.add(index, &entry.key.value, &entry.key.mask);
+                bitmaps.add(index, &entry.cold.key.value, &entry.cold.key.mask);
             }
         }
         self.bitmaps = Some(bitmaps);
@@ -376,7 +384,7 @@ impl Entries {
 
     /// Removes an entry.
     pub fn remove(&mut self, index: u32) {
-        let Some(key) = entry_at(&self.slots, index).map(|e| e.key.clone()) else {
+        let Some(key) = entry_at(&self.slots, index).map(|e| e.cold.key.clone()) else {
             return;
         };
         if self.kind == MatchKind::Range {
@@ -406,7 +414,7 @@ impl Entries {
                     lengths.forget(number);
                 }
             } else if self.kind == MatchKind::Ternary && key.priority == group.best_priority {
-                let best = |chain: &Chain| entry_at(slots, chain.best).map(|e| e.key.priority);
+                let best = |chain: &Chain| entry_at(slots, chain.best).map(|e| e.cold.key.priority);
                 group.best_priority = group.chains.iter().filter_map(best).max().unwrap_or(i32::MIN);
                 self.sort_groups();
             }
@@ -431,7 +439,7 @@ impl Entries {
     /// All entries, in order of insertion.
     pub fn iter_in_order(&self) -> impl Iterator<Item = &Entry> {
         let mut entries: Vec<&Entry> = self.iter().collect();
-        entries.sort_by_key(|e| e.sequence);
+        entries.sort_by_key(|e| e.cold.sequence);
         entries.into_iter()
     }
 }

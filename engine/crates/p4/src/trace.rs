@@ -212,7 +212,7 @@ pub(crate) fn lookup(source: &Option<SourceLocation>, table: TableId, live: &Liv
             Effect::Member(member) => named(format!("member {member}")),
             Effect::Group(group) => named(format!("group {group}")),
         };
-        unpack_entry(table, &entry.key, action)
+        unpack_entry(table, &entry.cold.key, action)
     });
     let packet = &*machine.packet;
     let key = table

@@ -145,6 +145,7 @@ pub fn network(scenario: &Scenario) -> Value {
         "scheduler": {"name": scenario.controller.scheduler.name(), "settings": {}},
         "beacon_hold_frames": scenario.controller.beacon_hold_frames,
         "mtu": scenario.hosts.mtu,
+        "xcp": scenario.has_xcp(),
     })
 }
 

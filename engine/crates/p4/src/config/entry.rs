@@ -66,7 +66,7 @@ impl Pipeline {
     /// Nanoseconds since the last hit of an entry, or since it was added.
     pub fn entry_idle_ns(&self, table: &str, key: &[KeyField], priority: i32) -> Result<u64> {
         let (_, entry) = self.find_entry(table, key, priority)?;
-        Ok(self.now_ns.saturating_sub(entry.last_hit_ns))
+        Ok(self.now_ns.saturating_sub(entry.cold.last_hit_ns))
     }
 
     fn find_entry(&self, table: &str, key: &[KeyField], priority: i32) -> Result<(&Table, &Entry)> {
@@ -87,15 +87,15 @@ impl Pipeline {
             Effect::Member(member) => EntryTarget::Indirect(Indirect::Member(*member)),
             Effect::Group(group) => EntryTarget::Indirect(Indirect::Group(*group)),
         };
-        let (key, priority) = unpack_key(shape, &entry.key);
+        let (key, priority) = unpack_key(shape, &entry.cold.key);
         EntryState {
             key,
             priority,
             target,
             packets: entry.packets,
             bytes: entry.bytes,
-            meter: entry.meter.config(),
-            idle_ns: self.now_ns.saturating_sub(entry.last_hit_ns),
+            meter: entry.cold.meter.config(),
+            idle_ns: self.now_ns.saturating_sub(entry.cold.last_hit_ns),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Pipeline {
     /// The rates of an entry's direct meter.
     pub fn direct_meter_read(&self, table: &str, entry: &TableEntry) -> Result<Option<MeterConfig>> {
         self.needs_meter(table)?;
-        Ok(self.entry(table, entry)?.meter.config())
+        Ok(self.entry(table, entry)?.cold.meter.config())
     }
 
     /// Sets the rates of an entry's direct meter and fills its buckets.
@@ -94,7 +94,7 @@ impl Pipeline {
         check_meter(config)?;
         let key = pack_key(&self.ir.tables[index], &entry.key, entry.priority)?;
         let now_ns = self.now_ns;
-        self.entry_mut(index, &key)?.meter.configure(config, now_ns);
+        self.entry_mut(index, &key)?.cold.meter.configure(config, now_ns);
         Ok(())
     }
 

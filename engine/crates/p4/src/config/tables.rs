@@ -9,6 +9,7 @@ use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
 use crate::value::{bit_length, from_be_bytes, limbs_for, mask, to_be_bytes};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Pipeline {
@@ -130,7 +131,7 @@ impl Pipeline {
                     args: Vec::new(),
                 },
             };
-            unpack_entry(shape, &entry.key, action)
+            unpack_entry(shape, &entry.cold.key, action)
         };
         Ok(self.tables[index].entries.iter_in_order().map(unpack).collect())
     }
@@ -141,7 +142,7 @@ impl Pipeline {
         let shape = &self.ir.tables[index];
         let program = shape.default.as_ref().map(|d| EntryAction {
             action: d.action,
-            args: d.args.clone(),
+            args: SmallVec::from_slice(&d.args),
         });
         let wanted = match action {
             Some(call) => Some(pack_action(&self.ir, shape, &call)?),
@@ -200,7 +201,7 @@ fn fresh_table(table: &Table) -> LiveTable {
             if entries.find(&key).is_none() {
                 let action = EntryAction {
                     action: action.action,
-                    args: action.args.clone(),
+                    args: SmallVec::from_slice(&action.args),
                 };
                 entries.insert(key, Effect::Action(action), 0);
             }
@@ -208,7 +209,7 @@ fn fresh_table(table: &Table) -> LiveTable {
     }
     let default = table.default.as_ref().map(|d| EntryAction {
         action: d.action,
-        args: d.args.clone(),
+        args: SmallVec::from_slice(&d.args),
     });
     LiveTable { entries, default }
 }
@@ -334,7 +335,10 @@ pub(crate) fn pack_action(ir: &Ir, table: &Table, call: &ActionCall) -> Result<E
         return not_found(format!("table `{}` has no action `{}`", table.name, call.name));
     };
     let args = pack_args(&ir.actions[table.actions[position]], &call.args)?;
-    Ok(EntryAction { action: position, args })
+    Ok(EntryAction {
+        action: position,
+        args: SmallVec::from_slice(&args),
+    })
 }
 
 fn pack_args(action: &Action, args: &[Bits]) -> Result<Vec<u64>> {

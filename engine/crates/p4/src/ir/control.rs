@@ -74,6 +74,8 @@ pub(crate) struct Table {
     pub const_entries: Option<Vec<ConstEntry>>,
     pub counters: bool,
     pub direct_meter: Option<usize>,
+    /// Whether entries may have idle timeouts.
+    pub idle_timeouts: bool,
     pub profile: Option<usize>,
     pub next: NextNode,
 }

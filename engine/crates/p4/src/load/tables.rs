@@ -198,6 +198,7 @@ impl Controls<'_> {
             const_default_entry: false,
             const_entries: None,
             counters: place.flag("with_counters")?,
+            idle_timeouts: place.flag("support_timeout")?,
             direct_meter: match place.get("direct_meters")? {
                 Some(name) => Some(self.objects.direct_meter(&name)?),
                 None => None,

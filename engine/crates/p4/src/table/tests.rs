@@ -27,7 +27,7 @@ fn add(entries: &mut Entries, key: EntryKey, action: usize) {
         key,
         Effect::Action(EntryAction {
             action,
-            args: Vec::new(),
+            args: SmallVec::new(),
         }),
         0,
     );
@@ -60,8 +60,8 @@ fn longest_prefix_wins_whatever_the_order() {
 
 /// What `lookup` is to find, the slow way.
 fn expected(entries: &Entries, key: u64) -> Option<usize> {
-    let matching = entries.iter().filter(|entry| entry.key.matches(&[key]));
-    let best = matching.max_by_key(|entry| (entry.key.priority, std::cmp::Reverse(entry.sequence)));
+    let matching = entries.iter().filter(|entry| entry.cold.key.matches(&[key]));
+    let best = matching.max_by_key(|entry| (entry.cold.key.priority, std::cmp::Reverse(entry.cold.sequence)));
     best.map(|entry| match &entry.effect {
         Effect::Action(action) => action.action,
         other => panic!("{other:?}"),
@@ -81,7 +81,7 @@ fn exercise(mut entries: Entries, bits: u32, steps: usize, mut draw: impl FnMut(
             let near = entries
                 .iter()
                 .nth(step % entries.len().max(1))
-                .map_or(0, |e| e.key.value[0]);
+                .map_or(0, |e| e.cold.key.value[0]);
             for key in [random.random(), near, near | random.random::<u64>() >> 50, near + 1] {
                 let key = key & crate::value::mask(bits);
                 assert_eq!(
@@ -194,4 +194,9 @@ fn freed_places_are_used_again() {
     }
     assert_eq!(entries.slots.len(), 100);
     assert_eq!(entries.iter_in_order().count(), 0);
+}
+
+#[test]
+fn an_entry_is_a_line_of_the_cache() {
+    assert_eq!(std::mem::size_of::<Option<Entry>>(), 64);
 }

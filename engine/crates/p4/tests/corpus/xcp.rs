@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The compiled `router.p4` as a test drives it: packets, interval ticks, registers.
 
-use super::support::{Recorder, bits, call, config, entry, exact, lpm};
+use super::support::{Recorder, bits, call, config, entry, exact, fresh, lpm};
 use slotwise_p4::{Pipeline, Program};
 use slotwise_wire::{
     ETHERTYPE_IPV4, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, IP_PROTOCOL_XCP, IntervalTick, IntervalTimer,
@@ -40,7 +40,7 @@ pub struct Answer {
 impl Router {
     /// `capacity` in 1/16 byte/s.
     pub fn new(capacity: u64, overhead_bytes: u64) -> Self {
-        let mut pipeline = Pipeline::new(Arc::clone(&PROGRAM), config());
+        let mut pipeline = fresh(Arc::clone(&PROGRAM), config());
         let route = entry(
             vec![lpm(0, 0)],
             0,
