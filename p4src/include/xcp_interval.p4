@@ -68,6 +68,149 @@ control TakeSums(in bit<32> output, out bit<64> bytes, out bit<64> sum_x, out bi
     }
 }
 
+// sumRX / sumX, 1 ns at least. The sum of rtt * x is high * 2^32 + low; sum_x is not 0.
+control MeanRtt(in bit<64> low, in bit<64> high, in bit<64> sum_x, out bit<64> mean_rtt_ns) {
+    bit<64> sum_rtt_x;
+    bit<32> scale;
+
+    MulDiv() mul_div;
+
+    apply {
+        sum_rtt_x = high + (low >> 32);
+        if (sum_rtt_x >> 32 == 0) {
+            scale = 1;
+            sum_rtt_x = sum_rtt_x[31:0] ++ low[31:0];
+        } else {
+            // What is cut off is below 2^-31 of it.
+            scale = 1 << 31;
+            sum_rtt_x = sum_rtt_x << 1;
+        }
+        mul_div.apply(sum_rtt_x, scale, sum_x, mean_rtt_ns);
+        mean_rtt_ns = MAX(mean_rtt_ns, 1);
+    }
+}
+
+// What an output has to give (`positive`) and to take back (`negative`) in the next interval, 1/16 byte/s: phi, by
+// which the load has to change, and what is shuffled between flows beside it.
+control AggregateFeedback(in xcp_params_t params,
+                          in bit<64> capacity,
+                          in bit<64> bytes,
+                          in bit<64> elapsed_ns,
+                          in bit<32> persistent_bytes,
+                          in bit<64> mean_rtt_ns,
+                          out bit<64> positive,
+                          out bit<64> negative) {
+    bit<64> input_rate;
+    bit<64> queue_rate;
+    bit<64> shuffled;
+    int<64> phi;
+
+    MulDiv() mul_div;
+
+    apply {
+        mul_div.apply(bytes << 2, XCP_QUARTER_RATE, elapsed_ns, input_rate);
+        input_rate = MIN(input_rate, XCP_MAX_RATE);
+        mul_div.apply((bit<64>)persistent_bytes << 2, XCP_QUARTER_RATE, mean_rtt_ns, queue_rate);
+        queue_rate = MIN(queue_rate, XCP_MAX_RATE);
+
+        phi = (int<64>)(bit<64>)params.alpha_q16 * ((int<64>)capacity - (int<64>)input_rate);
+        phi = (phi - (int<64>)((bit<64>)params.beta_q16 * queue_rate)) >> 16;
+        shuffled = ((bit<64>)params.gamma_q16 * input_rate) >> 16;
+        if (phi < 0) {
+            positive = shuffled |-| (bit<64>)(-phi);
+            negative = MAX(shuffled, (bit<64>)(-phi));
+        } else {
+            positive = MAX(shuffled, (bit<64>)phi);
+            negative = shuffled |-| (bit<64>)phi;
+        }
+    }
+}
+
+// The control interval of `output` ends.
+control XcpControlTick(in xcp_params_t params,
+                       in bit<32> output,
+                       in bit<64> local_ns,
+                       in bit<64> capacity,
+                       out bit<64> next_ns) {
+    bit<64> elapsed_ns;
+    bit<64> bytes;
+    bit<64> sum_x;
+    bit<64> low;
+    bit<64> high;
+    bit<64> mean_rtt_ns;
+    bit<32> persistent_bytes;
+    bit<64> positive;
+    bit<64> negative;
+    bit<40> factor;
+
+    TakeSums() take_sums;
+    MeanRtt() mean_rtt;
+    AggregateFeedback() aggregate_feedback;
+    MakeFactor() make_factor;
+
+    apply {
+        xcp_last_tick_ns.read(elapsed_ns, output);
+        xcp_last_tick_ns.write(output, local_ns);
+        elapsed_ns = local_ns - elapsed_ns;
+        take_sums.apply(output, bytes, sum_x, low, high);
+        mean_rtt_ns = (bit<64>)params.initial_rtt_ns;
+        positive = 0;
+        negative = 0;
+        if (elapsed_ns == 0 || elapsed_ns[63:32] != 0) {
+            // The first tick, or one after a gap: the sums are of no interval.
+            bytes = 0;
+            sum_x = 0;
+        } else {
+            if (sum_x != 0) {
+                mean_rtt.apply(low, high, sum_x, mean_rtt_ns);
+            }
+            xcp_persistent_bytes.read(persistent_bytes, output);
+            aggregate_feedback.apply(params, capacity, bytes, elapsed_ns, persistent_bytes, mean_rtt_ns, positive, negative);
+        }
+        factor = 0;
+        if (sum_x != 0) {
+            make_factor.apply(positive, sum_x, factor);
+        }
+        xcp_positive_factor.write(output, factor);
+        factor = 0;
+        if (bytes != 0) {
+            make_factor.apply(negative, bytes, factor);
+        }
+        xcp_negative_factor.write(output, factor);
+        xcp_positive_residue.write(output, positive);
+        xcp_negative_residue.write(output, negative);
+        xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
+        next_ns = MAX(mean_rtt_ns, (bit<64>)params.min_control_ns);
+    }
+}
+
+// The queue interval of `output` ends. The next one is half a round trip without the time that the queue takes.
+control XcpQueueTick(in xcp_params_t params,
+                     in bit<32> output,
+                     in bit<32> least_bytes,
+                     in bit<32> backlog,
+                     in bit<64> capacity,
+                     out bit<64> next_ns) {
+    bit<32> mean_rtt_ns;
+    bit<64> drain_ns;
+
+    MulDiv() mul_div;
+
+    apply {
+        xcp_persistent_bytes.write(output, least_bytes);
+        xcp_mean_rtt_ns.read(mean_rtt_ns, output);
+        if (mean_rtt_ns == 0) {
+            mean_rtt_ns = (bit<32>)params.initial_rtt_ns;
+        }
+        drain_ns = (bit<64>)mean_rtt_ns;
+        if (capacity != 0) {
+            mul_div.apply((bit<64>)backlog << 2, XCP_QUARTER_RATE, capacity, drain_ns);
+        }
+        next_ns = ((bit<64>)mean_rtt_ns |-| drain_ns) >> 1;
+        next_ns = MAX(next_ns, (bit<64>)params.min_queue_ns);
+    }
+}
+
 // A tick of one of the two timers of `output`, an output with a controller of `capacity` (1/16 byte/s, at most
 // XCP_MAX_RATE). The timer ticks next after `next_ns`.
 control XcpTick(in xcp_params_t params,
@@ -76,103 +219,16 @@ control XcpTick(in xcp_params_t params,
                 in bit<32> backlog,
                 in bit<64> capacity,
                 out bit<64> next_ns) {
-    bit<64> least_ns;
-    bit<64> elapsed_ns;
-    bit<64> bytes;
-    bit<64> sum_x;
-    bit<64> low;
-    bit<64> high;
-    bit<32> scale;
-    bit<64> mean_rtt_ns;
-    bit<64> input_rate;
-    bit<64> queue_rate;
-    bit<64> drain_ns;
-    bit<32> word;
-    int<64> phi;
-    bit<64> shuffled;
-    bit<64> positive;
-    bit<64> negative;
-    bit<40> factor;
-
-    TakeSums() take_sums;
+    XcpControlTick() control_tick;
+    XcpQueueTick() queue_tick;
     MulDiv() mul_div;
-    MakeFactor() make_factor;
 
     apply {
         if (tick.timer == (bit<8>)IntervalTimer.CONTROL) {
-            xcp_last_tick_ns.read(elapsed_ns, output);
-            xcp_last_tick_ns.write(output, tick.local_ns);
-            elapsed_ns = tick.local_ns - elapsed_ns;
-            take_sums.apply(output, bytes, sum_x, low, high);
-            mean_rtt_ns = (bit<64>)params.initial_rtt_ns;
-            positive = 0;
-            negative = 0;
-            if (elapsed_ns == 0 || elapsed_ns[63:32] != 0) {
-                // The first tick, or one after a gap: the sums are of no interval.
-                bytes = 0;
-                sum_x = 0;
-            } else {
-                if (sum_x != 0) {
-                    // high * 2^32 + low, cut to 64 bits; what is cut off is below 2^-31 of it.
-                    high = high + (low >> 32);
-                    scale = 1 << 31;
-                    if (high >> 32 == 0) {
-                        scale = 1;
-                        high = high[31:0] ++ low[31:0];
-                    } else {
-                        high = high << 1;
-                    }
-                    mul_div.apply(high, scale, sum_x, mean_rtt_ns);
-                    mean_rtt_ns = MAX(mean_rtt_ns, 1);
-                }
-                mul_div.apply(bytes << 2, XCP_QUARTER_RATE, elapsed_ns, input_rate);
-                input_rate = MIN(input_rate, XCP_MAX_RATE);
-                xcp_persistent_bytes.read(word, output);
-                mul_div.apply((bit<64>)word << 2, XCP_QUARTER_RATE, mean_rtt_ns, queue_rate);
-                queue_rate = MIN(queue_rate, XCP_MAX_RATE);
-
-                phi = (int<64>)(bit<64>)params.alpha_q16 * ((int<64>)capacity - (int<64>)input_rate);
-                phi = (phi - (int<64>)((bit<64>)params.beta_q16 * queue_rate)) >> 16;
-                shuffled = ((bit<64>)params.gamma_q16 * input_rate) >> 16;
-                if (phi < 0) {
-                    positive = shuffled |-| (bit<64>)(-phi);
-                    negative = MAX(shuffled, (bit<64>)(-phi));
-                } else {
-                    positive = MAX(shuffled, (bit<64>)phi);
-                    negative = shuffled |-| (bit<64>)phi;
-                }
-            }
-            factor = 0;
-            if (sum_x != 0) {
-                make_factor.apply(positive, sum_x, factor);
-            }
-            xcp_positive_factor.write(output, factor);
-            factor = 0;
-            if (bytes != 0) {
-                make_factor.apply(negative, bytes, factor);
-            }
-            xcp_negative_factor.write(output, factor);
-            xcp_positive_residue.write(output, positive);
-            xcp_negative_residue.write(output, negative);
-            xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
-            next_ns = mean_rtt_ns;
-            least_ns = (bit<64>)params.min_control_ns;
+            control_tick.apply(params, output, tick.local_ns, capacity, next_ns);
         } else {
-            xcp_persistent_bytes.write(output, tick.least_backlog_bytes);
-            xcp_mean_rtt_ns.read(word, output);
-            if (word == 0) {
-                word = (bit<32>)params.initial_rtt_ns;
-            }
-            mean_rtt_ns = (bit<64>)word;
-            drain_ns = mean_rtt_ns;
-            if (capacity != 0) {
-                mul_div.apply((bit<64>)backlog << 2, XCP_QUARTER_RATE, capacity, drain_ns);
-            }
-            next_ns = (mean_rtt_ns |-| drain_ns) >> 1;
-            least_ns = (bit<64>)params.min_queue_ns;
+            queue_tick.apply(params, output, tick.least_backlog_bytes, backlog, capacity, next_ns);
         }
-
-        next_ns = MAX(next_ns, least_ns);
         if (params.quantum_ns != 0) {
             mul_div.apply(next_ns + (bit<64>)params.quantum_ns - 1, 1, (bit<64>)params.quantum_ns, next_ns);
             next_ns = MAX(next_ns, 1) * (bit<64>)params.quantum_ns;

@@ -12,6 +12,7 @@ HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
 DATAGRAM = wire.L4Ports(src=4000, dst=5201).encode() + b"datagram"
 MASTER_DIGEST = "59d4110c2cf2a27954953eb2bfb8c6afe870d5ad102e3bc507f627f19eb4cac3"
 SLAVE_DIGEST = "fe1633cd48fbb3a63628642f8a33ad0b162d9a1c40b68ae428a05bfe5df67d19"
+OVERHEAD = wire.Ethernet.SIZE + wire.Optical.SIZE
 OUT = [e.OTHER_HOST_PORT, e.HOST_PORT, e.FIBRE, wire.PORT_LINECARD, wire.PORT_CORE_CONTROL]
 
 
@@ -31,7 +32,7 @@ class HostileTest(Hostile):
         self.switch.insert("traffic_class", {"protocol": (wire.IP_PROTOCOL_UDP, 0xFF)}, "set_class", priority=1, traffic_class=1)
         for traffic_class in (0, 1):
             self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": traffic_class}, "enqueue", queue=traffic_class, port=e.FIBRE)
-        self.switch.insert("xcp_output", {"queue": 0}, "slot_capacity", throughput=rate(1_000_000), overhead=34)
+        self.switch.insert("xcp_output", {"queue": 0}, "slot_capacity", throughput=rate(1_000_000), overhead=OVERHEAD)
         for bank in (0, 1):
             self.switch.insert("xcp_slots", {"bank": bank, "queue": 0}, "granted", slots_a_frame=1 + bank)
             self.grant(bank, e.SLOT, queue=2 + bank)

@@ -10,7 +10,7 @@ use crate::value::{limbs_for, truncate};
 use rand::Rng;
 
 /// Most backward jumps of one action: a loop that takes longer ends the packet.
-const MAX_BACKWARD_JUMPS: u32 = 1 << 16;
+pub(crate) const MAX_BACKWARD_JUMPS: u32 = 1 << 16;
 
 /// Everything that runs a packet, borrowed apart from the tables.
 pub(crate) struct Machine<'a> {
@@ -134,11 +134,7 @@ impl Machine<'_> {
             }
             Primitive::Count { counter, index } => {
                 let index = self.eval(index, args);
-                let bytes = self.packet.ingress_length;
-                if let Some(cell) = cell(&mut self.persistent.counters[*counter], index) {
-                    cell.0 = cell.0.wrapping_add(1);
-                    cell.1 = cell.1.wrapping_add(bytes);
-                }
+                self.count(*counter, index);
             }
             Primitive::RegisterRead {
                 target,
@@ -233,6 +229,15 @@ impl Machine<'_> {
                 message.push_str(rest);
                 self.out.log(&message);
             }
+        }
+    }
+
+    /// Counts the packet in a cell of a counter.
+    pub fn count(&mut self, counter: usize, index: u64) {
+        let bytes = self.packet.ingress_length;
+        if let Some(cell) = cell(&mut self.persistent.counters[counter], index) {
+            cell.0 = cell.0.wrapping_add(1);
+            cell.1 = cell.1.wrapping_add(bytes);
         }
     }
 

@@ -23,6 +23,17 @@ pub enum TimestampUnit {
     Nanoseconds,
 }
 
+/// What runs a pipeline's packets. Both do the same, bit for bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Executor {
+    /// Machine code, made when the program's first pipeline is. Where the host or the program cannot be compiled
+    /// for (see [`crate::Pipeline::executor`]), the interpreter takes its place.
+    #[default]
+    Jit,
+    /// Works through the program. Runs on every host, and starts at once.
+    Interpreter,
+}
+
 /// What a pipeline needs to know beyond its program.
 #[derive(Debug, Clone)]
 pub struct PipelineConfig {

@@ -17,7 +17,7 @@ pub(crate) struct Codec {
 }
 
 #[derive(Debug)]
-enum Chunk {
+pub(crate) enum Chunk {
     /// `bytes` bytes at `at`: fields as (offset in the instance, shift, mask).
     Word {
         at: usize,
@@ -92,6 +92,21 @@ impl Codec {
     /// Bytes on the wire of the instance `words`.
     pub fn bytes(&self, words: &[u64]) -> usize {
         self.fixed_bytes + self.variable.as_ref().map_or(0, |v| words[v.offset] as usize / 8)
+    }
+
+    /// Most bytes on the wire.
+    pub fn max_bytes(&self) -> usize {
+        self.fixed_bytes + (self.max_variable_bits() as usize).div_ceil(8)
+    }
+
+    /// True if there is no variable field: the chunks are the whole header.
+    pub fn is_fixed(&self) -> bool {
+        self.variable.is_none()
+    }
+
+    /// What lies before the variable field, in order.
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
     }
 
     /// Most bits of the variable field; 0 if there is none.

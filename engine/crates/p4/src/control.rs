@@ -22,7 +22,7 @@ pub(crate) struct LiveTable {
 const SMALL_KEY: usize = 8;
 
 /// Runs a control from its start to its end, or to an `exit`.
-pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut [Profile], machine: &mut Machine) {
+pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &[Profile], machine: &mut Machine) {
     let mut at = pipeline.start;
     while let Some(node) = at {
         at = match &pipeline.nodes[node] {
@@ -56,7 +56,7 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &mut 
 }
 
 /// Applies a table and says which node is next.
-fn apply(table: &Table, live: &mut LiveTable, profiles: &mut [Profile], machine: &mut Machine) -> Option<usize> {
+fn apply(table: &Table, live: &mut LiveTable, profiles: &[Profile], machine: &mut Machine) -> Option<usize> {
     let mut small = [0; SMALL_KEY];
     let mut large = Vec::new();
     let key = if table.key_words <= SMALL_KEY {
@@ -67,31 +67,7 @@ fn apply(table: &Table, live: &mut LiveTable, profiles: &mut [Profile], machine:
     };
     pack(&table.key, machine.packet, key);
     key.iter_mut().zip(&table.key_mask).for_each(|(k, m)| *k &= m);
-    let index = if table.key_words == 0 {
-        None
-    } else {
-        live.entries.lookup(key)
-    };
-    let entry = index.and_then(|index| live.entries.get_mut(index));
-    let hit = entry.is_some();
-    let action = match entry {
-        Some(entry) => {
-            entry.packets = entry.packets.wrapping_add(1);
-            entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
-            entry.last_hit_ns = machine.now_ns;
-            if let Some(meter) = table.direct_meter {
-                run_direct_meter(meter, &mut entry.meter, machine);
-            }
-            match &entry.effect {
-                Effect::Action(action) => Some(action),
-                Effect::Member(member) => table.profile.and_then(|p| profiles[p].member(*member)),
-                Effect::Group(group) => table
-                    .profile
-                    .and_then(|p| profiles[p].select(*group, &machine.ir.profiles[p], machine)),
-            }
-        }
-        None => live.default.as_ref(),
-    };
+    let (hit, action) = choose(table, live, profiles, key, machine);
     if let Some(action) = action {
         let called = &machine.ir.actions[table.actions[action.action]];
         machine.persistent.note(|| trace::action(called, &action.args));
@@ -106,6 +82,41 @@ fn apply(table: &Table, live: &mut LiveTable, profiles: &mut [Profile], machine:
             }
         }
         NextNode::ByAction { next, miss } => action.map_or(*miss, |action| next[action.action]),
+    }
+}
+
+/// Finds what `key` hits, counts and meters it; says whether it was a hit, and which action is to run.
+pub(crate) fn choose<'t>(
+    table: &Table,
+    live: &'t mut LiveTable,
+    profiles: &'t [Profile],
+    key: &[u64],
+    machine: &mut Machine,
+) -> (bool, Option<&'t EntryAction>) {
+    let index = if table.key_words == 0 {
+        None
+    } else {
+        live.entries.lookup(key)
+    };
+    let entry = index.and_then(|index| live.entries.get_mut(index));
+    match entry {
+        Some(entry) => {
+            entry.packets = entry.packets.wrapping_add(1);
+            entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
+            entry.last_hit_ns = machine.now_ns;
+            if let Some(meter) = table.direct_meter {
+                run_direct_meter(meter, &mut entry.meter, machine);
+            }
+            let action = match &entry.effect {
+                Effect::Action(action) => Some(action),
+                Effect::Member(member) => table.profile.and_then(|p| profiles[p].member(*member)),
+                Effect::Group(group) => table
+                    .profile
+                    .and_then(|p| profiles[p].select(*group, &machine.ir.profiles[p], machine)),
+            };
+            (true, action)
+        }
+        None => (false, live.default.as_ref()),
     }
 }
 

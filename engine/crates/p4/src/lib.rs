@@ -7,6 +7,7 @@
 //!
 //! The program becomes an intermediate representation (`ir`) in which every index and width has been checked, so that
 //! running it cannot fail: `load` makes it, `parser`, `control` and `action` run it, `config` is the controller's side.
+//! `jit` makes machine code of it, which runs packets several times as fast: see [`Executor`].
 //!
 //! # Where it differs from BMv2's simple_switch
 //!
@@ -28,6 +29,7 @@ mod control;
 mod expr;
 mod hash;
 mod ir;
+mod jit;
 mod load;
 mod meter;
 mod parser;
@@ -39,19 +41,21 @@ mod trace;
 mod value;
 
 pub use api::{
-    ActionCall, Bits, ConfigError, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
+    ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
 pub use config::{EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub use trace::{Lookup, SourceLocation, TraceEvent};
 
 /// A validated program. Immutable; shared by all its pipelines.
 #[derive(Debug)]
 pub struct Program {
     ir: Arc<ir::Ir>,
+    /// Machine code, or why there is none; made when it is first asked for.
+    code: OnceLock<Result<Arc<jit::Code>, jit::Unsupported>>,
 }
 
 impl Program {
@@ -59,6 +63,11 @@ impl Program {
     pub fn from_json(json: &[u8]) -> Result<Program, LoadError> {
         Ok(Program {
             ir: Arc::new(load::load(json)?),
+            code: OnceLock::new(),
         })
+    }
+
+    fn code(&self) -> &Result<Arc<jit::Code>, jit::Unsupported> {
+        self.code.get_or_init(|| jit::Code::compile(&self.ir).map(Arc::new))
     }
 }

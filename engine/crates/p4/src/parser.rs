@@ -8,7 +8,7 @@ use crate::trace::TraceEvent;
 use crate::value::limbs_for;
 
 /// A frame of `n` bytes may take so many states plus `n`: a loop that eats nothing ends as `ParserTimeout`.
-const MAX_EMPTY_STATES: usize = 1024;
+pub(crate) const MAX_EMPTY_STATES: usize = 1024;
 
 /// Values that the controller put into a value set; the parts of a member as the key has them.
 pub(crate) type ValueSetMembers = Vec<Vec<u64>>;
@@ -69,7 +69,7 @@ impl ParserRun<'_, '_> {
     }
 
     /// Puts a part of the key on the stack.
-    fn push_key(&mut self, source: &KeySource) -> Result<(), Failure> {
+    pub(crate) fn push_key(&mut self, source: &KeySource) -> Result<(), Failure> {
         let ir = self.machine.ir;
         let slot: Slot = match source {
             KeySource::Field(field) => field.slot,
@@ -113,7 +113,7 @@ impl ParserRun<'_, '_> {
         Ok(())
     }
 
-    fn op(&mut self, op: &ParserOp) -> Result<(), Failure> {
+    pub(crate) fn op(&mut self, op: &ParserOp) -> Result<(), Failure> {
         let ir = self.machine.ir;
         match op {
             ParserOp::Extract(header) => self.extract(*header, 0),
@@ -211,7 +211,8 @@ impl ParserRun<'_, '_> {
     }
 }
 
-fn matches(case: &Transition, key: &[u64], sets: &[ValueSetMembers]) -> bool {
+/// True if a case matches the key.
+pub(crate) fn matches(case: &Transition, key: &[u64], sets: &[ValueSetMembers]) -> bool {
     match &case.when {
         When::Matches { value, mask } => key.iter().zip(mask).zip(value).all(|((k, m), v)| k & m == *v),
         When::InSet { set, mask } => sets[*set]

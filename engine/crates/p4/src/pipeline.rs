@@ -2,10 +2,11 @@
 //! The way of a packet through the switch, as BMv2's simple_switch goes it.
 
 use crate::action::Machine;
-use crate::api::{Bits, Output, PipelineConfig, Port, Replica, TimestampUnit};
+use crate::api::{Bits, Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
 use crate::calculation;
 use crate::control::{self, LiveTable};
-use crate::ir::{self, Ir};
+use crate::ir::{self, Ir, Stage};
+use crate::jit::Code;
 use crate::parser::{ParserRun, ValueSetMembers};
 use crate::profile::Profile;
 use crate::state::{Packet, Persistent, Requests};
@@ -29,6 +30,8 @@ mod instance {
 /// One switch: a program with its tables, registers, counters.
 pub struct Pipeline {
     pub(crate) ir: Arc<Ir>,
+    /// `None`: the interpreter runs it.
+    code: Option<Arc<Code>>,
     pub(crate) config: PipelineConfig,
     pub(crate) tables: Vec<LiveTable>,
     pub(crate) profiles: Vec<Profile>,
@@ -81,8 +84,14 @@ struct Arrival<'a> {
 }
 
 impl Pipeline {
-    pub(crate) fn assemble(ir: Arc<Ir>, config: PipelineConfig, tables: Vec<LiveTable>) -> Pipeline {
+    pub(crate) fn assemble(
+        ir: Arc<Ir>,
+        code: Option<Arc<Code>>,
+        config: PipelineConfig,
+        tables: Vec<LiveTable>,
+    ) -> Pipeline {
         Pipeline {
+            code,
             persistent: Persistent::new(&ir, config.seed),
             profiles: ir.profiles.iter().map(|_| Profile::default()).collect(),
             value_sets: ir.value_sets.iter().map(|_| Vec::new()).collect(),
@@ -100,11 +109,21 @@ impl Pipeline {
         }
     }
 
+    /// What runs the packets: the interpreter, although the JIT was asked for, if the host is not one that Cranelift
+    /// makes code for, or the program is one of those too large to compile.
+    pub fn executor(&self) -> Executor {
+        match self.code {
+            Some(_) => Executor::Jit,
+            None => Executor::Interpreter,
+        }
+    }
+
     /// Runs one packet to its end: parser, ingress, replication, egress, deparser, with clones, resubmits,
     /// recirculations. `now_ns` must not decrease. The packet itself comes out first, then its copies in the order in
     /// which they were made.
     pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
+        let ir = Arc::clone(&self.ir);
         let mut packet = std::mem::take(&mut self.packet);
         let arrival = Arrival {
             port,
@@ -112,11 +131,11 @@ impl Pipeline {
             instance_type: instance::NORMAL,
             kept: None,
         };
-        self.ingress(&mut packet, arrival, out);
+        self.ingress(&ir, &mut packet, arrival, out);
         self.packet = packet;
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
-            self.run_job(&mut job, out);
+            self.run_job(&ir, &mut job, out);
             self.idle.push(job);
         }
         self.aborted_packets += self.queue.len() as u64;
@@ -138,12 +157,18 @@ impl Pipeline {
         });
     }
 
+    /// The state of the packet that was processed last, before its copies.
+    #[cfg(test)]
+    pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests) {
+        (self.packet.words.clone(), self.packet.length, self.packet.requests)
+    }
+
     /// Packets given up: an assertion failed, an action looped, or one packet became too many.
     pub fn aborted_packets(&self) -> u64 {
         self.aborted_packets
     }
 
-    fn run_job(&mut self, job: &mut Job, out: &mut dyn Output) {
+    fn run_job(&mut self, ir: &Ir, job: &mut Job, out: &mut dyn Output) {
         let Job {
             egress_port,
             ingress_port,
@@ -155,7 +180,7 @@ impl Pipeline {
             field_list,
         } = job;
         match *egress_port {
-            Some(port) => self.egress(packet, *ingress_port, port, frame, *payload_at, out),
+            Some(port) => self.egress(ir, packet, *ingress_port, port, frame, *payload_at, out),
             None => {
                 let kept = Some((previous.as_slice(), *field_list));
                 let arrival = Arrival {
@@ -164,7 +189,7 @@ impl Pipeline {
                     instance_type: *instance_type,
                     kept,
                 };
-                self.ingress(packet, arrival, out);
+                self.ingress(ir, packet, arrival, out);
             }
         }
     }
@@ -180,26 +205,25 @@ impl Pipeline {
         ir.field_lists.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    fn ingress(&mut self, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
-        let ir = Arc::clone(&self.ir);
+    fn ingress(&mut self, ir: &Ir, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
         let standard = &ir.standard;
         self.persistent.note(|| TraceEvent::Arrival {
             port: arrival.port,
             bytes: arrival.frame.len(),
             instance_type: arrival.instance_type,
         });
-        packet.reset(&ir, arrival.frame.len());
+        packet.reset(ir, arrival.frame.len());
         if let Some((previous, list)) = arrival.kept {
-            packet.copy_fields(Self::field_list(&ir, list), previous);
+            packet.copy_fields(Self::field_list(ir, list), previous);
         }
         packet.set(standard.ingress_port, u64::from(arrival.port));
         packet.set(standard.packet_length, arrival.frame.len() as u64);
         packet.set(standard.instance_type, arrival.instance_type);
         packet.set_if(standard.ingress_timestamp, self.timestamp());
-        let payload_at = self.parse(&ir, packet, arrival.frame, out);
+        let payload_at = self.parse(ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
         self.persistent.note(|| TraceEvent::Ingress);
-        self.control(&ir, &ir.ingress, packet, payload, out);
+        self.control(ir, Stage::Ingress, packet, payload, out);
 
         let Requests {
             clone,
@@ -216,7 +240,7 @@ impl Pipeline {
             ..Requests::default()
         };
         if let Some((session, list)) = clone {
-            self.clone_ingress(&ir, packet, &arrival, session, list, out);
+            self.clone_ingress(ir, packet, &arrival, session, list, out);
         }
         if let Some(digest) = digest.and_then(|id| ir.digests.get(&id)) {
             let fields: Vec<Bits> = digest.fields.iter().map(|&field| packet.field_bytes(field)).collect();
@@ -230,7 +254,7 @@ impl Pipeline {
         let group = standard.multicast_group.map_or(0, |field| packet.get(field));
         if group != 0 {
             packet.set(standard.instance_type, instance::REPLICATION);
-            self.multicast(&ir, packet, &arrival, payload_at, group);
+            self.multicast(ir, packet, &arrival, payload_at, group);
             return;
         }
         let egress_port = packet.get(standard.egress_spec);
@@ -241,6 +265,7 @@ impl Pipeline {
         } else {
             packet.set(standard.instance_type, instance::NORMAL);
             self.egress(
+                ir,
                 packet,
                 arrival.port,
                 egress_port as Port,
@@ -253,6 +278,7 @@ impl Pipeline {
 
     /// Parses and verifies checksums; says where the payload starts.
     fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
+        let code = active(&self.code, &self.persistent);
         let mut machine = Machine {
             ir,
             packet,
@@ -262,15 +288,20 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        let mut run = ParserRun {
-            machine: &mut machine,
-            frame,
-            value_sets: &self.value_sets,
-            at: 0,
+        let (error, at) = match code {
+            Some(code) => code.parse(&mut machine, frame, &self.value_sets),
+            None => {
+                let mut run = ParserRun {
+                    machine: &mut machine,
+                    frame,
+                    value_sets: &self.value_sets,
+                    at: 0,
+                };
+                let error = run.run();
+                (error, run.at)
+            }
         };
-        let error = run.run();
-        let at = run.at;
-        self.persistent.note(|| TraceEvent::ParserEnd {
+        machine.persistent.note(|| TraceEvent::ParserEnd {
             bytes: at,
             error: ir
                 .errors
@@ -279,15 +310,20 @@ impl Pipeline {
                 .cloned()
                 .unwrap_or_else(|| error.to_string()),
         });
-        packet.set_if(ir.standard.parser_error, error);
+        machine.packet.set_if(ir.standard.parser_error, error);
         if !ir.verify_checksums.is_empty() {
-            let right = calculation::verify(ir, packet, &frame[at..]);
-            packet.set_if(ir.standard.checksum_error, u64::from(!right));
+            machine.payload = &frame[at..];
+            let right = match code {
+                Some(code) => code.verify(&mut machine),
+                None => calculation::verify(ir, machine.packet, machine.payload),
+            };
+            machine.packet.set_if(ir.standard.checksum_error, u64::from(!right));
         }
         at
     }
 
-    fn control(&mut self, ir: &Ir, pipeline: &ir::Pipeline, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
+    fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
+        let code = active(&self.code, &self.persistent);
         let mut machine = Machine {
             ir,
             packet,
@@ -297,7 +333,34 @@ impl Pipeline {
             drop_port: u64::from(self.config.drop_port),
             out,
         };
-        control::run(pipeline, &mut self.tables, &mut self.profiles, &mut machine);
+        match code {
+            // What the parser asked for is not the code's business: it only looks after what may have asked.
+            Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
+                code.control(stage, &mut self.tables, &self.profiles, &mut machine);
+            }
+            _ => control::run(ir.control(stage), &mut self.tables, &self.profiles, &mut machine),
+        }
+    }
+
+    /// The frame that leaves: checksums, valid headers in order, payload.
+    fn deparse(&mut self, ir: &Ir, packet: &mut Packet, payload: &[u8], deparsed: &mut Vec<u8>, out: &mut dyn Output) {
+        deparsed.clear();
+        match active(&self.code, &self.persistent) {
+            Some(code) => {
+                let mut machine = Machine {
+                    ir,
+                    packet,
+                    persistent: &mut self.persistent,
+                    payload,
+                    now_ns: self.now_ns,
+                    drop_port: u64::from(self.config.drop_port),
+                    out,
+                };
+                code.deparse(&mut machine, deparsed);
+            }
+            None => emit_headers(ir, packet, payload, deparsed),
+        }
+        deparsed.extend_from_slice(payload);
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
@@ -397,6 +460,7 @@ impl Pipeline {
 
     fn egress(
         &mut self,
+        ir: &Ir,
         packet: &mut Packet,
         ingress_port: Port,
         port: Port,
@@ -404,7 +468,6 @@ impl Pipeline {
         payload_at: usize,
         out: &mut dyn Output,
     ) {
-        let ir = Arc::clone(&self.ir);
         let standard = &ir.standard;
         let drop_port = u64::from(self.config.drop_port);
         let now = self.timestamp();
@@ -420,7 +483,7 @@ impl Pipeline {
         let payload = &frame[payload_at..];
         let instance_type = packet.get(standard.instance_type);
         self.persistent.note(|| TraceEvent::Egress { port, instance_type });
-        self.control(&ir, &ir.egress, packet, payload, out);
+        self.control(ir, Stage::Egress, packet, payload, out);
 
         let Requests {
             clone,
@@ -441,15 +504,15 @@ impl Pipeline {
                 copy.packet.words.extend_from_slice(&packet.words);
                 copy.packet.length = packet.length;
                 copy.packet.ingress_length = packet.ingress_length;
-                reset_metadata(&ir, &mut copy.packet);
-                copy.packet.copy_fields(Self::field_list(&ir, list), &packet.words);
+                reset_metadata(ir, &mut copy.packet);
+                copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
                 copy.packet.set(standard.instance_type, instance::EGRESS_CLONE);
                 copy.packet.requests = Requests {
                     truncate: session.max_bytes.or(truncate),
                     ..Requests::default()
                 };
                 for &replica in &session.replicas {
-                    self.copy_to(&ir, &copy.packet, (ingress_port, frame, payload_at), replica);
+                    self.copy_to(ir, &copy.packet, (ingress_port, frame, payload_at), replica);
                 }
                 self.idle.push(copy);
                 self.clone_sessions.insert(id, session);
@@ -462,7 +525,7 @@ impl Pipeline {
             return;
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
-        deparse(&ir, packet, payload, &mut deparsed);
+        self.deparse(ir, packet, payload, &mut deparsed, out);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
             Some(list) => {
@@ -488,10 +551,9 @@ fn reset_metadata(ir: &Ir, packet: &mut Packet) {
     }
 }
 
-/// The frame that leaves: checksums, valid headers in order, payload.
-fn deparse(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
+/// Updates checksums and writes the valid headers in order.
+fn emit_headers(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
     calculation::update(ir, packet, payload);
-    out.clear();
     for &header in &ir.deparser {
         let instance = &ir.layout.headers[header];
         let words = &packet.words[instance.base..];
@@ -499,5 +561,9 @@ fn deparse(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
             ir.layout.types[instance.header_type].codec.emit(words, out);
         }
     }
-    out.extend_from_slice(payload);
+}
+
+/// The code that runs packets; while they are traced the interpreter does.
+fn active<'a>(code: &'a Option<Arc<Code>>, persistent: &Persistent) -> Option<&'a Code> {
+    code.as_deref().filter(|_| persistent.trace.is_none())
 }

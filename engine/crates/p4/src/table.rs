@@ -3,11 +3,25 @@
 //!
 //! Entries with one mask share a hash table on the masked key. Exact tables have one mask, LPM tables one for each
 //! prefix length in use, ternary tables one for each combination in use. Masks are tried in order of their best
-//! priority, so a lookup ends as soon as nothing better can come. Range entries are scanned in order of priority.
+//! priority, so a lookup ends as soon as nothing better can come; prefix lengths that no prefix near the address has
+//! are left out ([`lengths`]). Ternary tables of many masks intersect bitmaps instead ([`bitmaps`]). Range entries are
+//! scanned in order of priority.
+
+mod bitmaps;
+mod lengths;
 
 use crate::ir::MatchKind;
 use crate::meter::Meter;
+use bitmaps::Bitmaps;
 use hashbrown::HashTable;
+use lengths::Lengths;
+pub(crate) use lengths::Prefix;
+
+/// Ternary tables with more masks use bitmaps, unless they have more entries than this.
+const MAX_MASKS: usize = 8;
+const MAX_BITMAP_ENTRIES: usize = 4096;
+/// Masks that can be told apart where prefix lengths are left out; of others each is tried.
+const MAX_LENGTHS: u32 = u64::BITS;
 
 /// An action with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,25 +63,28 @@ pub(crate) struct RangePart {
     pub high: u64,
 }
 
-/// An entry in place.
+/// An entry in place. What every hit touches comes first, so that it shares a line of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Entry {
-    pub key: EntryKey,
     pub effect: Effect,
-    /// Order of insertion.
-    pub sequence: u64,
     pub packets: u64,
     pub bytes: u64,
     /// When a packet hit it last, or when it was added.
     pub last_hit_ns: u64,
     /// Direct meter.
     pub meter: Meter,
+    pub key: EntryKey,
+    /// Order of insertion.
+    pub sequence: u64,
 }
 
 /// Entries with one mask.
 #[derive(Debug)]
 struct Group {
     mask: Vec<u64>,
+    /// Number of the mask in [`Lengths`]; from [`MAX_LENGTHS`] on it is not there.
+    number: u32,
     best_priority: i32,
     /// Masked key to the entries that have it, best first.
     chains: HashTable<Chain>,
@@ -76,9 +93,22 @@ struct Group {
 /// The entries with one masked key. Nearly always it is one, which needs no memory elsewhere.
 #[derive(Debug)]
 struct Chain {
+    /// First word of the masked key: that of most tables.
+    first_word: u64,
     best: u32,
     /// Best first.
-    others: Vec<u32>,
+    #[allow(clippy::box_collection)] // nearly always there is nothing, which should be small
+    others: Option<Box<Vec<u32>>>,
+}
+
+impl Chain {
+    fn others(&self) -> &[u32] {
+        self.others.as_ref().map_or(&[], |others| others.as_slice())
+    }
+
+    fn others_mut(&mut self) -> &mut Vec<u32> {
+        self.others.get_or_insert_default()
+    }
 }
 
 /// The entries of one table.
@@ -94,6 +124,11 @@ pub(crate) struct Entries {
     groups: Vec<Group>,
     /// Range tables: best first.
     scan: Vec<u32>,
+    /// LPM tables.
+    prefix: Option<Prefix>,
+    lengths: Option<Lengths>,
+    /// Ternary tables of many masks.
+    bitmaps: Option<Bitmaps>,
     next_sequence: u64,
     len: usize,
 }
@@ -117,15 +152,23 @@ fn entry_at(slots: &[Option<Entry>], index: u32) -> Option<&Entry> {
 
 /// The masked key equals the value of the chain's entries.
 fn chain_has(values: &[u64], chain: &Chain, key: &[u64], mask: &[u64]) -> bool {
+    if key[0] & mask[0] != chain.first_word {
+        return false;
+    }
     let value = &values[chain.best as usize * key.len()..][..key.len()];
-    key.iter().zip(mask).zip(value).all(|((k, m), v)| k & m == *v)
+    let rest = key.iter().zip(mask).zip(value).skip(1);
+    rest.into_iter().all(|((k, m), v)| k & m == *v)
 }
 
 impl Entries {
-    pub fn new(kind: MatchKind, key_words: usize) -> Entries {
+    /// `prefix`: where the prefix of an LPM table is.
+    pub fn new(kind: MatchKind, key_words: usize, prefix: Option<Prefix>) -> Entries {
         Entries {
             kind,
             key_words,
+            prefix,
+            lengths: prefix.map(|prefix| Lengths::new(prefix, 0)),
+            bitmaps: None,
             slots: Vec::new(),
             values: Vec::new(),
             free: Vec::new(),
@@ -150,7 +193,15 @@ impl Entries {
                 .find(|&i| entry_at(&self.slots, i).is_some_and(|e| e.key.matches(key)));
         }
         let mut best: Option<(i32, u64, u32)> = None;
+        if let Some(bitmaps) = &self.bitmaps {
+            bitmaps.matches(key, |index| self.keep_better(&mut best, index));
+            return best.map(|(.., index)| index);
+        }
+        let lengths = self.lengths.as_ref().map_or(u64::MAX, |lengths| lengths.of(key));
         for group in &self.groups {
+            if group.number < MAX_LENGTHS && lengths >> group.number & 1 == 0 {
+                continue;
+            }
             if best.is_some_and(|(priority, ..)| priority > group.best_priority) {
                 break;
             }
@@ -164,18 +215,23 @@ impl Entries {
             if self.kind != MatchKind::Ternary {
                 return Some(index);
             }
-            let Some(entry) = entry_at(&self.slots, index) else {
-                continue;
-            };
-            // Of equal priority, the one inserted first.
-            let better = best.is_none_or(|(priority, sequence, _)| {
-                entry.key.priority > priority || entry.key.priority == priority && entry.sequence < sequence
-            });
-            if better {
-                best = Some((entry.key.priority, entry.sequence, index));
-            }
+            self.keep_better(&mut best, index);
         }
         best.map(|(.., index)| index)
+    }
+
+    /// Puts the entry in the place of `best` if it ranks before it: priority, order of insertion, number.
+    fn keep_better(&self, best: &mut Option<(i32, u64, u32)>, index: u32) {
+        let Some(entry) = entry_at(&self.slots, index) else {
+            return;
+        };
+        // Of equal priority, the one inserted first.
+        let better = best.is_none_or(|(priority, sequence, _)| {
+            entry.key.priority > priority || entry.key.priority == priority && entry.sequence < sequence
+        });
+        if better {
+            *best = Some((entry.key.priority, entry.sequence, index));
+        }
     }
 
     pub fn get(&self, index: u32) -> Option<&Entry> {
@@ -197,7 +253,10 @@ impl Entries {
         let chain = group
             .chains
             .find(hash, |chain| chain_has(&self.values, chain, &key.value, &group.mask))?;
-        [chain.best].into_iter().chain(chain.others.iter().copied()).find(same)
+        [chain.best]
+            .into_iter()
+            .chain(chain.others().iter().copied())
+            .find(same)
     }
 
     /// Adds an entry whose key is not there yet.
@@ -231,8 +290,11 @@ impl Entries {
         }
         let position = self.groups.iter().position(|g| g.mask == key.mask).unwrap_or_else(|| {
             let chains = HashTable::new();
+            let free = |number: &u32| self.groups.iter().all(|g| g.number != *number);
+            let number = (0..MAX_LENGTHS).find(free).unwrap_or(MAX_LENGTHS);
             self.groups.push(Group {
                 mask: key.mask.clone(),
+                number,
                 best_priority: key.priority,
                 chains,
             });
@@ -247,24 +309,69 @@ impl Entries {
             .find_mut(hash, |chain| chain_has(values, chain, &key.value, mask))
         {
             Some(chain) if ranks_before(&chain.best) => {
-                let at = chain.others.partition_point(ranks_before);
-                chain.others.insert(at, index);
+                let at = chain.others().partition_point(ranks_before);
+                chain.others_mut().insert(at, index);
             }
             Some(chain) => {
-                chain.others.insert(0, chain.best);
+                let best = chain.best;
+                chain.others_mut().insert(0, best);
                 chain.best = index;
             }
             None => {
                 let words = key.value.len();
                 let rehash = |chain: &Chain| hash_masked(&values[chain.best as usize * words..][..words], mask);
                 let chain = Chain {
+                    first_word: key.value[0],
                     best: index,
-                    others: Vec::new(),
+                    others: None,
                 };
                 group.chains.insert_unique(hash, chain, rehash);
             }
         }
+        self.index_insertion(index, &key, position);
         self.sort_groups();
+    }
+
+    /// Keeps what speeds lookups up in step with a new entry.
+    fn index_insertion(&mut self, index: u32, key: &EntryKey, position: usize) {
+        if let Some((prefix, lengths)) = self.prefix.zip(self.lengths.as_mut()) {
+            if lengths.outgrown(prefix, self.len) {
+                let mut wider = Lengths::new(prefix, self.len);
+                for group in self.groups.iter().filter(|group| group.number < MAX_LENGTHS) {
+                    for chain in &group.chains {
+                        let value = &self.values[chain.best as usize * self.key_words..][..self.key_words];
+                        wider.add(value, &group.mask, group.number);
+                    }
+                }
+                *lengths = wider;
+            } else if self.groups[position].number < MAX_LENGTHS {
+                lengths.add(&key.value, &key.mask, self.groups[position].number);
+            }
+        }
+        if self.kind != MatchKind::Ternary {
+            return;
+        }
+        match &mut self.bitmaps {
+            Some(bitmaps) if (index as usize) < bitmaps.capacity() => bitmaps.add(index, &key.value, &key.mask),
+            Some(_) => self.make_bitmaps(),
+            None if self.groups.len() > MAX_MASKS => self.make_bitmaps(),
+            None => {}
+        }
+    }
+
+    /// Makes the bitmaps of all entries, or none if they would be too large.
+    fn make_bitmaps(&mut self) {
+        self.bitmaps = None;
+        if self.slots.len() > MAX_BITMAP_ENTRIES || !Bitmaps::support(self.key_words) {
+            return;
+        }
+        let mut bitmaps = Bitmaps::new(self.key_words, self.slots.len());
+        for (index, entry) in (0..).zip(&self.slots) {
+            if let Some(entry) = entry {
+                bitmaps.add(index, &entry.key.value, &entry.key.mask);
+            }
+        }
+        self.bitmaps = Some(bitmaps);
     }
 
     /// Removes an entry.
@@ -286,20 +393,26 @@ impl Entries {
             {
                 let chain = found.get_mut();
                 if chain.best != index {
-                    chain.others.retain(|&i| i != index);
-                } else if chain.others.is_empty() {
+                    chain.others_mut().retain(|&i| i != index);
+                } else if chain.others().is_empty() {
                     found.remove();
                 } else {
-                    chain.best = chain.others.remove(0);
+                    chain.best = chain.others_mut().remove(0);
                 }
             }
             if group.chains.is_empty() {
-                self.groups.remove(position);
+                let number = self.groups.remove(position).number;
+                if let Some(lengths) = self.lengths.as_mut().filter(|_| number < MAX_LENGTHS) {
+                    lengths.forget(number);
+                }
             } else if self.kind == MatchKind::Ternary && key.priority == group.best_priority {
                 let best = |chain: &Chain| entry_at(slots, chain.best).map(|e| e.key.priority);
                 group.best_priority = group.chains.iter().filter_map(best).max().unwrap_or(i32::MIN);
                 self.sort_groups();
             }
+        }
+        if let Some(bitmaps) = &mut self.bitmaps {
+            bitmaps.remove(index);
         }
         self.slots[index as usize] = None;
         self.free.push(index);
@@ -344,114 +457,4 @@ impl EntryKey {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(value: u64, mask: u64, priority: i32) -> EntryKey {
-        EntryKey {
-            value: vec![value],
-            mask: vec![mask],
-            ranges: Vec::new(),
-            priority,
-            optional: 0,
-        }
-    }
-
-    fn add(entries: &mut Entries, key: EntryKey, action: usize) {
-        assert_eq!(entries.find(&key), None);
-        entries.insert(
-            key,
-            Effect::Action(EntryAction {
-                action,
-                args: Vec::new(),
-            }),
-            0,
-        );
-    }
-
-    fn hit(entries: &Entries, key: u64) -> Option<usize> {
-        entries
-            .lookup(&[key])
-            .and_then(|i| entries.get(i))
-            .map(|entry| match &entry.effect {
-                Effect::Action(action) => action.action,
-                other => panic!("{other:?}"),
-            })
-    }
-
-    #[test]
-    fn longest_prefix_wins_whatever_the_order() {
-        let mut entries = Entries::new(MatchKind::Lpm, 1);
-        add(&mut entries, key(0x0a00, 0xff00, 8), 1);
-        add(&mut entries, key(0, 0, 0), 0);
-        add(&mut entries, key(0x0a10, 0xfff0, 12), 2);
-        assert_eq!(hit(&entries, 0x0a15), Some(2));
-        assert_eq!(hit(&entries, 0x0a25), Some(1));
-        assert_eq!(hit(&entries, 0x0b00), Some(0));
-        let index = entries.find(&key(0x0a10, 0xfff0, 12)).unwrap();
-        entries.remove(index);
-        assert_eq!(hit(&entries, 0x0a15), Some(1));
-        assert_eq!(entries.len(), 2);
-    }
-
-    #[test]
-    fn highest_priority_wins_across_and_within_masks() {
-        let mut entries = Entries::new(MatchKind::Ternary, 1);
-        add(&mut entries, key(0x10, 0xf0, 5), 0);
-        add(&mut entries, key(0x01, 0x0f, 7), 1);
-        add(&mut entries, key(0x10, 0xf0, 9), 2);
-        assert_eq!(hit(&entries, 0x11), Some(2));
-        assert_eq!(hit(&entries, 0x21), Some(1));
-        let index = entries.find(&key(0x10, 0xf0, 9)).unwrap();
-        entries.remove(index);
-        assert_eq!(hit(&entries, 0x11), Some(1));
-        assert_eq!(hit(&entries, 0x12), Some(0));
-    }
-
-    #[test]
-    fn equal_priority_goes_to_the_first() {
-        let mut entries = Entries::new(MatchKind::Ternary, 1);
-        add(&mut entries, key(0x01, 0x0f, 7), 1);
-        add(&mut entries, key(0x10, 0xf0, 7), 2);
-        assert_eq!(hit(&entries, 0x11), Some(1));
-    }
-
-    #[test]
-    fn ranges_are_inclusive_and_ordered() {
-        let mut entries = Entries::new(MatchKind::Range, 1);
-        let range = |low, high, priority| EntryKey {
-            value: vec![0],
-            mask: vec![0],
-            ranges: vec![RangePart {
-                word: 0,
-                shift: 0,
-                mask: 0xffff,
-                low,
-                high,
-            }],
-            priority,
-            optional: 0,
-        };
-        add(&mut entries, range(10, 20, 1), 1);
-        add(&mut entries, range(15, 15, 2), 2);
-        assert_eq!(hit(&entries, 10), Some(1));
-        assert_eq!(hit(&entries, 15), Some(2));
-        assert_eq!(hit(&entries, 20), Some(1));
-        assert_eq!(hit(&entries, 21), None);
-    }
-
-    #[test]
-    fn freed_places_are_used_again() {
-        let mut entries = Entries::new(MatchKind::Exact, 1);
-        for round in 0..3 {
-            for value in 0..100 {
-                add(&mut entries, key(value, u64::MAX, 0), round);
-            }
-            for value in 0..100 {
-                entries.remove(entries.find(&key(value, u64::MAX, 0)).unwrap());
-            }
-        }
-        assert_eq!(entries.slots.len(), 100);
-        assert_eq!(entries.iter_in_order().count(), 0);
-    }
-}
+mod tests;

@@ -3,20 +3,29 @@
 
 use super::{Result, invalid, not_found};
 use crate::Program;
-use crate::api::{ActionCall, Bits, ConfigError, KeyField, PipelineConfig, TableEntry};
+use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
 use crate::control::LiveTable;
 use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
 use crate::pipeline::Pipeline;
-use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, RangePart};
+use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
 use crate::value::{bit_length, from_be_bytes, limbs_for, mask, to_be_bytes};
 use std::sync::Arc;
 
 impl Pipeline {
     /// A fresh pipeline: const entries and defaults in place, registers zero.
     pub fn new(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
+        Pipeline::with_executor(program, config, Executor::default())
+    }
+
+    /// As [`Pipeline::new`], run by `executor` if that is possible: see [`Pipeline::executor`].
+    pub fn with_executor(program: Arc<Program>, config: PipelineConfig, executor: Executor) -> Pipeline {
         let ir = Arc::clone(&program.ir);
         let tables = ir.tables.iter().map(fresh_table).collect();
-        Pipeline::assemble(ir, config, tables)
+        let code = match executor {
+            Executor::Jit => program.code().as_ref().ok().map(Arc::clone),
+            Executor::Interpreter => None,
+        };
+        Pipeline::assemble(ir, code, config, tables)
     }
 
     pub(crate) fn table_index(&self, name: &str) -> Result<usize> {
@@ -168,8 +177,23 @@ fn check_effect(table: &Table, effect: &Effect) -> Result<()> {
     }
 }
 
+/// Where the prefix of an LPM table lies in its key.
+fn prefix(table: &Table) -> Option<Prefix> {
+    let part = table
+        .key
+        .iter()
+        .find(|part| table.kind == MatchKind::Lpm && part.kind == MatchKind::Lpm)?;
+    // The limb with the first bits is the last.
+    let above = limbs_for(part.source.width) - 1;
+    Some(Prefix {
+        word: part.word + above,
+        shift: part.shift,
+        bits: part.source.width - above as u32 * 64,
+    })
+}
+
 fn fresh_table(table: &Table) -> LiveTable {
-    let mut entries = Entries::new(table.kind, table.key_words);
+    let mut entries = Entries::new(table.kind, table.key_words, prefix(table));
     for ConstEntry { key, priority, action } in table.const_entries.iter().flatten() {
         // The loader made these of the table's own key, so they pack; of duplicates the first stays.
         if let Ok(key) = pack_parts(table, key, *priority) {

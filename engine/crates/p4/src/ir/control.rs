@@ -15,6 +15,13 @@ pub(crate) struct Pipeline {
     pub sources: Vec<Option<SourceLocation>>,
 }
 
+/// One of the two controls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Ingress,
+    Egress,
+}
+
 /// A step of a control; each leads to a node with a higher topological rank, so a control always ends.
 #[derive(Debug)]
 pub(crate) enum Node {

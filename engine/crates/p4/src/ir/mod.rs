@@ -56,6 +56,16 @@ pub(crate) struct Ir {
     pub digests: BTreeMap<u64, Digest>,
 }
 
+impl Ir {
+    /// The control of a stage.
+    pub fn control(&self, stage: Stage) -> &Pipeline {
+        match stage {
+            Stage::Ingress => &self.ingress,
+            Stage::Egress => &self.egress,
+        }
+    }
+}
+
 /// Where everything lives in the packet state.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {

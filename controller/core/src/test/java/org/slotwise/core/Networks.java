@@ -40,6 +40,12 @@ public final class Networks {
                 new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001)), list, 1, 1450);
     }
 
+    /** The same network with XCP controllers on its VOQs. */
+    public static Network withXcp(Network network) {
+        return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
+                network.beaconHoldFrames(), network.mtu(), true);
+    }
+
     /** An edge with one host on port 1. */
     public static Edge edge(int id, long rateBps) {
         return new Edge(EdgeId.of(id), DeviceId.of(id + 1),

@@ -22,7 +22,7 @@ import p4.v1.P4RuntimeOuterClass.PacketMetadata;
 import p4.v1.P4RuntimeOuterClass.PacketOut;
 
 class ProgramInfoTest {
-    private final Network network = Networks.star(4, 20);
+    private final Network network = Networks.withXcp(Networks.star(4, 20));
     private final SwitchRules rules = new SwitchRules(network);
     private final FrameSchedule schedule = new FrameSchedule.Builder(4, 16).connect(15, 1, 2).build();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.network;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -31,22 +32,32 @@ public final class Network {
     /** Most frames that an edge may go on without a beacon. */
     public static final int MAX_BEACON_HOLD_FRAMES = 1000;
 
+    private static final BigInteger XCP_RATE_PER_BYTE_PER_NS = BigInteger.valueOf(16_000_000_000L);
+
     private final FramePlan frame;
     private final TimestampUnit timestampUnit;
     private final Core core;
     private final List<Edge> edges;
     private final int beaconHoldFrames;
     private final int mtu;
+    private final boolean xcp;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
+
+    /** A network without XCP. */
+    public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
+            int beaconHoldFrames, int mtu) {
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false);
+    }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu) {
+            int beaconHoldFrames, int mtu, boolean xcp) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
+        this.xcp = xcp;
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -161,6 +172,11 @@ public final class Network {
         return mtu;
     }
 
+    /** Whether the edges' VOQs have XCP controllers. */
+    public boolean xcp() {
+        return xcp;
+    }
+
     /** Place of an edge in matrices; empty if there is no such edge. */
     public OptionalInt indexOf(EdgeId id) {
         Integer index = indexes.get(id);
@@ -201,6 +217,12 @@ public final class Network {
     /** Bytes that one slot carries in packets of the largest size. */
     public long slotPayloadBytes(Edge edge) {
         return slotPayloadBytes(edge.fibre());
+    }
+
+    /** What one slot a frame is worth in packets of the largest size, 1/16 byte/s: the unit of XCP's rates. */
+    public long slotThroughput(Edge edge) {
+        BigInteger frameNs = BigInteger.valueOf(frame.slotNs()).multiply(BigInteger.valueOf(frame.slots()));
+        return BigInteger.valueOf(slotPayloadBytes(edge)).multiply(XCP_RATE_PER_BYTE_PER_NS).divide(frameNs).longValue();
     }
 
     private long slotPayloadBytes(Fibre fibre) {

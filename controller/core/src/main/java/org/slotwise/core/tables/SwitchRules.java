@@ -8,6 +8,8 @@ import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Host;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.FrameSchedule;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.WireConstants;
 
 /**
@@ -28,6 +30,9 @@ public final class SwitchRules {
     static final String SIGNALING = "signaling";
     static final String CORE_PARAMS = "core_params";
     static final String CROSSBAR = "crossbar";
+    static final String XCP_PARAMS = "xcp_params";
+    static final String XCP_OUTPUT = "xcp_output";
+    static final String XCP_SLOTS = "xcp_slots";
 
     private static final String BANK = "bank";
     private static final String SLOT = "slot";
@@ -36,6 +41,15 @@ public final class SwitchRules {
     private static final int ONLY_CLASS = 0;
     private static final int IPV4_BITS = 32;
     private static final int Q16 = 16;
+    private static final String QUEUE = "queue";
+    private static final int WIRE_OVERHEAD_BYTES = EthernetHeader.SIZE + OpticalHeader.SIZE;
+    // alpha 0.4, beta 0.226, gamma 0.1 in 1/65536; times as in ns-2.
+    private static final int XCP_ALPHA_Q16 = 26214;
+    private static final int XCP_BETA_Q16 = 14811;
+    private static final int XCP_GAMMA_Q16 = 6554;
+    private static final int XCP_INITIAL_RTT_NS = 50_000_000;
+    private static final int XCP_MIN_CONTROL_NS = 1_000_000;
+    private static final int XCP_MIN_QUEUE_NS = 2_000_000;
 
     private final Network network;
 
@@ -55,10 +69,13 @@ public final class SwitchRules {
             if (other != edge) {
                 rules.add(TableEntry.in(VOQ)
                         .exact("dst_edge", other.id().value()).exact("class", ONLY_CLASS)
-                        .action("enqueue").param("queue", queueOf(other)).param(PORT, edge.fibre().port()).build());
+                        .action("enqueue").param(QUEUE, queueOf(other)).param(PORT, edge.fibre().port()).build());
             }
         }
         addSignalingMessages(rules, edge);
+        if (network.xcp()) {
+            addXcp(rules, edge);
+        }
         return rules;
     }
 
@@ -74,14 +91,26 @@ public final class SwitchRules {
                 .param("time_per_byte_q16", timePerByte).build());
     }
 
-    /** An edge's slots of {@code bank}: those for signaling and those that {@code schedule} gives it. */
+    /**
+     * An edge's slots of {@code bank}: those for signaling and those that {@code schedule} gives it. With XCP also
+     * how many each queue has, for its capacity.
+     */
     public List<TableEntry> bankRules(Edge edge, int bank, FrameSchedule schedule) {
         List<TableEntry> rules = signalingRules(edge, bank);
         int input = network.indexOf(edge.id()).orElseThrow();
+        int[] granted = new int[network.edges().size()];
         for (int slot = 0; slot < schedule.slots(); slot++) {
             int output = schedule.output(slot, input);
             if (output != FrameSchedule.NONE) {
                 rules.add(grant(bank, network.firstDataSlot() + slot, queueOf(network.edges().get(output))));
+                granted[output]++;
+            }
+        }
+        for (int output = 0; network.xcp() && output < granted.length; output++) {
+            if (granted[output] > 0) {
+                rules.add(TableEntry.in(XCP_SLOTS)
+                        .exact(BANK, bank).exact(QUEUE, queueOf(network.edges().get(output)))
+                        .action("granted").param("slots_a_frame", granted[output]).build());
             }
         }
         return rules;
@@ -131,16 +160,16 @@ public final class SwitchRules {
 
     /** Whether the entry is a signaling slot's, in either bank. */
     public boolean isSignaling(TableEntry entry) {
-        return isScheduled(entry) && entry.matchValue(SLOT).orElse(0) < network.firstDataSlot();
+        return isScheduled(entry) && entry.matchValue(SLOT).orElse(Integer.MAX_VALUE) < network.firstDataSlot();
     }
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        return List.of(IPV4_ROUTE, VOQ, SIGNALING).contains(entry.table());
+        return List.of(IPV4_ROUTE, VOQ, SIGNALING, XCP_OUTPUT).contains(entry.table());
     }
 
     private static boolean isScheduled(TableEntry entry) {
-        return entry.table().equals(SLOT_SCHEDULE) || entry.table().equals(CROSSBAR);
+        return List.of(SLOT_SCHEDULE, CROSSBAR, XCP_SLOTS).contains(entry.table());
     }
 
     /**
@@ -183,6 +212,22 @@ public final class SwitchRules {
                 .param("beacon_hold_frames", network.beaconHoldFrames()).build();
     }
 
+    /** Every VOQ has the capacity of its slots; intervals are whole frames. */
+    private void addXcp(List<TableEntry> rules, Edge edge) {
+        rules.add(TableEntry.in(XCP_PARAMS).action("set_xcp_params")
+                .param("alpha_q16", XCP_ALPHA_Q16).param("beta_q16", XCP_BETA_Q16).param("gamma_q16", XCP_GAMMA_Q16)
+                .param("initial_rtt_ns", XCP_INITIAL_RTT_NS).param("min_control_ns", XCP_MIN_CONTROL_NS)
+                .param("min_queue_ns", XCP_MIN_QUEUE_NS)
+                .param("quantum_ns", network.frame().slots() * network.frame().slotNs()).build());
+        for (Edge other : network.edges()) {
+            if (other != edge) {
+                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other)).action("slot_capacity")
+                        .param("throughput", network.slotThroughput(edge))
+                        .param("overhead", WIRE_OVERHEAD_BYTES).build());
+            }
+        }
+    }
+
     private static TableEntry route(Edge at, Edge home, Host host) {
         TableEntry.Builder route = TableEntry.in(IPV4_ROUTE).match(Match.lpm("dst", host.ip().value(), IPV4_BITS));
         if (home == at) {
@@ -218,7 +263,7 @@ public final class SwitchRules {
 
     private static TableEntry grant(int bank, int slot, int queue) {
         return TableEntry.in(SLOT_SCHEDULE).exact(BANK, bank).exact(SLOT, slot)
-                .action("grant").param("queue", queue).build();
+                .action("grant").param(QUEUE, queue).build();
     }
 
     private static TableEntry connect(int bank, int slot, Edge from, Edge to) {

@@ -2,6 +2,7 @@
 package org.slotwise.core.tables;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -111,8 +112,34 @@ class SwitchRulesTest {
     }
 
     @Test
+    void withXcpEveryQueueHasTheCapacityOfItsSlots() {
+        SwitchRules xcpRules = new SwitchRules(Networks.withXcp(star));
+        List<String> fixed = text(xcpRules.fixedRules(star.edges().get(1)));
+        // A slot carries four packets of 1450 + 30 bytes, 5920 bytes, a frame takes 1.5 ms.
+        assertEquals(List.of(
+                "xcp_params[] -> set_xcp_params{alpha_q16=26214, beta_q16=14811, gamma_q16=6554,"
+                        + " initial_rtt_ns=50000000, min_control_ns=1000000, min_queue_ns=2000000, quantum_ns=1500000}",
+                "xcp_output[queue=0] -> slot_capacity{overhead=30, throughput=63146666}",
+                "xcp_output[queue=2] -> slot_capacity{overhead=30, throughput=63146666}"),
+                fixed.subList(fixed.size() - 3, fixed.size()));
+        FrameSchedule schedule = new FrameSchedule.Builder(3, 3).connect(0, 1, 2).connect(2, 1, 2).connect(1, 1, 0).build();
+        List<String> bank = text(xcpRules.bankRules(star.edges().get(1), 1, schedule));
+        assertEquals(List.of(
+                "xcp_slots[bank=1, queue=0] -> granted{slots_a_frame=1}",
+                "xcp_slots[bank=1, queue=2] -> granted{slots_a_frame=2}"), bank.subList(bank.size() - 2, bank.size()));
+    }
+
+    @Test
+    void slotsOfAQueueAreScheduledButNoSignaling() {
+        TableEntry slots = TableEntry.in("xcp_slots").exact("bank", 1).exact("queue", 2)
+                .action("granted").param("slots_a_frame", 3).build();
+        assertTrue(SwitchRules.inBank(slots, 1));
+        assertFalse(rules.isSignaling(slots));
+    }
+
+    @Test
     void everyEntryIsFixedOrOfOneBankOrDefault() {
-        List<TableEntry> all = new ArrayList<>(rules.fixedRules(star.master()));
+        List<TableEntry> all = new ArrayList<>(new SwitchRules(Networks.withXcp(star)).fixedRules(star.master()));
         all.addAll(rules.signalingRules(star.core(), 1));
         for (TableEntry entry : all) {
             int kinds = (SwitchRules.isFixed(entry) ? 1 : 0) + (SwitchRules.inBank(entry, 0) ? 1 : 0)

@@ -4,6 +4,7 @@ package org.slotwise.rest.json;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.CoreId;
@@ -39,7 +40,7 @@ public final class NetworkCodec {
 
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "cores", "edges", "scheduler",
-                "beacon_hold_frames", "mtu");
+                "beacon_hold_frames", "mtu", "xcp");
         List<JsonNode> cores = fields.array("cores");
         if (cores.size() != 1) {
             throw new InvalidJsonException(
@@ -53,7 +54,15 @@ public final class NetworkCodec {
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
                 core(fields.place("cores[0]"), cores.get(0)), edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU));
+                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields));
+    }
+
+    private static boolean xcp(JsonFields fields) throws InvalidJsonException {
+        Optional<JsonNode> xcp = fields.optional("xcp");
+        if (xcp.isPresent() && !xcp.get().isBoolean()) {
+            throw new InvalidJsonException(fields.place("xcp"), "must be true or false");
+        }
+        return xcp.isPresent() && xcp.get().booleanValue();
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {

@@ -2,7 +2,9 @@
 package org.slotwise.rest.json;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -64,7 +66,8 @@ class NetworkCodecTest {
                 "frame.slots: an integer 2 .. 4096 is needed, got a value of type string",
                 "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
-                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, rotation"),
+                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, rotation",
+                "network-invalid-xcp-is-text.json", "xcp: must be true or false"),
                 reasons);
     }
 
@@ -76,6 +79,8 @@ class NetworkCodecTest {
         assertEquals(100_000, network.edges().get(3).fibre().delayNs());
         assertEquals(1001, network.core().device().value());
         assertEquals(5920, network.slotPayloadBytes(network.master()));
+        assertFalse(network.xcp());
+        assertTrue(NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json"))).xcp());
     }
 
     @Test

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clones, resubmission, recirculation, multicast, digests, truncation, drops.
 
-mod support;
-
+use super::support::{pipeline, run};
 use slotwise_p4::{CloneSession, Replica};
-use support::{pipeline, run};
 
 /// (port, instance type, kept metadata, rounds, replica, length) of a packet.
 type Summary = (u16, u8, u8, u8, u16, u16);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The compiled `router.p4` as a test drives it: packets, interval ticks, registers.
-#![allow(dead_code)] // each test binary uses its own part
 
-use crate::support::{Recorder, bits, call, config, entry, exact, lpm};
+use super::support::{Recorder, bits, call, config, entry, exact, lpm};
 use slotwise_p4::{Pipeline, Program};
 use slotwise_wire::{
     ETHERTYPE_IPV4, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, IP_PROTOCOL_XCP, IntervalTick, IntervalTimer,
@@ -58,6 +57,13 @@ impl Router {
         let action = call("RouterIngress.fixed_capacity", &[capacity, overhead_bytes]);
         let output = entry(vec![exact(output.into())], 0, action);
         self.pipeline.table_insert("RouterIngress.xcp_output", output).unwrap();
+    }
+
+    /// Changes the capacity of an output with a controller.
+    pub fn set_capacity(&mut self, output: u16, capacity: u64, overhead_bytes: u64) {
+        let action = call("RouterIngress.fixed_capacity", &[capacity, overhead_bytes]);
+        let output = entry(vec![exact(output.into())], 0, action);
+        self.pipeline.table_modify("RouterIngress.xcp_output", output).unwrap();
     }
 
     /// alpha, beta, gamma in 1/65536; initial round-trip time, least intervals and quantum in ns.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Traces say which way a packet took, with places in the P4 program.
 
-mod support;
-
+use super::support::{call, entry, lpm, pipeline, ternary};
 use slotwise_p4::{KeyField, Lookup, TraceEvent};
-use support::{call, entry, lpm, pipeline, ternary};
 
 /// One event a line.
 fn trace(pipeline: &mut slotwise_p4::Pipeline, frame: &[u8]) -> String {
     pipeline.set_tracing(true);
-    support::run(pipeline, frame);
+    super::support::run(pipeline, frame);
     let text = pipeline.take_trace().iter().map(|event| format!("{event}\n")).collect();
     pipeline.set_tracing(false);
     text
@@ -54,7 +52,7 @@ fn events_are_data() {
     pipeline.set_tracing(true);
     let mut frame = vec![0; 27];
     (frame[0], frame[1]) = (1, 5);
-    support::run(&mut pipeline, &frame);
+    super::support::run(&mut pipeline, &frame);
     let events = pipeline.take_trace();
     let found = events.iter().find_map(|event| match event {
         TraceEvent::Table(lookup) => Some(lookup.as_ref()),
@@ -84,6 +82,6 @@ fn events_are_data() {
     );
     assert!(pipeline.take_trace().is_empty());
     pipeline.set_tracing(false);
-    support::run(&mut pipeline, &frame);
+    super::support::run(&mut pipeline, &frame);
     assert!(pipeline.take_trace().is_empty());
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the end-to-end tests share: test programs, a recording output, short ways to write entries.
-#![allow(dead_code)] // each test binary uses its own part
+//! What the tests share: test programs, a recording output, short ways to write entries.
 
 use slotwise_p4::{
     ActionCall, Bits, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit,
@@ -44,10 +43,22 @@ pub fn config() -> PipelineConfig {
     }
 }
 
+/// A pipeline that runs on the executor that this binary tests.
+pub fn fresh(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
+    let pipeline = Pipeline::with_executor(program, config, crate::EXECUTOR);
+    if cfg!(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )) {
+        assert_eq!(pipeline.executor(), crate::EXECUTOR);
+    }
+    pipeline
+}
+
 /// A fresh pipeline of a program in `tests/programs`.
 pub fn pipeline(name: &str) -> Pipeline {
     let program = Program::from_json(&program_json(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Pipeline::new(Arc::new(program), config())
+    fresh(Arc::new(program), config())
 }
 
 /// Runs one frame that comes in on port 3 at 5 µs.

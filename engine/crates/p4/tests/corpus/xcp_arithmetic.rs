@@ -2,12 +2,8 @@
 //! XCP's arithmetic in the compiled `router.p4` against exact formulas, operation by operation, from 1 Mb/s to
 //! 400 Gb/s and from 10 µs to 1 s. `docs/architecture.md` has the formulas, `docs/xcp.md` the bounds.
 
-mod support;
-#[path = "support/xcp.rs"]
-mod xcp;
-
+use super::xcp::{Answer, Router, rate_of_bps};
 use slotwise_wire::{FlowOp, IntervalTimer};
-use xcp::{Answer, Router, rate_of_bps};
 
 /// Bound of one division, relative.
 const DIVISION: f64 = 1.0 / (1u64 << 28) as f64;

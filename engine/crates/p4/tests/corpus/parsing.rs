@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parsers: stacks, unions, variable fields, lookahead, advance, verify, value sets, errors.
 
-mod support;
-
+use super::support::{answer, bits, pipeline};
 use slotwise_p4::Pipeline;
-use support::{answer, bits, pipeline};
 
 /// The report that the program puts in front, and what follows it.
 struct Report {

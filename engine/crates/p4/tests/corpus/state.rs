@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Registers, counters, hashes, checksums, random numbers, log, assert, exit, timestamps.
 
-mod support;
-
+use super::support::{Recorder, answer, config, fresh, pipeline, program_json, run};
 use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
 use std::sync::Arc;
-use support::{Recorder, answer, config, pipeline, program_json, run};
 
 struct Command {
     operation: u8,
@@ -106,7 +104,7 @@ fn hashes_are_reduced_and_offset() {
 fn random_numbers_are_in_range_and_follow_the_seed() {
     let draw = |seed| {
         let program = Program::from_json(&program_json("state")).unwrap();
-        let mut pipeline = Pipeline::new(Arc::new(program), PipelineConfig { seed, ..config() });
+        let mut pipeline = fresh(Arc::new(program), PipelineConfig { seed, ..config() });
         (0..50)
             .map(|_| command(&mut pipeline, 6, 0, 0).value)
             .collect::<Vec<_>>()
@@ -184,7 +182,7 @@ fn exit_ends_ingress_but_not_the_packet() {
 fn timestamps_have_the_unit_that_was_asked_for() {
     for (unit, expected) in [(TimestampUnit::Nanoseconds, 5_000), (TimestampUnit::Microseconds, 5)] {
         let program = Program::from_json(&program_json("state")).unwrap();
-        let mut pipeline = Pipeline::new(
+        let mut pipeline = fresh(
             Arc::new(program),
             PipelineConfig {
                 timestamp_unit: unit,

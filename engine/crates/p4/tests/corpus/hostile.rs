@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nothing from outside makes the engine panic: frames, JSON, entries.
 
-mod support;
-
+use super::support::{Recorder, call, config, fresh, pipeline, program_json};
 use proptest::prelude::*;
 use serde_json::Value;
 use slotwise_p4::{CloneSession, KeyField, Pipeline, Program, Replica, TableEntry};
 use std::sync::Arc;
-use support::{Recorder, call, config, pipeline, program_json};
 
 const PROGRAMS: [&str; 5] = ["arithmetic", "parsing", "matching", "replication", "state"];
 
@@ -60,7 +58,7 @@ fn load_and_run(json: &Value) {
     let text = serde_json::to_vec(json).expect("a JSON value can be written");
     match Program::from_json(&text) {
         Ok(program) => {
-            let mut pipeline = Pipeline::new(Arc::new(program), config());
+            let mut pipeline = fresh(Arc::new(program), config());
             replicate(&mut pipeline);
             for first in 0..12u8 {
                 let frame: Vec<u8> = std::iter::once(first)

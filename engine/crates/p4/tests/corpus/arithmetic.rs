@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every operator of P4, against Rust's own integers.
 
-mod support;
-
+use super::support::{answer, pipeline};
 use proptest::prelude::*;
-use support::{answer, pipeline};
 
 #[derive(Debug, Clone, Copy)]
 struct Operands {

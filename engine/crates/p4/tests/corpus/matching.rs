@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables: match kinds, priorities, default actions, counters, meters, action profiles, and refused changes.
 
-mod support;
-
+use super::support::{answer, bits, call, entry, exact, lpm, pipeline, range, ternary};
 use slotwise_p4::{ConfigError, Indirect, KeyField, MeterConfig, Pipeline, WeightedMember};
-use support::{answer, bits, call, entry, exact, lpm, pipeline, range, ternary};
 
 #[derive(Clone, Copy, Default)]
 struct Key {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The programs of this repository load, and take any frame on any port.
 
-mod support;
-
+use super::support::{Recorder, config, fresh};
 use proptest::prelude::*;
 use slotwise_p4::{Pipeline, Program};
 use std::sync::Arc;
-use support::{Recorder, config};
 
 fn pipeline(name: &str) -> Pipeline {
     let path = format!("{}/../../../p4src/p4c-out/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}"));
-    Pipeline::new(Arc::new(program), config())
+    fresh(Arc::new(program), config())
 }
 
 /// EtherType and first byte of what the programs look into.

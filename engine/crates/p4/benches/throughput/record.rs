@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Results as data: compared with those of an earlier run, and kept if that is asked for.
+
+use std::collections::BTreeMap;
+
+/// Packets per second, by case and by what ran it.
+type Rates = BTreeMap<String, BTreeMap<String, u64>>;
+
+pub struct Record {
+    before: Rates,
+    now: Rates,
+}
+
+fn path() -> String {
+    format!("{}/benches/throughput/baseline.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+impl Record {
+    /// With the figures of the kept run; none if there is no such run.
+    pub fn open() -> Record {
+        let before = match std::fs::read(path()) {
+            Ok(json) => serde_json::from_slice(&json).unwrap_or_else(|error| panic!("{}: {error}", path())),
+            Err(_) => Rates::new(),
+        };
+        Record {
+            before,
+            now: Rates::new(),
+        }
+    }
+
+    /// Adds a figure, in packets per second.
+    pub fn add(&mut self, case: &str, what: &str, rate: f64) {
+        let rates = self.now.entry(case.to_owned()).or_default();
+        rates.insert(what.to_owned(), rate as u64);
+    }
+
+    /// Prints how the figures have changed; writes them if `SAVE` is set.
+    pub fn finish(self) {
+        println!("compared with {}:", path());
+        for (case, rates) in &self.now {
+            for (what, &rate) in rates {
+                match self.before.get(case).and_then(|rates| rates.get(what)) {
+                    Some(&before) => println!(
+                        "  {case}, {what}: {:+.0} %",
+                        (rate as f64 / before as f64 - 1.0) * 100.0
+                    ),
+                    None => println!("  {case}, {what}: new"),
+                }
+            }
+        }
+        if std::env::var_os("SAVE").is_some() {
+            let mut all = self.before;
+            all.extend(self.now);
+            let json = serde_json::to_string_pretty(&all).expect("maps of numbers can be written");
+            std::fs::write(path(), json + "\n").unwrap_or_else(|error| panic!("{}: {error}", path()));
+        }
+    }
+}

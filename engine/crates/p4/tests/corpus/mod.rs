@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The end-to-end tests. `interpreter.rs` and `jit.rs` run them all, each on its executor.
+
+mod arithmetic;
+mod hostile;
+mod matching;
+mod parsing;
+mod replication;
+mod slotwise_programs;
+mod state;
+mod support;
+mod trace;
+mod xcp;
+mod xcp_arithmetic;
