@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin: the work is in scripts/.
-.PHONY: help setup run test p4 bench stf-corpus clean-net clean
+.PHONY: help setup run test p4 bench stf-corpus diff-bmv2 clean-net clean
 .DEFAULT_GOAL := help
 # Rust's own installer puts cargo where sudo's PATH does not look.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -12,6 +12,7 @@ help:
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
 	@echo 'make bench      measure the engine and the scheduler'
 	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
+	@echo 'make diff-bmv2  random tables and packets on the engine and on simple_switch_grpc (needs it)'
 	@echo 'make clean-net  end forgotten runs and delete their interfaces'
 	@echo 'make clean      delete everything that was built'
 
@@ -35,6 +36,9 @@ bench: setup
 
 stf-corpus: setup
 	@scripts/stf-corpus $(or $(SOURCES),$(error SOURCES is a clone of https://github.com/p4lang/p4c))
+
+diff-bmv2: setup
+	@scripts/diff-bmv2 $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES))
 
 clean-net:
 	@scripts/clean-net

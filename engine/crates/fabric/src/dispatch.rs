@@ -42,6 +42,7 @@ impl Fabric {
             }
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
+            Event::CardTimer { card } => self.card_timer(card),
             Event::AtEdge { edge, port, frame } => {
                 self.enter(Device::Edge(edge), port, &frame, Origin::Local);
                 self.pool.give_back(frame);
@@ -139,6 +140,21 @@ impl Fabric {
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
             self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+        }
+    }
+
+    /// Interval timers of a card's VOQs. P4 answers within the call, so the next time is known then.
+    fn card_timer(&mut self, card: usize) {
+        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        while let Some((voq, tick)) = self.cards[card].queues.tick(self.now_ns) {
+            let state = self.cards[card].queues.voq_state(self.now_ns, voq);
+            let tick = message::interval_tick(optical_port(core), &tick, voq, &state);
+            if self.edge_pipelines[usize::from(edge)].is_some() {
+                self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+            }
+        }
+        if let Some(at_ns) = self.cards[card].queues.next_tick_ns() {
+            self.events.schedule(at_ns, Event::CardTimer { card });
         }
     }
 
@@ -264,7 +280,7 @@ impl Fabric {
                 .add(Place::Device(Device::Edge(edge)), DropCause::Malformed, bytes.len());
             return;
         };
-        match self.cards[card].queues.control(&message) {
+        match self.cards[card].queues.control(self.now_ns, &message) {
             Ok(Controlled::Done) => {}
             Ok(Controlled::Granted { voq }) => {
                 if let Some(record) = self.telemetry.voq(card, edge, voq) {

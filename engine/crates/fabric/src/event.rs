@@ -16,6 +16,8 @@ pub(crate) enum Event {
     CoreTick { core: u16, slot: u64 },
     /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
     CardTick { card: usize, slot: u64, generation: u32 },
+    /// Interval timers of a line card may expire.
+    CardTimer { card: usize },
     /// A host's frame has arrived at its edge.
     AtEdge { edge: u16, port: u16, frame: Frame },
     /// The head of a packet has reached a core.
@@ -48,6 +50,7 @@ impl Event {
             Event::LinkChange(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } => 2,
+            Event::CardTimer { .. } => 3,
             Event::AtEdge { .. }
             | Event::AtCore { .. }
             | Event::FromFibre { .. }
@@ -55,8 +58,8 @@ impl Event {
             | Event::PacketOut { .. }
             | Event::AtHost { .. }
             | Event::Source(_)
-            | Event::HostTimer(_) => 3,
-            Event::CardWake { .. } => 4,
+            | Event::HostTimer(_) => 4,
+            Event::CardWake { .. } => 5,
         }
     }
 }
@@ -145,13 +148,13 @@ mod tests {
         assert_eq!(
             order,
             [
-                (6, 4, 0),
+                (6, 5, 0),
                 (7, 0, 0),
                 (7, 1, 0),
                 (7, 2, 0),
-                (7, 3, 1),
-                (7, 3, 0),
-                (7, 4, 0)
+                (7, 4, 1),
+                (7, 4, 0),
+                (7, 5, 0)
             ]
         );
     }

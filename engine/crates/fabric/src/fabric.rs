@@ -180,6 +180,11 @@ impl Fabric {
                     generation: 0,
                 });
                 self.schedule_card_tick(index);
+                if scenario.has_xcp() {
+                    self.cards[index].queues.start_timers(self.plan.epoch_ns);
+                    self.events
+                        .schedule(self.plan.epoch_ns, Event::CardTimer { card: index });
+                }
             }
             self.edges.push(Edge {
                 uplinks: links(),

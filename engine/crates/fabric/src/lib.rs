@@ -15,6 +15,7 @@ mod dispatch;
 mod drops;
 mod event;
 mod fabric;
+mod interval;
 mod invariants;
 mod light;
 mod linecard;

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use slotwise_wire::{FlowControl, FlowOp, SIGNALING_QUEUE};
+use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
+use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::message;
 use crate::pool::Frame;
@@ -33,6 +34,8 @@ struct Queue {
     rate_bps: u64,
     /// When the rate allows the next packet.
     paced_until_ns: u64,
+    /// For XCP.
+    timers: Option<IntervalTimers>,
 }
 
 impl Queue {
@@ -138,6 +141,9 @@ impl LineCard {
             queue.dropped_packets += 1;
             return Err((DropCause::QueueFull, frame));
         }
+        if let Some(timers) = &mut queue.timers {
+            timers.observe(queue.backlog_bytes);
+        }
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
@@ -147,8 +153,30 @@ impl LineCard {
         Ok(())
     }
 
+    /// Starts the interval timers of every VOQ; they tick at `now_ns`.
+    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+        let voqs = self.voqs();
+        for queue in &mut self.queues[..voqs] {
+            queue.timers = Some(IntervalTimers::new(now_ns));
+        }
+    }
+
+    /// When the next interval timer expires.
+    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+        let timers = self.queues.iter().filter_map(|queue| queue.timers.as_ref());
+        timers.map(IntervalTimers::next_ns).min()
+    }
+
+    /// The tick of an interval timer that has expired by `now_ns`, with its VOQ.
+    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick)> {
+        self.queues.iter_mut().enumerate().find_map(|(voq, queue)| {
+            let tick = queue.timers.as_mut()?.tick(now_ns, queue.backlog_bytes)?;
+            Some((voq as u16, tick))
+        })
+    }
+
     /// Obeys a flow-control message.
-    pub(crate) fn control(&mut self, message: &FlowControl) -> Result<Controlled, DropCause> {
+    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
         if operation == FlowOp::SetPhase {
             let phase_ns = message.value as i64;
@@ -175,8 +203,19 @@ impl LineCard {
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
             FlowOp::SetRate => queue.rate_bps = message.value,
             FlowOp::GrantBytes => queue.granted_bytes = message.value,
-            // This card has no interval timers.
-            FlowOp::SetControlTimer | FlowOp::SetQueueTimer => return Err(DropCause::Malformed),
+            FlowOp::SetControlTimer | FlowOp::SetQueueTimer => {
+                let timer = if operation == FlowOp::SetQueueTimer {
+                    IntervalTimer::Queue
+                } else {
+                    IntervalTimer::Control
+                };
+                // Of a time that is not to come the card would tick for ever.
+                let due_ns = now_ns.checked_add(message.value).filter(|due_ns| *due_ns > now_ns);
+                match (&mut queue.timers, due_ns) {
+                    (Some(timers), Some(due_ns)) => timers.set(timer, due_ns),
+                    _ => return Err(DropCause::Malformed),
+                }
+            }
             FlowOp::SetPhase => unreachable!("returned above"),
         }
         Ok(Controlled::Done)
@@ -243,8 +282,19 @@ impl LineCard {
 
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
-        let waiting = self.queues.iter_mut().flat_map(|queue| std::mem::take(queue).waiting);
-        waiting.map(|waiting| waiting.frame).collect()
+        let empty = |queue: &mut Queue| {
+            let timers = queue.timers.take();
+            let waiting = std::mem::replace(
+                queue,
+                Queue {
+                    timers,
+                    ..Queue::default()
+                },
+            )
+            .waiting;
+            waiting.into_iter().map(|waiting| waiting.frame)
+        };
+        self.queues.iter_mut().flat_map(empty).collect()
     }
 }
 
@@ -295,7 +345,7 @@ mod tests {
             close_ns: 0,
             value,
         };
-        card.control(&message).unwrap();
+        card.control(0, &message).unwrap();
     }
 
     fn open(card: &mut LineCard, queue: u16, open_ns: u64, close_ns: u64) {
@@ -306,7 +356,7 @@ mod tests {
             close_ns,
             value: 0,
         };
-        card.control(&message).unwrap();
+        card.control(0, &message).unwrap();
     }
 
     /// (time, queue, sequence) of everything that leaves when the card is polled when it asks to be.
@@ -414,13 +464,16 @@ mod tests {
     fn senseless_messages_change_nothing() {
         let mut card = filled(&[0]);
         let mut refused = |op: u8, queue, open_ns, close_ns, value| {
-            card.control(&FlowControl {
-                queue,
-                op,
-                open_ns,
-                close_ns,
-                value,
-            })
+            card.control(
+                0,
+                &FlowControl {
+                    queue,
+                    op,
+                    open_ns,
+                    close_ns,
+                    value,
+                },
+            )
             .err()
         };
         assert_eq!(refused(0, 0, 0, 1_000_000, 0), Some(DropCause::Malformed));

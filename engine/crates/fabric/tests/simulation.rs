@@ -253,6 +253,16 @@ fn streams_that_write_at_a_rate_keep_it() {
 }
 
 #[test]
+fn streams_of_both_directions_between_two_hosts_are_apart() {
+    let flows = streams(
+        "{kind: tcp, from: h0_0, to: h1_0, rate_bps: 2000000}, {kind: tcp, from: h1_0, to: h0_0, rate_bps: 500000}",
+    );
+    let received_bps: Vec<u64> = flows.iter().map(|flow| flow.received_bytes * 8).collect();
+    assert!((1_800_000..=2_000_000).contains(&received_bps[0]), "{received_bps:?}");
+    assert!((400_000..=500_000).contains(&received_bps[1]), "{received_bps:?}");
+}
+
+#[test]
 fn streams_of_different_phases_use_their_own_ports() {
     let scenario = star4(
         "  - {name: one, duration_ms: 200, traffic: [{kind: tcp, from: h0_0, to: h1_0}]}

@@ -18,6 +18,7 @@
 //! * A parser that visits 1024 states more than the frame has bytes stops with `ParserTimeout`, an action that jumps
 //!   back 65536 times and an input that becomes more than 4096 packets are given up and counted; BMv2 goes on.
 //! * Of const entries with equal keys the first stays; BMv2 refuses the program.
+//! * Of a packet and its ingress clone on one port, the packet leaves first; in BMv2 the clone.
 //! * There is no queue between ingress and egress: queue depths and waiting times are 0.
 
 mod action;
@@ -69,5 +70,33 @@ impl Program {
 
     fn code(&self) -> &Result<Arc<jit::Code>, jit::Unsupported> {
         self.code.get_or_init(|| jit::Code::compile(&self.ir).map(Arc::new))
+    }
+
+    /// For differential tests: packets start with arbitrary values in the headers instead of zeros, so what differs then
+    /// depends on fields of headers that are not valid, which P4 leaves undefined.
+    pub fn with_undefined_headers(mut self, seed: u64) -> Program {
+        use rand::{Rng, SeedableRng};
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
+        if let Some(ir) = Arc::get_mut(&mut self.ir) {
+            let ir::Layout {
+                types,
+                headers,
+                initial,
+                ..
+            } = &mut ir.layout;
+            // Metadata is valid from the start, and zero.
+            let undefined: Vec<_> = headers.iter().filter(|header| initial[header.base] == 0).collect();
+            for header in undefined {
+                for field in types[header.header_type].fields.iter().filter(|field| !field.variable) {
+                    let start = header.base + field.offset;
+                    let words = &mut initial[start..start + value::limbs_for(field.width)];
+                    words.fill_with(|| random.random());
+                    value::truncate(words, field.width);
+                    // Small values too: shifts by large ones all give zero.
+                    value::shr(words, random.random_range(0..u64::from(field.width)));
+                }
+            }
+        }
+        self
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_yaml_ng::Value;
-use slotwise_scenario::{RoutedScenario, ScenarioError};
+use slotwise_scenario::{FlowGroup, RoutedScenario, ScenarioError};
 
 use crate::record::Table;
 
@@ -271,6 +271,40 @@ impl Experiment {
         Ok(())
     }
 
+    /// Checks that the links and flows that entries name are those of a run's scenario.
+    ///
+    /// # Errors
+    /// The first name that is not.
+    pub fn check_names(&self, run: &str, scenario: &RoutedScenario) -> Result<(), ExperimentError> {
+        let links: Vec<String> = scenario.links.iter().map(|link| link.name.clone()).collect();
+        let flows: Vec<String> = scenario
+            .flows
+            .iter()
+            .flat_map(|group| flow_names(scenario, group))
+            .collect();
+        for entry in &self.entries {
+            let plotted = entry.plot.iter().map(|plot| (&plot.run, &plot.what));
+            let measured = entry.facts.iter().map(|fact| (&fact.run, &fact.what));
+            for (_, what) in plotted.chain(measured).filter(|(of, _)| *of == run) {
+                let known = match what.table {
+                    TableName::Links => &links,
+                    TableName::Flows => &flows,
+                };
+                if let Some(name) = what.of.iter().find(|name| *name != "all" && !known.contains(name)) {
+                    let place = format!("entry '{}'", entry.id);
+                    let reason = format!("run '{run}' has no '{name}'");
+                    let some: Vec<&str> = known.iter().take(8).map(String::as_str).collect();
+                    return Err(mismatch(
+                        place,
+                        reason,
+                        format!("'all' or one of {} ...", some.join(", ")),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The runs that the entries in `only` need (all of them if it is empty).
     ///
     /// # Errors
@@ -316,6 +350,11 @@ impl RunSpec {
         })?;
         Ok((scenario, text))
     }
+}
+
+fn flow_names<'s>(scenario: &'s RoutedScenario, group: &'s FlowGroup) -> impl Iterator<Item = String> + 's {
+    let count = scenario.hosts[group.from].count;
+    (0..count).map(move |i| format!("{}.{i}", group.name))
 }
 
 /// Puts a value at a JSON pointer whose parent exists; `None` if it does not.

@@ -52,6 +52,7 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
         area.fill(&WHITE).map_err(error)?;
         let mut chart = ChartBuilder::on(&area)
             .margin(12)
+            .margin_right(30)
             .x_label_area_size(38)
             .y_label_area_size(58)
             .build_cartesian_2d(0.0..end_s, 0.0..top)

@@ -191,6 +191,7 @@ pub fn reproduce(
     {
         let yaml = read(&options.directory.join(&spec.scenario))?;
         let (mut scenario, text) = spec.scenario(name, &yaml).map_err(wrong)?;
+        experiment.check_names(name, &scenario).map_err(wrong)?;
         if options.quick {
             scenario = scenario.scaled_to(scenario.duration_ms / QUICK_PARTS);
         }

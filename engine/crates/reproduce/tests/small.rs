@@ -148,6 +148,9 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     assert!(refused("small.yaml", "{packets: 200}", "{packets: 0}").contains("/links/0/buffer/packets"));
     assert!(refused("small.yaml", "from: s, to: d", "from: t, to: d").contains("/flows/0/from"));
     assert!(refused("experiment.yaml", "[[/flows/0/tr", "[[/flows/7/tr").contains("set /flows/7/transport"));
+    assert!(
+        refused("experiment.yaml", "of: [there]", "of: [here]").contains("run 'xcp' has no 'here'; expected 'all' or")
+    );
     assert!(refused("experiment.yaml", "run: newreno", "run: vegas").contains("there is no run 'vegas'"));
 }
 

@@ -50,6 +50,11 @@ impl Scenario {
         phases.find_map(|(index, phase)| Some((index, phase.traffic.iter().position(is_xcp)?)))
     }
 
+    /// Whether any flow is one of XCP; line cards then have interval timers.
+    pub fn has_xcp(&self) -> bool {
+        self.virtual_only().is_some()
+    }
+
     /// Host pairs of one traffic entry.
     pub(crate) fn host_pairs(&self, traffic: &Traffic) -> Vec<(HostId, HostId)> {
         if let (Endpoint::Host(from), Endpoint::Host(to)) = (traffic.from, traffic.to) {

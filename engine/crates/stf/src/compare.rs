@@ -99,7 +99,7 @@ fn agrees(pattern: &Pattern, frame: &[u8], at: usize) -> bool {
 
 fn nibble(frame: &[u8], at: usize) -> Option<u8> {
     let byte = frame.get(at / 2)?;
-    Some(if at % 2 == 0 { byte >> 4 } else { byte & 15 })
+    Some(if at.is_multiple_of(2) { byte >> 4 } else { byte & 15 })
 }
 
 /// Both packets, one below the other, with `^` below what differs. Ends without a line feed.

@@ -24,6 +24,7 @@ mod error;
 mod lexer;
 mod number;
 mod parser;
+mod print;
 mod replication;
 mod run;
 mod schema;

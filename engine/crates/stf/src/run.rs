@@ -138,8 +138,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Executes what is neither packet nor check; what it has found is returned.
-    fn command(&mut self, statement: &Statement) -> Step<Option<String>> {
+    /// Executes a statement that is neither packet nor check, nor `expect`; what it has found is returned. An error
+    /// says why it cannot be executed; nothing has changed then.
+    pub fn command(&mut self, statement: &Statement) -> Step<Option<String>> {
         match statement {
             Statement::Add {
                 table,

@@ -2,13 +2,29 @@
 //! Table entries of a script as the engine wants them.
 
 use crate::schema::{KeyPart, Schema, Table, find};
-use crate::script::{Call, Match, Number};
+use crate::script::{Call, Match, Number, Statement};
 use slotwise_p4::{ActionCall, Bits, KeyField, TableEntry};
 use slotwise_p4runtime::proto::p4::config::v1::match_field::MatchType;
 
 type Result<T> = std::result::Result<T, String>;
 
 impl Schema {
+    /// The table and the entry that an `add` statement means.
+    pub fn entry(&self, add: &Statement) -> Result<(String, TableEntry)> {
+        let Statement::Add {
+            table,
+            priority,
+            key,
+            action,
+            ..
+        } = add
+        else {
+            return Err("only `add` makes an entry".to_owned());
+        };
+        let table = self.table(table)?;
+        Ok((table.name.clone(), table.entry(*priority, key, action)?))
+    }
+
     pub(crate) fn table(&self, name: &str) -> Result<&Table> {
         find("table", name, self.tables.iter(), |table| &table.name)
     }

@@ -65,6 +65,19 @@ fn packets_and_patterns() {
     );
 }
 
+#[test]
+fn a_printed_script_reads_the_same() {
+    for path in ["passing/matching.stf", "passing/copies.stf", "failing/matching.stf"] {
+        let text = std::fs::read_to_string(format!("{}/tests/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let first = parse(&text).unwrap().to_string();
+        let again = parse(&first).unwrap_or_else(|error| panic!("{path}: {error}\n{first}"));
+        assert_eq!(again.to_string(), first, "{path}");
+        assert!(again.statements.len() > 10, "{path}");
+    }
+    let text = "add t $v$[1].a:0x1*2 h.$valid$:0b*1 \"0 odd name\":0x0 a(b:0x12, c:0x0)\n";
+    assert_eq!(parse(text).unwrap().to_string(), text);
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC*") {

@@ -8,6 +8,7 @@
 //!
 //! Pure and deterministic like the rest of the crate; the caller writes the routers' tables.
 
+mod build;
 mod events;
 mod network;
 mod output;

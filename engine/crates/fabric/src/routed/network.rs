@@ -2,16 +2,15 @@
 //! The network: routers, outputs, hosts, flows.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use rand::Rng;
 use slotwise_p4::{Bits, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
-use slotwise_scenario::{Changed, RoutedScenario, Transport};
-use slotwise_transport::segment::PROTOCOL_TCP;
-use slotwise_transport::{FlowKey, RtoConfig, xcp};
-use slotwise_wire::{FlowOp, IntervalTick, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
+use slotwise_scenario::{Changed, Transport};
+use slotwise_transport::{FlowKey, RtoConfig};
+use slotwise_wire::{FlowOp, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
 
+use super::build;
 use super::events::{Event, Events};
 use super::output::{Output, OutputUse, Packet};
 use crate::message;
@@ -20,13 +19,11 @@ use crate::random;
 use crate::traffic::station::{End, Station, StreamSpec};
 use crate::traffic::streams::algorithm;
 
-const NS_PER_MS: u64 = 1_000_000;
-/// Both ends of every flow: a host has one flow as sender and one as receiver of each group.
-const FIRST_PORT: u16 = 5000;
+pub(super) const NS_PER_MS: u64 = 1_000_000;
 
 /// Where an output's link ends.
 #[derive(Clone, Copy)]
-enum Far {
+pub(super) enum Far {
     Router { router: usize, port: Port },
     Host(usize),
 }
@@ -44,20 +41,20 @@ pub struct RouterPort {
     pub hosts: Vec<Ipv4Addr>,
 }
 
-struct Router {
-    pipeline: Option<Pipeline>,
+pub(super) struct Router {
+    pub(super) pipeline: Option<Pipeline>,
     /// Outputs by port.
-    outputs: BTreeMap<Port, usize>,
-    ports: Vec<RouterPort>,
-    no_such_port: u64,
+    pub(super) outputs: BTreeMap<Port, usize>,
+    pub(super) ports: Vec<RouterPort>,
+    pub(super) no_such_port: u64,
 }
 
-struct Host {
-    station: Station,
-    uplink: usize,
+pub(super) struct Host {
+    pub(super) station: Station,
+    pub(super) uplink: usize,
     /// The flow of which it is the receiver, with the port of its data.
-    receives: Vec<(u16, usize)>,
-    not_for_host: u64,
+    pub(super) receives: Vec<(u16, usize)>,
+    pub(super) not_for_host: u64,
 }
 
 /// A flow, as its name and its ends.
@@ -69,21 +66,21 @@ pub struct RoutedFlow {
     pub start_ns: u64,
 }
 
-struct Flow {
-    about: RoutedFlow,
-    key: FlowKey,
-    sender: usize,
-    receiver: usize,
-    transport: Transport,
-    sack: bool,
-    bytes: Option<u64>,
-    seed: u64,
-    delay: Delay,
-    delivered_bytes: u64,
+pub(super) struct Flow {
+    pub(super) about: RoutedFlow,
+    pub(super) key: FlowKey,
+    pub(super) sender: usize,
+    pub(super) receiver: usize,
+    pub(super) transport: Transport,
+    pub(super) sack: bool,
+    pub(super) bytes: Option<u64>,
+    pub(super) seed: u64,
+    pub(super) delay: Delay,
+    pub(super) delivered_bytes: u64,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Delay {
+pub(super) struct Delay {
     packets: u64,
     sum_ns: u64,
     max_ns: u64,
@@ -116,35 +113,35 @@ pub struct FlowUse {
 
 /// The network of a routed scenario. Time starts at 0.
 pub struct RoutedNetwork {
-    now_ns: u64,
-    events: Events,
-    pool: FramePool,
+    pub(super) now_ns: u64,
+    pub(super) events: Events,
+    pub(super) pool: FramePool,
     /// What a pipeline put out, used again.
-    taken: Taken,
-    routers: Vec<Router>,
-    outputs: Vec<Output>,
+    pub(super) taken: Taken,
+    pub(super) routers: Vec<Router>,
+    pub(super) outputs: Vec<Output>,
     /// Where each output leads.
-    fars: Vec<Far>,
+    pub(super) fars: Vec<Far>,
     /// Router and port of each output that is a router's.
-    places: Vec<Option<(usize, Port)>>,
-    hosts: Vec<Host>,
-    flows: Vec<Flow>,
-    timeline: Vec<(u64, Changed)>,
+    pub(super) places: Vec<Option<(usize, Port)>>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) timeline: Vec<(u64, Changed)>,
     /// Outputs by the scenario's link.
-    links: Vec<usize>,
+    pub(super) links: Vec<usize>,
     /// (first host, count) by group.
-    groups: Vec<(usize, usize)>,
+    pub(super) groups: Vec<(usize, usize)>,
     /// Downlink outputs by host.
-    downlinks: Vec<usize>,
+    pub(super) downlinks: Vec<usize>,
     /// Capacities that XCP is to be told, by output: (router, port, bit/s).
-    capacity_changes: Vec<(usize, Port, u64)>,
-    packet_bytes: u16,
-    hops: u64,
+    pub(super) capacity_changes: Vec<(usize, Port, u64)>,
+    pub(super) packet_bytes: u16,
+    pub(super) hops: u64,
 }
 
 /// Takes what a pipeline puts out.
 #[derive(Default)]
-struct Taken {
+pub(super) struct Taken {
     packets: Vec<(Port, Frame)>,
     free: Vec<Frame>,
 }
@@ -160,190 +157,7 @@ impl P4Output for Taken {
     fn digest(&mut self, _name: &str, _fields: &[Bits]) {}
 }
 
-/// A router's Ethernet address.
-fn router_mac(router: usize) -> u64 {
-    0x0200_0001_0000 + router as u64
-}
-
-/// A host's addresses, by its number in the scenario.
-fn host_mac(host: usize) -> u64 {
-    0x0200_0002_0000 + host as u64
-}
-
-fn host_ip(host: usize) -> Ipv4Addr {
-    // 10.0.0.0/8, from 10.1.0.1 on.
-    Ipv4Addr::from_bits(0x0a01_0001 + host as u32)
-}
-
 impl RoutedNetwork {
-    /// The network with no program in any router.
-    pub fn new(scenario: &RoutedScenario, seed: u64) -> RoutedNetwork {
-        let mut network = RoutedNetwork {
-            now_ns: 0,
-            events: Events::default(),
-            pool: FramePool::default(),
-            taken: Taken::default(),
-            routers: Vec::new(),
-            outputs: Vec::new(),
-            fars: Vec::new(),
-            places: Vec::new(),
-            hosts: Vec::new(),
-            flows: Vec::new(),
-            timeline: scenario.timeline(),
-            links: Vec::new(),
-            groups: Vec::new(),
-            downlinks: Vec::new(),
-            capacity_changes: Vec::new(),
-            packet_bytes: scenario.packet_bytes as u16,
-            hops: 0,
-        };
-        network.build(scenario);
-        network.add_flows(scenario, seed);
-        for (index, (at_ms, _)) in network.timeline.iter().enumerate() {
-            network.events.schedule(at_ms * NS_PER_MS, Event::Change(index as u32));
-        }
-        for (index, flow) in network.flows.iter().enumerate() {
-            network
-                .events
-                .schedule(flow.about.start_ns, Event::FlowTurn(index as u32));
-        }
-        network
-    }
-
-    fn build(&mut self, scenario: &RoutedScenario) {
-        // One port for each neighbour, in the order of the routers, then one for each host.
-        let neighbours: Vec<BTreeMap<usize, Port>> = (0..scenario.routers.len())
-            .map(|router| {
-                let touching = scenario.links.iter().filter_map(|link| match (link.from, link.to) {
-                    (from, to) if from == router => Some(to),
-                    (from, to) if to == router => Some(from),
-                    _ => None,
-                });
-                let peers: std::collections::BTreeSet<usize> = touching.collect();
-                peers.into_iter().zip(1..).collect()
-            })
-            .collect();
-        for peers in &neighbours {
-            self.routers.push(Router {
-                pipeline: None,
-                outputs: BTreeMap::new(),
-                ports: Vec::with_capacity(peers.len()),
-                no_such_port: 0,
-            });
-        }
-        for (index, link) in scenario.links.iter().enumerate() {
-            let port = neighbours[link.from][&link.to];
-            let far = Far::Router {
-                router: link.to,
-                port: neighbours[link.to][&link.from],
-            };
-            let mut output = Output::new(link.rate_bps, link.delay_ns, link.buffer);
-            if link.xcp_bps.is_some() {
-                output.start_timers(0);
-            }
-            let output = self.add_output(output, far, Some((link.from, port)));
-            self.links.push(output);
-            self.routers[link.from].ports.push(RouterPort {
-                port,
-                next_mac: router_mac(link.to),
-                link: Some(index),
-                hosts: Vec::new(),
-            });
-            if link.xcp_bps.is_some() {
-                self.events.schedule(0, Event::CardTimer(output as u32));
-            }
-        }
-        let mut next_port: Vec<Port> = neighbours.iter().map(|peers| peers.len() as Port + 1).collect();
-        for group in &scenario.hosts {
-            self.groups.push((self.hosts.len(), group.count as usize));
-            for _ in 0..group.count {
-                let (host, router) = (self.hosts.len(), group.router);
-                let port = next_port[router];
-                next_port[router] += 1;
-                let up = Output::new(group.rate_bps, group.up_delay_ns, group.buffer);
-                let uplink = self.add_output(up, Far::Router { router, port }, None);
-                let down = Output::new(group.rate_bps, group.down_delay_ns, group.buffer);
-                let downlink = self.add_output(down, Far::Host(host), Some((router, port)));
-                self.downlinks.push(downlink);
-                self.hosts.push(Host {
-                    station: Station::new(host_mac(host), router_mac(router)),
-                    uplink,
-                    receives: Vec::new(),
-                    not_for_host: 0,
-                });
-                self.routers[router].ports.push(RouterPort {
-                    port,
-                    next_mac: host_mac(host),
-                    link: None,
-                    hosts: vec![host_ip(host)],
-                });
-            }
-        }
-        self.add_routes(scenario);
-    }
-
-    fn add_output(&mut self, output: Output, far: Far, place: Option<(usize, Port)>) -> usize {
-        let index = self.outputs.len();
-        self.outputs.push(output);
-        self.fars.push(far);
-        self.places.push(place);
-        if let Some((router, port)) = place {
-            self.routers[router].outputs.insert(port, index);
-        }
-        index
-    }
-
-    /// Tells every port to a router which hosts are reached by it.
-    fn add_routes(&mut self, scenario: &RoutedScenario) {
-        for (router, next_hops) in scenario.next_hops().into_iter().enumerate() {
-            for (group, &(first, count)) in scenario.hosts.iter().zip(&self.groups) {
-                let Some(&link) = next_hops.get(&group.router) else {
-                    continue;
-                };
-                let ports = &mut self.routers[router].ports;
-                if let Some(port) = ports.iter_mut().find(|port| port.link == Some(link)) {
-                    port.hosts.extend((first..first + count).map(host_ip));
-                }
-            }
-        }
-    }
-
-    fn add_flows(&mut self, scenario: &RoutedScenario, seed: u64) {
-        for (number, group) in scenario.flows.iter().enumerate() {
-            let ((from, count), (to, _)) = (self.groups[group.from], self.groups[group.to]);
-            for i in 0..count {
-                let index = self.flows.len();
-                let mut random = random::generator(seed, random::Stream::Connection, index as u64);
-                let spread_ns = group.spread_ms * NS_PER_MS;
-                let part_ns = spread_ns / count as u64;
-                let late_ns = part_ns * i as u64 + random.random_range(0..=part_ns);
-                let port = FIRST_PORT + number as u16;
-                let is_xcp = group.transport == Transport::Xcp;
-                let key = FlowKey {
-                    source: SocketAddrV4::new(host_ip(from + i), port),
-                    destination: SocketAddrV4::new(host_ip(to + i), port),
-                    protocol: if is_xcp { xcp::PROTOCOL } else { PROTOCOL_TCP },
-                };
-                self.hosts[to + i].receives.push((port, index));
-                self.flows.push(Flow {
-                    about: RoutedFlow {
-                        name: format!("{}.{i}", group.name),
-                        start_ns: group.start_ms * NS_PER_MS + late_ns,
-                    },
-                    key,
-                    sender: from + i,
-                    receiver: to + i,
-                    transport: group.transport,
-                    sack: group.sack,
-                    bytes: group.bytes,
-                    seed: random.random(),
-                    delay: Delay::default(),
-                    delivered_bytes: 0,
-                });
-            }
-        }
-    }
-
     /// Time.
     pub fn now(&self) -> u64 {
         self.now_ns
@@ -366,7 +180,7 @@ impl RoutedNetwork {
 
     /// A router's own Ethernet address.
     pub fn router_mac(&self, router: usize) -> u64 {
-        router_mac(router)
+        build::router_mac(router)
     }
 
     /// Starts a program in a router, with fresh tables.
@@ -477,9 +291,9 @@ impl RoutedNetwork {
         };
         let (sender, receiver) = spec.ends();
         let (from, to, key) = (flow.sender, flow.receiver, flow.key);
-        // Each flow of a host has a port of its own, so there is room.
-        let _ = self.hosts[to].station.stack.insert(key, receiver);
-        let _ = self.hosts[from].station.stack.insert(key.reversed(), sender);
+        let received = self.hosts[to].station.stack.insert(key, receiver).is_ok();
+        let sent = self.hosts[from].station.stack.insert(key.reversed(), sender).is_ok();
+        debug_assert!(received && sent, "each flow of a host has a port of its own");
         self.serve_host(to);
         self.serve_host(from);
     }
@@ -558,18 +372,13 @@ impl RoutedNetwork {
         let Some((router, port)) = self.places[output] else {
             return;
         };
-        while let Some(expired) = self.outputs[output].tick(self.now_ns) {
+        while let Some(tick) = self.outputs[output].tick(self.now_ns) {
             let (backlog_bytes, arrived_bytes, dropped_packets) = self.outputs[output].report();
             let state = crate::linecard::QueueState {
                 backlog_bytes,
                 arrived_bytes,
                 hol_delay_ns: 0,
                 dropped_packets,
-            };
-            let tick = IntervalTick {
-                timer: expired.timer.into(),
-                least_backlog_bytes: u32::try_from(expired.least_bytes).unwrap_or(u32::MAX),
-                local_ns: expired.local_ns,
             };
             let tick = message::interval_tick(port, &tick, port, &state);
             self.enter(router, PORT_LINECARD, &tick, self.now_ns);

@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 
 use slotwise_scenario::Buffer;
-use slotwise_wire::{Ethernet, IntervalTimer, TIMER_RETRY_NS};
+use slotwise_wire::{Ethernet, IntervalTick, IntervalTimer};
 
+use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::pool::Frame;
 
@@ -47,27 +48,6 @@ pub struct OutputUse {
     pub queue_bytes: u64,
 }
 
-/// An interval timer of a card (architecture, "XCP").
-#[derive(Clone, Copy)]
-struct Timer {
-    due_ns: u64,
-    /// Smallest backlog since the last tick.
-    least_bytes: u64,
-}
-
-/// The card's two timers.
-struct Timers {
-    control: Timer,
-    queue: Timer,
-}
-
-/// A timer that has expired.
-pub(crate) struct Expired {
-    pub(crate) timer: IntervalTimer,
-    pub(crate) local_ns: u64,
-    pub(crate) least_bytes: u64,
-}
-
 /// One direction of a link with its queue.
 pub(crate) struct Output {
     pub(crate) rate_bps: u64,
@@ -81,7 +61,7 @@ pub(crate) struct Output {
     in_flight: VecDeque<InFlight>,
     /// When an arrival event is due.
     event_ns: Option<u64>,
-    timers: Option<Timers>,
+    timers: Option<IntervalTimers>,
     used: OutputUse,
     arrived_bytes: u64,
     dropped_packets: u64,
@@ -111,14 +91,7 @@ impl Output {
 
     /// Starts the card's interval timers; both tick at `now_ns`.
     pub(crate) fn start_timers(&mut self, now_ns: u64) {
-        let timer = Timer {
-            due_ns: now_ns,
-            least_bytes: self.waiting_bytes,
-        };
-        self.timers = Some(Timers {
-            control: timer,
-            queue: timer,
-        });
+        self.timers = Some(IntervalTimers::new(now_ns));
     }
 
     /// Takes what has begun to leave by `now_ns` out of the queue.
@@ -145,8 +118,7 @@ impl Output {
         self.used.arrived_packets += 1;
         self.arrived_bytes += bytes;
         if let Some(timers) = &mut self.timers {
-            timers.control.least_bytes = timers.control.least_bytes.min(self.waiting_bytes);
-            timers.queue.least_bytes = timers.queue.least_bytes.min(self.waiting_bytes);
+            timers.observe(self.waiting_bytes);
         }
         let start_ns = self.busy_until_ns.max(now_ns);
         let busy_ns = transmission_ns(bytes, self.rate_bps);
@@ -236,38 +208,19 @@ impl Output {
 
     /// When the next timer expires.
     pub(crate) fn next_tick_ns(&self) -> Option<u64> {
-        self.timers
-            .as_ref()
-            .map(|timers| timers.control.due_ns.min(timers.queue.due_ns))
+        self.timers.as_ref().map(IntervalTimers::next_ns)
     }
 
-    /// A timer that has expired by `now_ns`, the QUEUE timer first. Until it is set it ticks again.
-    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<Expired> {
+    /// The tick of a timer that has expired by `now_ns`.
+    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<IntervalTick> {
         self.advance(now_ns);
-        let backlog = self.waiting_bytes;
-        let timers = self.timers.as_mut()?;
-        let candidates = [
-            (IntervalTimer::Queue, &mut timers.queue),
-            (IntervalTimer::Control, &mut timers.control),
-        ];
-        let (name, timer) = candidates.into_iter().find(|(_, timer)| timer.due_ns <= now_ns)?;
-        let expired = Expired {
-            timer: name,
-            local_ns: timer.due_ns,
-            least_bytes: timer.least_bytes.min(backlog),
-        };
-        timer.due_ns = now_ns + u64::from(TIMER_RETRY_NS);
-        timer.least_bytes = backlog;
-        Some(expired)
+        self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)
     }
 
     /// Sets a timer; false if this card has none.
     pub(crate) fn set_timer(&mut self, timer: IntervalTimer, due_ns: u64) -> bool {
         let Some(timers) = &mut self.timers else { return false };
-        match timer {
-            IntervalTimer::Control => timers.control.due_ns = due_ns,
-            IntervalTimer::Queue => timers.queue.due_ns = due_ns,
-        }
+        timers.set(timer, due_ns);
         true
     }
 
@@ -354,28 +307,5 @@ mod tests {
         assert_eq!(output.wants_event(), Some(9 * MS), "the last arrives first");
         assert!(output.arrived(9 * MS).is_some());
         assert_eq!(arrivals(&mut output), [11 * MS, 13 * MS, 15 * MS]);
-    }
-
-    #[test]
-    fn timers_tick_until_they_are_set_and_report_the_smallest_backlog() {
-        let mut output = Output::new(RATE_BPS, 0, Buffer::Packets(9));
-        output.start_timers(0);
-        let ticks = |output: &mut Output, now_ns| -> Vec<(IntervalTimer, u64, u64)> {
-            std::iter::from_fn(|| output.tick(now_ns))
-                .map(|e| (e.timer, e.local_ns, e.least_bytes))
-                .collect()
-        };
-        assert_eq!(
-            ticks(&mut output, 0),
-            [(IntervalTimer::Queue, 0, 0), (IntervalTimer::Control, 0, 0)]
-        );
-        for _ in 0..4 {
-            output.enqueue(0, packet()).ok();
-        }
-        assert!(output.set_timer(IntervalTimer::Queue, 2 * MS));
-        assert_eq!(ticks(&mut output, 2 * MS), [(IntervalTimer::Queue, 2 * MS, 0)]);
-        assert!(output.set_timer(IntervalTimer::Queue, 2 * MS + MS / 2));
-        assert_eq!(ticks(&mut output, 3 * MS), [(IntervalTimer::Queue, 2 * MS + MS / 2, 0)]);
-        assert_eq!(output.next_tick_ns(), Some(u64::from(TIMER_RETRY_NS)));
     }
 }

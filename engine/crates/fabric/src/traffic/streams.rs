@@ -16,7 +16,7 @@ use crate::random;
 /// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
 const START_SPREAD_NS: u64 = 10_000_000;
 const FIRST_PORT: u16 = 1024;
-/// A phase has at most 1000 entries of 64 streams between two hosts.
+/// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
 const PORTS: u32 = 64_000;
 
 /// The transports' name for a scenario's choice.
@@ -96,7 +96,9 @@ impl Streams {
                 };
                 let index = streams.flows.len() as u64;
                 let mut random = random::generator(seed, random::Stream::Connection, index);
-                let next = ports.entry((flow.from, flow.to)).or_default();
+                // One count for both directions: acknowledgments of one are addressed as data of the other.
+                let pair = (flow.from.min(flow.to), flow.from.max(flow.to));
+                let next = ports.entry(pair).or_default();
                 let mut one = |_| {
                     let port = FIRST_PORT + (*next % PORTS) as u16;
                     *next += 1;
@@ -174,8 +176,11 @@ impl Streams {
             }
             for (host, key, end) in [(to, spec.key, receiver), (from, spec.key.reversed(), sender)] {
                 if let Some(station) = self.stations.get_mut(&host) {
-                    // `retire` made room.
-                    let _ = station.stack.insert(key, end);
+                    let inserted = station.stack.insert(key, end).is_ok();
+                    debug_assert!(
+                        inserted,
+                        "`retire` made room, and ports of two hosts are numbered together"
+                    );
                 }
                 self.awake.push_back(host);
             }

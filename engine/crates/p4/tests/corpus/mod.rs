@@ -12,3 +12,5 @@ mod support;
 mod trace;
 mod xcp;
 mod xcp_arithmetic;
+mod xcp_convergence;
+mod xcp_feedback;

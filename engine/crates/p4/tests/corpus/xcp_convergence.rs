@@ -2,12 +2,8 @@
 //! A few flows and one output of the compiled `router.p4`, packet by packet, round trip by round trip: they fill the
 //! link, share it fairly, and follow its capacity, at both ends of the range.
 
-mod support;
-#[path = "support/xcp.rs"]
-mod xcp;
-
+use super::xcp::{OUTPUT, Router, rate_of_bps};
 use slotwise_wire::IntervalTimer;
-use xcp::{OUTPUT, Router, rate_of_bps};
 
 const PACKET_BYTES: u16 = 1000;
 const START_NS: u64 = 1_000_000_000_000;

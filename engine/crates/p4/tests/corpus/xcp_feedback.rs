@@ -2,12 +2,8 @@
 //! What the compiled `router.p4` grants packet by packet, against ns-2's rules in exact integers: the smaller of what is
 //! asked and what is there, residues that are never given out twice, sums of the interval.
 
-mod support;
-#[path = "support/xcp.rs"]
-mod xcp;
-
+use super::xcp::Router;
 use proptest::prelude::*;
-use xcp::Router;
 
 const MAX_RTT_NS: u128 = 1_000_000_000;
 
