@@ -69,6 +69,7 @@ impl Bench {
     fn start() -> Bench {
         let (wake, woken) = channel();
         let server = ServerConfig {
+            tls: None,
             address: ([127, 0, 0, 1], 0).into(),
             devices: vec![DeviceConfig {
                 device_id: DEVICE,
