@@ -2,7 +2,7 @@
 //! A case on the engine, and what of its outputs another switch must repeat.
 
 use crate::generate::Case;
-use slotwise_p4::{LoadError, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit, TraceEvent};
+use slotwise_p4::{Executor, LoadError, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit, TraceEvent};
 use slotwise_stf::script::Pattern;
 use slotwise_stf::{Runner, Schema};
 use std::collections::BTreeMap;
@@ -128,6 +128,7 @@ fn pipeline(program: &Arc<Program>, seed: u64) -> Pipeline {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Microseconds,
         seed,
+        executor: Executor::default(),
     };
     Pipeline::new(program.clone(), config)
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use slotwise_p4::{Bits, Output, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4::{Bits, Executor, Output, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
@@ -50,5 +50,6 @@ pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
         drop_port: PORT_DROP,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: random::derived_seed(seed, random::Stream::Pipeline, device.id()),
+        executor: Executor::default(),
     }
 }

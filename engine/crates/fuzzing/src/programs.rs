@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Programs that inputs run on.
 
-use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
+use slotwise_p4::{Executor, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_p4runtime::proto::p4::config::v1::P4Info;
 use slotwise_stf::Schema;
@@ -64,6 +64,7 @@ pub fn config() -> PipelineConfig {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 0,
+        executor: Executor::default(),
     }
 }
 

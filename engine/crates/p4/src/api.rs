@@ -45,6 +45,8 @@ pub struct PipelineConfig {
     pub timestamp_unit: TimestampUnit,
     /// Seed of `random()`.
     pub seed: u64,
+    /// What runs the packets, if it can: see [`crate::Pipeline::executor`].
+    pub executor: Executor,
 }
 
 /// An arbitrary-width unsigned value, big-endian, without a fixed length (leading zeros allowed).

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use slotwise_p4::{Output, Pipeline, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4::{Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_p4runtime::proto::p4::config::v1::Preamble;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::*;
@@ -272,6 +272,7 @@ fn main() {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 1,
+        executor: Executor::default(),
     };
     let config = ServerConfig {
         address: "127.0.0.1:0".parse().expect("an address"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use prost::Message;
-use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_p4::{Executor, Pipeline, PipelineConfig, Program, TimestampUnit};
 
 use crate::device::Installed;
 use crate::entity::{self, Books, Query, State, Touched};
@@ -34,6 +34,7 @@ fn pipeline_config() -> PipelineConfig {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 1,
+        executor: Executor::default(),
     }
 }
 

@@ -5,6 +5,7 @@ mod child;
 mod controller;
 mod devices;
 mod emulate;
+mod executor;
 mod facts;
 mod home;
 mod isolate;

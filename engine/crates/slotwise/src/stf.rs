@@ -9,6 +9,7 @@ use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_stf::{Runner, Schema};
 
+use crate::executor::ExecutorChoice;
 use crate::run::RunError;
 
 /// Run STF tests: packets that go in, table entries, packets that must come out.
@@ -26,6 +27,9 @@ pub struct Args {
     /// Seed of the program's random()
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// What runs the packets
+    #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
+    executor: ExecutorChoice,
     /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
     #[arg(long)]
     trace: bool,
@@ -49,6 +53,7 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
             drop_port: 511,
             timestamp_unit: TimestampUnit::Microseconds,
             seed: args.seed,
+            executor: args.executor.into(),
         };
         let mut pipeline = Pipeline::new(program.clone(), config);
         pipeline.set_tracing(args.trace);

@@ -44,6 +44,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
             Timestamps::Ns => TimestampUnit::Nanoseconds,
         },
         seed: 0,
+        executor: args.executor.into(),
     };
     let (pipeline, program) = load(args, &config)?;
     let ports = Ports::open(&names, None)?;

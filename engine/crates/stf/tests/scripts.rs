@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The scripts in `passing` pass, those in `failing` say what their `.expected` files say.
 
-use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_p4::{Executor, Pipeline, PipelineConfig, Program, TimestampUnit};
 use slotwise_stf::{Report, RunError, Runner, Schema, parse};
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,14 @@ fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// On both executors, which must say the same.
 fn run(program: &str, script: &str) -> (Result<Report, RunError>, Vec<String>) {
+    let [jit, interpreter] = [Executor::Jit, Executor::Interpreter].map(|executor| run_on(executor, program, script));
+    assert_eq!(format!("{jit:?}"), format!("{interpreter:?}"));
+    jit
+}
+
+fn run_on(executor: Executor, program: &str, script: &str) -> (Result<Report, RunError>, Vec<String>) {
     let json = read(&format!("programs/{program}.json"));
     let p4info = read(&format!("programs/{program}.p4info.txtpb"));
     let schema = Schema::new(&slotwise_p4runtime::parse_p4info(p4info.as_bytes(), false).unwrap());
@@ -20,6 +27,7 @@ fn run(program: &str, script: &str) -> (Result<Report, RunError>, Vec<String>) {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Microseconds,
         seed: 0,
+        executor,
     };
     let mut pipeline = Pipeline::new(Arc::new(Program::from_json(json.as_bytes()).unwrap()), config);
     let mut said = Vec::new();

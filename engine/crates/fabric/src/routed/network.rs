@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use slotwise_p4::{Bits, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
+use slotwise_p4::{Bits, Executor, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_scenario::{Changed, Transport};
 use slotwise_transport::{FlowKey, RtoConfig};
 use slotwise_wire::{FlowOp, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
@@ -190,6 +190,7 @@ impl RoutedNetwork {
             drop_port: PORT_DROP,
             timestamp_unit: TimestampUnit::Nanoseconds,
             seed: random::derived_seed(seed, random::Stream::Pipeline, router as u64),
+            executor: Executor::default(),
         };
         self.routers[router].pipeline.insert(Pipeline::new(program, config))
     }

@@ -30,8 +30,9 @@ impl Case {
             drop_port: 511,
             timestamp_unit: TimestampUnit::Nanoseconds,
             seed: 1,
+            executor,
         };
-        let mut pipeline = Pipeline::with_executor(Arc::new(program), config, executor);
+        let mut pipeline = Pipeline::new(Arc::new(program), config);
         assert_eq!(pipeline.executor(), executor, "this host has no JIT");
         for (table, action) in &self.defaults {
             pipeline

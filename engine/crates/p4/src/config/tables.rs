@@ -15,14 +15,9 @@ use std::sync::Arc;
 impl Pipeline {
     /// A fresh pipeline: const entries and defaults in place, registers zero.
     pub fn new(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
-        Pipeline::with_executor(program, config, Executor::default())
-    }
-
-    /// As [`Pipeline::new`], run by `executor` if that is possible: see [`Pipeline::executor`].
-    pub fn with_executor(program: Arc<Program>, config: PipelineConfig, executor: Executor) -> Pipeline {
         let ir = Arc::clone(&program.ir);
         let tables = ir.tables.iter().map(fresh_table).collect();
-        let code = match executor {
+        let code = match config.executor {
             Executor::Jit => program.code().as_ref().ok().map(Arc::clone),
             Executor::Interpreter => None,
         };

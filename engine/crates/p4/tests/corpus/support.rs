@@ -40,12 +40,13 @@ pub fn config() -> PipelineConfig {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 1,
+        executor: crate::EXECUTOR,
     }
 }
 
 /// A pipeline that runs on the executor that this binary tests.
 pub fn fresh(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
-    let pipeline = Pipeline::with_executor(program, config, crate::EXECUTOR);
+    let pipeline = Pipeline::new(program, config);
     if cfg!(all(
         target_os = "linux",
         any(target_arch = "x86_64", target_arch = "aarch64")

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use slotwise_p4::{Bits, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_p4runtime::proto::p4::config::v1::P4Info;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
@@ -162,6 +162,7 @@ pub fn pipeline_config() -> PipelineConfig {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed: 1,
+        executor: Executor::default(),
     }
 }
 

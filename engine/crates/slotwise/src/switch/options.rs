@@ -11,6 +11,8 @@ use clap::{ArgAction, ValueEnum};
 use slotwise_p4::Port;
 use slotwise_p4runtime::Tls;
 
+use crate::executor::ExecutorChoice;
+
 /// Ports are 9 bits wide, as in v1model.
 const LAST_PORT: Port = 511;
 
@@ -41,6 +43,9 @@ pub struct Args {
     /// Port of dropped packets
     #[arg(long, value_name = "PORT", default_value_t = 511, value_parser = clap::value_parser!(u16).range(0..=511))]
     pub drop_port: Port,
+    /// What runs the packets
+    #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
+    pub executor: ExecutorChoice,
     /// Unit of the program's timestamps: BMv2's is us
     #[arg(long, value_enum, default_value_t = Timestamps::Ns)]
     pub timestamps: Timestamps,

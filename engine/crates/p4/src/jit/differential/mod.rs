@@ -228,9 +228,16 @@ fn compare(seed: u64) -> bool {
         drop_port: 511,
         timestamp_unit: TimestampUnit::Nanoseconds,
         seed,
+        executor: Executor::Interpreter,
     };
     let pipeline = |executor| {
-        let pipeline = Pipeline::with_executor(Arc::clone(&program), config.clone(), executor);
+        let pipeline = Pipeline::new(
+            Arc::clone(&program),
+            PipelineConfig {
+                executor,
+                ..config.clone()
+            },
+        );
         assert_eq!(pipeline.executor(), executor, "{:?}", program.code());
         pipeline
     };
