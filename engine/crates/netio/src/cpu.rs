@@ -46,9 +46,9 @@ impl CpuPlan {
         }
     }
 
-    /// Keeps the calling thread, and what it starts from now on, off the fabric's CPU, if there are others. Meant for threads with
-    /// real-time priority: together with the fabric's they could use up what the kernel leaves to such threads of one CPU, which
-    /// would then stand still for 50 ms.
+    /// Keeps the calling thread, and what it starts from now on, off the fabric's CPU, if there are others. Threads with real-time
+    /// priority could otherwise, together with the fabric's, use up what the kernel leaves to such threads of one CPU, which would
+    /// then stand still for 50 ms.
     pub fn avoid_fabric(&self) {
         if let [others @ .., _] = &self.cpus[..]
             && !others.is_empty()

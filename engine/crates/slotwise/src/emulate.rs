@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -153,8 +154,17 @@ impl Emulation<'_> {
         command
             .args(["-m", "slotwise.hosts", "--scenario"])
             .arg(&self.args.scenario);
-        if let Some(mask) = CpuPlan::new().host_mask() {
+        let cpus = CpuPlan::new();
+        if let Some(mask) = cpus.host_mask() {
             command.args(["--receive-cpus", &mask]);
+        }
+        // What a process does in the kernel may not be interruptible for longer than a slot.
+        // SAFETY: one async-signal-safe system call between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                cpus.avoid_fabric();
+                Ok(())
+            });
         }
         command.env("PYTHONPATH", self.home.topologies());
         isolate::in_new_network(&mut command);
