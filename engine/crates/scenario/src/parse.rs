@@ -27,23 +27,32 @@ impl Scenario {
     /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
     /// everything that does not fit together.
     pub fn parse(yaml: &[u8]) -> Result<Scenario, ScenarioError> {
-        if yaml.len() > MAX_FILE_BYTES {
-            return Err(ScenarioError::TooLarge {
-                bytes: yaml.len(),
-                limit: MAX_FILE_BYTES,
-            });
-        }
-        let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
-        let mut reader = Reader::default();
-        let scenario = scenario(&mut reader, &value);
-        if reader.problems.is_empty() {
-            check::cross_check(&scenario, &mut reader);
-        }
-        if reader.problems.is_empty() {
-            Ok(scenario)
-        } else {
-            Err(ScenarioError::Invalid(reader.problems))
-        }
+        read_checked(yaml, scenario, check::cross_check)
+    }
+}
+
+/// What a file says, its shape read by `shape`; `check` sees it only if the shape is right.
+pub(crate) fn read_checked<T>(
+    yaml: &[u8],
+    shape: impl Fn(&mut Reader, &Value) -> T,
+    check: impl Fn(&T, &mut Reader),
+) -> Result<T, ScenarioError> {
+    if yaml.len() > MAX_FILE_BYTES {
+        return Err(ScenarioError::TooLarge {
+            bytes: yaml.len(),
+            limit: MAX_FILE_BYTES,
+        });
+    }
+    let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
+    let mut reader = Reader::default();
+    let scenario = shape(&mut reader, &value);
+    if reader.problems.is_empty() {
+        check(&scenario, &mut reader);
+    }
+    if reader.problems.is_empty() {
+        Ok(scenario)
+    } else {
+        Err(ScenarioError::Invalid(reader.problems))
     }
 }
 

@@ -6,8 +6,7 @@ use std::ops::RangeInclusive;
 use serde_yaml_ng::Value;
 
 use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, check};
-use crate::MAX_FILE_BYTES;
-use crate::parse::{DELAY_NS, DURATION_MS, RATE_BPS, SEED, transport};
+use crate::parse::{DELAY_NS, DURATION_MS, RATE_BPS, SEED, read_checked, transport};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
 
@@ -55,23 +54,7 @@ impl RoutedScenario {
     /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
     /// everything that does not fit together.
     pub fn parse(yaml: &[u8]) -> Result<RoutedScenario, ScenarioError> {
-        if yaml.len() > MAX_FILE_BYTES {
-            return Err(ScenarioError::TooLarge {
-                bytes: yaml.len(),
-                limit: MAX_FILE_BYTES,
-            });
-        }
-        let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
-        let mut reader = Reader::default();
-        let scenario = scenario(&mut reader, &value);
-        if reader.problems.is_empty() {
-            check::cross_check(&scenario, &mut reader);
-        }
-        if reader.problems.is_empty() {
-            Ok(scenario)
-        } else {
-            Err(ScenarioError::Invalid(reader.problems))
-        }
+        read_checked(yaml, scenario, check::cross_check)
     }
 }
 
