@@ -4,7 +4,6 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
-import org.onosproject.store.serializers.KryoNamespaces;
 import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.MapEventListener;
 import org.onosproject.store.service.Serializer;
@@ -33,7 +32,7 @@ final class SchedulerStore {
 
     SchedulerStore(StorageService storage) {
         this.values = storage.<String, String>consistentMapBuilder().withName(MAP)
-                .withSerializer(Serializer.using(KryoNamespaces.BASIC)).build();
+                .withSerializer(new TextSerializer()).build();
     }
 
     /** Keeps a choice; one entry, so that no node sees half of it. Throws StorageException. */
@@ -67,5 +66,24 @@ final class SchedulerStore {
 
     private static String text(Event.SchedulerChosen choice) {
         return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
+    }
+
+    /** Keys and values are text. */
+    private static final class TextSerializer implements Serializer {
+        @Override
+        public <T> byte[] encode(T text) {
+            return ((String) text).getBytes(StandardCharsets.UTF_8);
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public <T> T decode(byte[] bytes) {
+            return (T) new String(bytes, StandardCharsets.UTF_8);
+        }
+
+        @Override
+        public <T> T copy(T text) {
+            return text;
+        }
     }
 }
