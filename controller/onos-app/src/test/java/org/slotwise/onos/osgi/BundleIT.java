@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URL;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -119,11 +121,17 @@ class BundleIT {
         assertNotNull(app.loadClass("com.fasterxml.jackson.dataformat.yaml.YAMLMapper").getConstructor().newInstance());
     }
 
+    private static String text(String entry) throws IOException {
+        try (InputStream stream = app.getEntry(entry).openStream()) {
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
     /** The servlet and its application are named in text only, so no compiler knows of them. */
     @Test
     void whatWebXmlNamesIsThere() throws Exception {
         app.start();
-        String webXml = new String(app.getEntry("WEB-INF/web.xml").openStream().readAllBytes());
+        String webXml = text("WEB-INF/web.xml");
         for (String name : List.of("org.glassfish.jersey.servlet.ServletContainer",
                 "org.slotwise.onos.rest.OnosWebApplication")) {
             assertTrue(webXml.contains(">" + name + "<"));
@@ -132,7 +140,7 @@ class BundleIT {
     }
 
     @Test
-    void theManifestIsOneThatKarafStarts() {
+    void theManifestIsOneThatKarafStarts() throws IOException {
         String imports = app.getHeaders().get(Constants.IMPORT_PACKAGE);
         assertFalse(imports.contains("java."), "Karaf never starts a bundle that imports java.*");
         assertEquals("/onos/slotwise", app.getHeaders().get("Web-ContextPath"));
@@ -141,6 +149,8 @@ class BundleIT {
             assertNotNull(app.getEntry(component), component);
         }
         assertNotNull(app.getEntry("org/slotwise/onos/SlotwiseManager.cfgdef"));
+        assertTrue(text("OSGI-INF/org.slotwise.onos.pipeline.SlotwiseDriverLoader.xml")
+                .contains("org.onosproject.net.driver.DriverAdminService"), "references of the base class are lost");
     }
 
     @Test
