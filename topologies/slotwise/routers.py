@@ -3,16 +3,22 @@
 
 Every router runs router.p4 in a process of its own (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise
 portcard`) on its port towards b, and is configured over P4Runtime. Interfaces are made in the caller's network namespace, which
-should be one of its own (`unshare --net`); whatever happens, processes and hosts' namespaces end with the caller.
+should be one of its own (`unshare --net`); whatever happens, processes and hosts' namespaces end with the caller. Needs finsy,
+which is in build/venv.
 """
 import asyncio
 import json
+import logging
 import re
 import signal
+import socket
 import subprocess
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+import finsy as fy
 
 from .home import ROOT, slotwise_command
 from .wire import PORT_CPU, PORT_LINECARD
@@ -23,6 +29,9 @@ A_MAC, B_MAC = 0x0200_0000_000A, 0x0200_0000_000B
 PATIENCE_S = 30
 PROGRAM = ROOT / "p4src" / "p4c-out" / "router.json"
 P4INFO = ROOT / "p4src" / "p4c-out" / "router.p4info.txtpb"
+
+# Or it tells of every switch that it has no gNMI.
+logging.getLogger("finsy").setLevel(logging.ERROR)
 
 
 class RouterError(Exception):
@@ -63,10 +72,10 @@ class Host:
 
 
 class Chain:
-    """The running chain. Use it as a context manager."""
+    """The running chain. Use it as a context manager. Interfaces are named after `name`: two chains need two."""
 
-    def __init__(self, links: list[Link], bmv2: bool = False):
-        self.links, self.bmv2 = links, bmv2
+    def __init__(self, links: list[Link], bmv2: bool = False, name: str = ""):
+        self.links, self.bmv2, self.name = links, bmv2, name
         self._stack = ExitStack()
         self.cards: list[subprocess.Popen] = []
         self.a = self.b = None
@@ -88,39 +97,43 @@ class Chain:
         for setting in Path("/proc/sys/net/ipv6/conf").glob("*/disable_ipv6"):
             # The kernel would speak up on every new interface.
             setting.write_text("1")
-        self.a = Host(self._stack, "r1-a", A_IP, A_MAC)
+        self.a = Host(self._stack, f"{self.name}r1-a", A_IP, A_MAC)
         last = len(self.links)
-        self.b = Host(self._stack, f"c{last}-link", B_IP, B_MAC)
+        self.b = Host(self._stack, f"{self.name}c{last}-link", B_IP, B_MAC)
         for number, link in enumerate(self.links, 1):
-            for name in ("b", "card"):
-                self._cable(f"r{number}-{name}", f"c{number}-{name}")
+            for end in ("b", "card"):
+                self._cable(f"r{number}-{end}", f"c{number}-{end}")
             if number < last:
                 self._cable(f"c{number}-link", f"r{number + 1}-a")
             self._addresses.append(self._start_router(number))
             self.cards.append(self._start_card(number, link))
 
     def _cable(self, one: str, other: str) -> None:
+        one, other = self.name + one, self.name + other
         ip("link", "add", one, "type", "veth", "peer", "name", other)
-        for name in (one, other):
-            ip("link", "set", name, "up")
-            self._stack.callback(subprocess.run, ["ip", "link", "delete", name], stderr=subprocess.DEVNULL, check=False)
+        self._stack.callback(ip, "link", "delete", one)
+        for end in (one, other):
+            ip("link", "set", end, "up")
 
     def _start_router(self, number: int) -> str:
         """Address of its P4Runtime server."""
-        ports = {PORT_TO_A: f"r{number}-a", PORT_TO_B: f"r{number}-b", PORT_LINECARD: f"r{number}-card"}
-        interfaces = [word for port, name in ports.items() for word in ("-i", f"{port}@{name}")]
+        ports = {PORT_TO_A: "a", PORT_TO_B: "b", PORT_LINECARD: "card"}
+        interfaces = [word for port, end in ports.items() for word in ("-i", f"{port}@{self.name}r{number}-{end}")]
         options = ["--device-id", str(number), *interfaces]
         if self.bmv2:
             address = f"127.0.0.1:{9558 + number}"
-            spawn(self._stack, "simple_switch_grpc", "--no-p4", *options, "--", "--grpc-server-addr", address,
-                  "--cpu-port", str(PORT_CPU), stdout=subprocess.DEVNULL)
+            # It complains of every link: it looks for them in /sys, which shows another namespace.
+            process = spawn(self._stack, "simple_switch_grpc", "--no-p4", *options, "--", "--grpc-server-addr", address,
+                            "--cpu-port", str(PORT_CPU), stderr=subprocess.DEVNULL)
+            await_server(process, address)
             return address
         process = spawn(self._stack, slotwise_command(), "switch", *options, "--grpc-server-addr", "127.0.0.1:0")
         return re.search(r"P4Runtime on ([\d.:]+),", read_until(process, "ready"))[1]
 
     def _start_card(self, number: int, link: Link) -> subprocess.Popen:
+        card = f"{self.name}c{number}"
         options = {
-            "--port": PORT_TO_B, "--control": f"c{number}-card", "--switch": f"c{number}-b", "--link": f"c{number}-link",
+            "--port": PORT_TO_B, "--control": f"{card}-card", "--switch": f"{card}-b", "--link": f"{card}-link",
             "--rate-bps": link.rate_bps, "--delay-us": link.delay_us, "--buffer-bytes": link.buffer_bytes,
         }
         process = spawn(self._stack, slotwise_command(), "portcard", *(str(word) for pair in options.items() for word in pair))
@@ -129,10 +142,8 @@ class Chain:
 
     async def _configure(self) -> None:
         """Writes every router's tables; entries outlive their controller."""
-        import finsy as fy  # pylint: disable=import-outside-toplevel  # only in the development environment
-
         last = len(self.links)
-        for number, (link, address) in enumerate(zip(self.links, self._addresses), 1):
+        for number, link in enumerate(self.links, 1):
             routes = {
                 A_IP: (PORT_TO_A, A_MAC if number == 1 else router_mac(number - 1)),
                 B_IP: (PORT_TO_B, B_MAC if number == last else router_mac(number + 1)),
@@ -143,14 +154,24 @@ class Chain:
                 for host, (port, mac) in routes.items()
             ]
             if link.xcp_bps:
-                # In 1/16 byte/s; the link's rate counts IP bytes, so there is no overhead.
-                capacity = fy.P4TableAction("fixed_capacity", throughput=link.xcp_bps * 2, overhead=0)
-                entries.append(fy.P4TableEntry("xcp_output", match=fy.P4TableMatch(queue=PORT_TO_B), action=capacity))
-            options = fy.SwitchOptions(device_id=number, p4info=P4INFO, p4blob=PROGRAM, p4force=True)
-            async with fy.Switch(f"r{number}", address, options) as switch:
+                entries.append(xcp_entry(link.xcp_bps))
+            mac = fy.P4TableAction("set_router_params", mac=router_mac(number))
+            async with self._controller(number, p4blob=PROGRAM, p4force=True) as switch:
                 await switch.insert(entries)
-                mac = fy.P4TableAction("set_router_params", mac=router_mac(number))
                 await switch.modify([fy.P4TableEntry("router_params", is_default_action=True, action=mac)])
+
+    def _controller(self, number: int, **options) -> "fy.Switch":
+        """Of a router, by its number from 1 on."""
+        options = fy.SwitchOptions(device_id=number, p4info=P4INFO, **options)
+        return fy.Switch(f"r{number}", self._addresses[number - 1], options)
+
+    def set_capacity(self, number: int, xcp_bps: int) -> None:
+        """Changes what XCP reckons with at a router that has a controller."""
+        async def write() -> None:
+            async with self._controller(number) as switch:
+                await switch.modify([xcp_entry(xcp_bps)])
+
+        asyncio.run(asyncio.wait_for(write(), PATIENCE_S))
 
     def transfer(self, sent: Path, stored: Path, *options: str) -> tuple[dict, dict]:
         """Moves a file from a to b over XCP; the reports of sender and receiver."""
@@ -179,6 +200,12 @@ class Chain:
         return [report_of(card) for card in self.cards]
 
 
+def xcp_entry(xcp_bps: int) -> "fy.P4TableEntry":
+    """The controller of a router's port towards b. In 1/16 byte/s; the link's rate counts IP bytes, so there is no overhead."""
+    capacity = fy.P4TableAction("fixed_capacity", throughput=xcp_bps * 2, overhead=0)
+    return fy.P4TableEntry("xcp_output", match=fy.P4TableMatch(queue=PORT_TO_B), action=capacity)
+
+
 def router_mac(number: int) -> int:
     """A router's own address."""
     return 0x0200_0001_0000 + number
@@ -189,10 +216,10 @@ def mac_text(mac: int) -> str:
     return mac.to_bytes(6, "big").hex(":")
 
 
-def spawn(stack: ExitStack, *command: str, stdout=subprocess.PIPE, stderr=None) -> subprocess.Popen:
+def spawn(stack: ExitStack, *command: str, stderr=None) -> subprocess.Popen:
     """A process that ends with the context, or with this process."""
     process = subprocess.Popen(  # pylint: disable=consider-using-with
-        ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True,
+        ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
     )
 
     def end() -> None:
@@ -209,6 +236,19 @@ def read_until(process: subprocess.Popen, text: str) -> str:
         if text in line:
             return line
     raise RouterError(f"{process.args[3]} ended before it said {text!r}")
+
+
+def await_server(process: subprocess.Popen, address: str) -> None:
+    """Until a process that does not say when it is ready takes connections."""
+    host, port = address.split(":")
+    deadline = time.monotonic() + PATIENCE_S
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RouterError(f"{process.args[3]} does not listen at {address}")
 
 
 def report_of(process: subprocess.Popen) -> dict:
