@@ -3,12 +3,17 @@
 //! Needs root. Transfers through P4 routers are in `topologies/end_to_end/test_xfer.py`.
 
 use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
+use slotwise_netio::{RawIpSocket, Sent};
 
 const HOST: &str = "127.0.0.1";
+const PROTOCOL: u8 = 253;
+/// Shorter than the ports that would name a connection.
+const NOISE_PACKETS: usize = 24;
 
 fn xfer(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slotwise"));
@@ -42,6 +47,18 @@ fn receiver(path: &Path, options: &[&str]) -> Child {
     child
 }
 
+/// Packets of the protocol that mean nothing, to the receiver.
+fn send_noise() {
+    let host: Ipv4Addr = HOST.parse().unwrap();
+    let socket = RawIpSocket::connect(PROTOCOL, host).unwrap();
+    for packet in 0..NOISE_PACKETS {
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, PROTOCOL, 0, 0];
+        bytes.extend([host.octets(), host.octets()].concat());
+        bytes.extend(vec![packet as u8; packet]);
+        assert_eq!(socket.send(&bytes, host).unwrap(), Sent::Taken);
+    }
+}
+
 fn report(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("a report")
 }
@@ -56,6 +73,7 @@ fn a_file_arrives_and_what_is_there_already_stays() {
     let content: Vec<u8> = (0..3_000_000u32).map(|at| (at / 3) as u8).collect();
     std::fs::write(&sent, &content).unwrap();
     let receiving = receiver(&stored, &[]);
+    send_noise();
     let sender = xfer(&["send", sent.to_str().unwrap(), HOST]).output().unwrap();
     let received = receiving.wait_with_output().unwrap();
     assert!(
@@ -68,6 +86,7 @@ fn a_file_arrives_and_what_is_there_already_stays() {
         assert_eq!((&sender[field], &received[field]), (value, value));
     }
     assert_eq!(sender["sha256"], received["sha256"]);
+    assert_eq!(received["malformed_packets"], NOISE_PACKETS);
 
     let again = xfer(&["receive", HOST, stored.to_str().unwrap()]).output().unwrap();
     assert!(!again.status.success());

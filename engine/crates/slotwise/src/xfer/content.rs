@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of a transfer at both ends: an offer, then the bytes of a file. Nothing of the file is held in memory.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -100,14 +100,17 @@ impl FileSink {
     /// # Errors
     /// When no file can be made in `directory`.
     pub fn create(directory: &Path, limit_bytes: u64) -> io::Result<FileSink> {
+        // As any file that is made; the user's mask takes away from it.
+        let permissions = Permissions::from_mode(0o666);
+        let mut builder = tempfile::Builder::new();
+        let file = builder
+            .prefix(".slotwise-xfer-")
+            .permissions(permissions)
+            .tempfile_in(directory)?;
         Ok(FileSink {
             offer: [0; Offer::SIZE],
             limit_bytes,
-            file: Some(
-                tempfile::Builder::new()
-                    .prefix(".slotwise-xfer-")
-                    .tempfile_in(directory)?,
-            ),
+            file: Some(file),
             hashing: Hashing::default(),
             error: None,
         })

@@ -103,7 +103,7 @@ impl ReceiveSide {
         self.stack.remove(&self.data);
         // Removed the line before.
         let _ = self.stack.insert(self.data, End::Receiving(Box::new(receiver)));
-        (self.syn_ns, self.started_ns) = (None, None);
+        (self.syn_ns, self.started_ns, self.finished_ns) = (None, None, None);
         Ok(())
     }
 
@@ -143,27 +143,24 @@ impl ReceiveSide {
     /// Looks for the offer in what came in order.
     fn take_offer(&mut self, now_ns: u64) -> Result<(), XferError> {
         let receiver = self.receiver();
-        let (in_order_bytes, remote) = (receiver.stats().in_order_bytes, receiver.remote());
-        let offer = Offer::decode(receiver.sink().offer());
-        let Some(remote) = remote else {
+        let Some(remote) = receiver.remote() else {
             return Ok(());
         };
+        let is_whole = receiver.stats().in_order_bytes >= Offer::SIZE as u64;
+        let offer = is_whole.then(|| Offer::decode(receiver.sink().offer()));
         let syn_ns = *self.syn_ns.get_or_insert(now_ns);
-        if in_order_bytes >= Offer::SIZE as u64 {
-            let Ok(offer) = offer else {
-                return self.turn_away();
-            };
-            let bytes = offer.bytes;
-            self.offer = Some((offer, remote));
-            if bytes > self.config.max_bytes {
-                let max_bytes = self.config.max_bytes;
-                self.answer(Status::TooLong, Err(XferError::TooLong { bytes, max_bytes }))?;
+        match offer {
+            Some(Ok(offer)) => {
+                let (bytes, max_bytes) = (offer.bytes, self.config.max_bytes);
+                self.offer = Some((offer, remote));
+                if bytes > max_bytes {
+                    self.answer(Status::TooLong, Err(XferError::TooLong { bytes, max_bytes }))?;
+                }
+                Ok(())
             }
-        } else if self.finished_ns.is_some() || now_ns >= syn_ns + OFFER_PATIENCE_NS {
-            self.finished_ns = None;
-            self.turn_away()?;
+            None if self.finished_ns.is_none() && now_ns < syn_ns + OFFER_PATIENCE_NS => Ok(()),
+            Some(Err(_)) | None => self.turn_away(),
         }
-        Ok(())
     }
 
     /// Hashes what came in order, and stores the file when all has come. False when there is more to hash.
@@ -171,17 +168,17 @@ impl ReceiveSide {
         let Some(offer) = self.offer.as_ref().map(|(offer, _)| offer.clone()) else {
             return Ok(true);
         };
-        let is_complete = self.finished_ns.is_some();
         let path = self.config.path.clone();
+        let has_ended = self.finished_ns.is_some();
         let receiver = self.receiver();
         let stream_bytes = receiver.stats().in_order_bytes;
-        let expected_bytes = offer.bytes + Offer::SIZE as u64;
+        let expected_bytes = offer.bytes.saturating_add(Offer::SIZE as u64);
         let sink = receiver.sink_mut();
-        // A stream that is too long is found at its end; it is not written, so it cannot be read.
         match sink.advance(stream_bytes.min(expected_bytes)) {
             Err(source) => return self.not_written(source).map(|()| true),
             Ok(false) => return Ok(false),
-            Ok(true) if !is_complete => return Ok(true),
+            // One that goes on too long may never end.
+            Ok(true) if !has_ended && stream_bytes <= expected_bytes => return Ok(true),
             Ok(true) => {}
         }
         let digest = sink.digest();
@@ -259,8 +256,14 @@ impl Role for ReceiveSide {
                         self.turn_away()?;
                     }
                 }
-                // The answer has arrived, or nobody is there any more to hear it.
-                Event::Closed | Event::Aborted(_) if Some(flow) == self.answer => self.is_told = true,
+                Event::Closed if Some(flow) == self.answer => self.is_told = true,
+                Event::Aborted(reason) if Some(flow) == self.answer => {
+                    return Err(self
+                        .outcome
+                        .take()
+                        .and_then(Result::err)
+                        .unwrap_or_else(|| reason.into()));
+                }
                 _ => {}
             }
         }

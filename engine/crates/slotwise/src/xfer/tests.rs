@@ -51,6 +51,16 @@ fn offer(path: &Path) -> Offer {
     }
 }
 
+fn send_config(host: u8, port: u16) -> SendConfig {
+    SendConfig {
+        local: [10, 0, 0, host].into(),
+        peer: format!("10.0.0.2:{PORT}").parse().unwrap(),
+        port,
+        packet_bytes: 1500,
+        initial_sequences: [0xffff_fff0, 1],
+    }
+}
+
 impl Transfer {
     fn new(bytes: usize, max_bytes: u64, change: fn(&mut Offer)) -> Transfer {
         let directory = tempfile::tempdir().unwrap();
@@ -58,13 +68,7 @@ impl Transfer {
         fs::write(&path, content(bytes)).unwrap();
         let mut offer = offer(&path);
         change(&mut offer);
-        let config = SendConfig {
-            local: [10, 0, 0, 1].into(),
-            peer: format!("10.0.0.2:{PORT}").parse().unwrap(),
-            port: 50_000,
-            packet_bytes: 1500,
-            initial_sequences: [0xffff_fff0, 1],
-        };
+        let config = send_config(1, 50_000);
         let source = FileSource::new(&offer, File::open(&path).unwrap());
         let receive = ReceiveConfig {
             local: config.peer,
@@ -78,6 +82,15 @@ impl Transfer {
             now_ns: 0,
             sent: 0,
         }
+    }
+
+    /// Makes the sender say one thing and do another.
+    fn lie(&mut self, change: fn(&mut Offer)) {
+        let path = self.directory.path().join("sent");
+        let mut said = offer(&path);
+        change(&mut said);
+        let source = FileSource::new(&said, File::open(&path).unwrap());
+        self.send = SendSide::new(&send_config(1, 50_000), offer(&path), source).unwrap();
     }
 
     fn stored(&self) -> PathBuf {
@@ -219,19 +232,7 @@ fn a_stream_of_another_length_than_offered_fails() {
         |offer: &mut Offer| offer.bytes += 1,
     ] {
         let mut transfer = Transfer::new(5000, 1 << 20, |_| {});
-        // The sender's transport was told the true length; the words on the wire are other ones.
-        let path = transfer.directory.path().join("sent");
-        let mut said = offer(&path);
-        change(&mut said);
-        let config = SendConfig {
-            local: [10, 0, 0, 1].into(),
-            peer: format!("10.0.0.2:{PORT}").parse().unwrap(),
-            port: 50_000,
-            packet_bytes: 1500,
-            initial_sequences: [1, 1],
-        };
-        let source = FileSource::new(&said, File::open(&path).unwrap());
-        transfer.send = SendSide::new(&config, offer(&path), source).unwrap();
+        transfer.lie(change);
         let ends = transfer.run(all, 100_000 * MS);
         assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
         assert!(matches!(ends.send, Some(Err(XferError::Differs(_)))));
@@ -239,25 +240,33 @@ fn a_stream_of_another_length_than_offered_fails() {
 }
 
 #[test]
+fn a_stream_that_goes_on_too_long_is_cut_off() {
+    let mut transfer = Transfer::new(20_000_000, 1 << 30, |_| {});
+    transfer.lie(|offer| offer.bytes = 1000);
+    let ends = transfer.run(all, 100_000 * MS);
+    assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
+    assert!(transfer.send.stats().sent_bytes < 10_000_000);
+}
+
+#[test]
+fn the_largest_length_that_can_be_offered_is_a_length() {
+    let mut transfer = Transfer::new(5000, u64::MAX, |_| {});
+    transfer.lie(|offer| offer.bytes = u64::MAX);
+    let ends = transfer.run(all, 100_000 * MS);
+    assert!(matches!(ends.receive, Some(Err(XferError::Differs(_)))));
+}
+
+#[test]
 fn who_makes_no_proper_offer_is_turned_away_and_the_next_one_served() {
     let mut transfer = Transfer::new(5000, 1 << 20, |_| {});
-    let good = std::mem::replace(&mut transfer.send, {
-        // A stream that ends within what should be an offer of this protocol.
-        let path = transfer.directory.path().join("sent");
-        let config = SendConfig {
-            local: [10, 0, 0, 3].into(),
-            peer: format!("10.0.0.2:{PORT}").parse().unwrap(),
-            port: 40_000,
-            packet_bytes: 1500,
-            initial_sequences: [1, 1],
-        };
-        let nobodys = Offer {
-            answer_port: 0,
-            ..offer(&path)
-        };
-        let source = FileSource::new(&nobodys, File::open(&path).unwrap());
-        SendSide::new(&config, offer(&path), source).unwrap()
-    });
+    let path = transfer.directory.path().join("sent");
+    let good = SendSide::new(
+        &send_config(3, 40_000),
+        offer(&path),
+        FileSource::new(&offer(&path), File::open(&path).unwrap()),
+    )
+    .unwrap();
+    transfer.lie(|offer| offer.answer_port = 0);
     let ends = transfer.run(all, 2_000 * MS);
     assert!(ends.receive.is_none());
     assert_eq!(transfer.receive.turned_away(), 1);
