@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Case 1 of the thesis in ns-2 itself, with the delays of case1.yaml: a second opinion on what XCP-CL needs.
+# The cases of the thesis in ns-2 itself, with the delays of case1.yaml: a second opinion on what XCP-CL needs.
 #
-#   ns ns2.tcl LINK XCP BUFFER SEED OUT
+#   ns ns2.tcl RATE LOW LINK XCP BUFFER SEED OUT        (case 1: RATE 45, LOW 40)
 #
-# LINK    1: the edge's output really serves at 40 Mb/s from 200 s to 400 s; 0: it stays at 45
-# XCP     1: its XCP is told 40 Mb/s then (XCP-CL); 0: it is told nothing (plain XCP)
+# LINK    1: the edge's output really serves at LOW Mb/s from 200 s to 400 s; 0: it stays at RATE
+# XCP     1: its XCP is told LOW then (XCP-CL); 0: it is told nothing (plain XCP)
 # BUFFER  packets that wait at the edge's output, beside the one being sent
 # OUT     a line each 0.1 s: time, packets sent, arrived and dropped by the edge's output so far, packets waiting there
 #         and at Rs, window of flow 1
 #
 # ns-2.35 (Debian package ns2). Its drop-tail queue holds one packet less than its limit.
 
-lassign $argv link_changes xcp_knows buffer seed out
-if {[llength $argv] != 5} {
-    puts stderr "usage: ns ns2.tcl LINK XCP BUFFER SEED OUT"
+lassign $argv rate_mbps low_mbps link_changes xcp_knows buffer seed out
+if {[llength $argv] != 7} {
+    puts stderr "usage: ns ns2.tcl RATE LOW LINK XCP BUFFER SEED OUT"
     exit 2
 }
-set rate_mbps 45
-set low_mbps 40
 set flows 100
 # One way and back in ms, by group of 20 flows and by interval of 200 s; 2 ms of each are between the routers.
 set forward_ms {{110 170 140} {130 190 210} {150 250 110} {130 290 150} {110 150 130}}
@@ -30,7 +28,7 @@ remove-all-packet-headers
 add-packet-header Flags IP TCP XCP
 Queue/XCP set tcp_xcp_on_ 0
 Agent/TCP set window_ 100000
-# With 40 bytes of headers, 1000 bytes a packet.
+# 1010 bytes a packet, with 40 of headers and 10 of the time stamp option.
 Agent/TCP set packetSize_ 960
 set ns [new Simulator]
 set rs [$ns node]
