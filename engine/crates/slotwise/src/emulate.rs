@@ -49,6 +49,9 @@ pub struct EmulateArgs {
     /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "port", "interface"}. Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
+    /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force.
+    #[arg(long)]
+    external_controller: bool,
 }
 
 /// What the main loop hears.
@@ -70,10 +73,12 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         .into());
     }
     let home = Home::find()?;
-    home.controller_jar()?;
     let addresses = args.run.addresses();
     check_free(addresses.p4runtime, "engine (P4Runtime)")?;
-    check_free(addresses.rest, "controller (REST)")?;
+    if !args.external_controller {
+        home.controller_jar()?;
+        check_free(addresses.rest, "controller (REST)")?;
+    }
     if args.attach.is_none() {
         if !isolate::is_inside() {
             return Ok(None);
@@ -85,6 +90,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
     let mut emulation = Emulation {
         args: &args.run,
+        external_controller: args.external_controller,
         scenario: &scenario,
         home: &home,
         addresses,
@@ -117,6 +123,7 @@ fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
 
 struct Emulation<'a> {
     args: &'a RunArgs,
+    external_controller: bool,
     scenario: &'a Scenario,
     home: &'a Home,
     addresses: Addresses,
@@ -134,7 +141,8 @@ struct Running {
     /// Dropped last: the controller's connections end with it.
     _server: Server,
     fabric: Realtime,
-    controller: JsonChild,
+    /// None if it is someone else's.
+    controller: Option<JsonChild>,
     hosts: Option<JsonChild>,
     phases: Vec<PhaseRun>,
     frames: Vec<FrameRecord>,
@@ -229,12 +237,19 @@ impl Emulation<'_> {
         })?;
         self.addresses.p4runtime = server.address();
         let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, access, hub)?;
-        println!(
-            "starting the controller: REST at http://{}/slotwise/v1/ ...",
-            self.addresses.rest
-        );
-        let controller = self.start_controller()?;
-        self.await_event("controller", "ready")?;
+        let controller = if self.external_controller {
+            println!("waiting for a controller at {} ...", self.addresses.p4runtime);
+            self.await_schedule(&fabric)?;
+            None
+        } else {
+            println!(
+                "starting the controller: REST at http://{}/slotwise/v1/ ...",
+                self.addresses.rest
+            );
+            let controller = self.start_controller()?;
+            self.await_event("controller", "ready")?;
+            Some(controller)
+        };
         Ok(Running {
             _server: server,
             fabric,
@@ -257,6 +272,24 @@ impl Emulation<'_> {
             sender,
             Heard::Controller,
         )?)
+    }
+
+    /// Waits until a frame has a data slot that an edge may use.
+    fn await_schedule(&self, fabric: &Realtime) -> Result<(), RunError> {
+        loop {
+            match self.heard.recv_timeout(VIEW_PERIOD) {
+                Ok(Heard::Signal) => return Err("interrupted".into()),
+                Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
+                _ if fabric.has_ended() => return Err("the fabric's thread has ended".into()),
+                _ => {}
+            }
+            if fabric
+                .frames()
+                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0))
+            {
+                return Ok(());
+            }
+        }
     }
 
     /// Waits for an event of a child that is coming up.
@@ -366,7 +399,7 @@ impl Emulation<'_> {
             "the controller ended by itself at {:.1} s and was started again",
             running.fabric.now_ns() as f64 / 1e9
         ));
-        running.controller = self.start_controller()?;
+        running.controller = Some(self.start_controller()?);
         Ok(())
     }
 
@@ -418,12 +451,17 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = controller::statistics(self.addresses.rest);
+        let statistics = match running.controller {
+            Some(_) => controller::statistics(self.addresses.rest),
+            None => Value::Null,
+        };
         let now_ns = running.fabric.now_ns();
         if let Some(hosts) = &mut running.hosts {
             hosts.stop(PATIENCE)?;
         }
-        running.controller.stop(PATIENCE)?;
+        if let Some(controller) = &mut running.controller {
+            controller.stop(PATIENCE)?;
+        }
         let (outcome, rest) = running.fabric.stop()?;
         let Outcome {
             mut fabric,
