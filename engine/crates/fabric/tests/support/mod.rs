@@ -2,6 +2,8 @@
 //! A star of edges with the repository's own P4 programs, and a controller that writes its tables directly.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod members;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -119,7 +121,7 @@ pub fn configure(fabric: &mut Fabric, scenario: &Scenario) {
     }
 }
 
-fn mac_number(mac: [u8; 6]) -> u64 {
+pub fn mac_number(mac: [u8; 6]) -> u64 {
     mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
