@@ -101,6 +101,7 @@ fn long_fibres_cost_no_precision() {
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 400);
     for (edge, error) in fabric.sync_errors() {
+        assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(error.max_ns < 1_000 && error.min_ns > -1_000, "edge {edge}: {error:?}");
     }
     assert_eq!(fabric.invariants().count(Invariant::Guard), 0);

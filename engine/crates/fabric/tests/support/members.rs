@@ -10,7 +10,11 @@ use slotwise_wire::{
 use super::*;
 
 const HEADER: usize = PacketIn::SIZE + Ethernet::SIZE + Optical::SIZE;
-pub const HOLD_FRAMES: u64 = 8;
+/// Frames without a measurement after which an edge gives up: some are lost, and some on their way.
+pub fn hold_frames(scenario: &Scenario, edge: u16) -> u64 {
+    8 + 4 * scenario.edges[usize::from(edge)].fibres[0].delay_ns / scenario.frame.frame_ns()
+}
+
 pub const MARGIN_NS: u64 = 1000;
 
 /// star4 whose slaves have clocks of their own.
@@ -115,7 +119,7 @@ pub fn configuration(scenario: &Scenario, edge: u16, session: u32, phase_ns: i64
         frame.slot_ns,
         frame.guard_ns,
         u64::from(frame.slots),
-        HOLD_FRAMES,
+        hold_frames(scenario, edge),
         phase_ns as u64,
         u64::from(optical_port(0)),
     ]

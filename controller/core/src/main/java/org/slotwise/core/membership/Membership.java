@@ -31,6 +31,8 @@ public final class Membership {
     private static final int LAST_BACK_OFF_FRAMES = 64;
     /** An edge gives up when it was not measured for so many frames, and for the way there and back. */
     private static final int HOLD_FRAMES = 8;
+    /** Field width of a configuration. */
+    private static final int MAX_HOLD_FRAMES = 0xffff;
     /** Measurements after which an edge has learnt how its clock runs. */
     private static final int LEARNING_MEASUREMENTS = 16;
 
@@ -254,7 +256,8 @@ public final class Membership {
     }
 
     private int holdFrames(int index) {
-        return HOLD_FRAMES + (int) (4 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs());
+        long underWay = 4 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs();
+        return (int) Math.min(HOLD_FRAMES + underWay, MAX_HOLD_FRAMES);
     }
 
     private long frames(long count) {

@@ -60,6 +60,10 @@ public final class Network {
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
         this.byInvitation = byInvitation;
+        if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
+            throw new InvalidNetworkException("membership", "edges answer invitations within "
+                    + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
+        }
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
