@@ -42,7 +42,6 @@ fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
         fabric.run_until(fabric.now() + scenario.frame.frame_ns());
         while next_message(fabric).is_some() {}
         while fabric.poll_frame().is_some() {}
-        while fabric.poll_sync_sample().is_some() {}
     }
 }
 

@@ -19,7 +19,7 @@ use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
 use crate::node::{self, Outbox};
 use crate::pool::{Frame, FramePool};
-use crate::synchronization::{SyncError, SyncSample, TimeDifference};
+use crate::synchronization::{SyncError, TimeDifference};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
 
@@ -79,7 +79,6 @@ pub(crate) struct Plan {
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) joins_by_invitation: bool,
-    pub(crate) records_sync: bool,
 }
 
 impl Plan {
@@ -107,7 +106,6 @@ pub struct Fabric {
     pub(crate) host_timers: Vec<(HostId, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
-    pub(crate) sync_samples: VecDeque<SyncSample>,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
@@ -133,7 +131,6 @@ impl Fabric {
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 joins_by_invitation: scenario.joins_by_invitation(),
-                records_sync: scenario.joins_by_invitation() && options.frame_records,
             },
             events: EventQueue::default(),
             pool: FramePool::default(),
@@ -148,7 +145,6 @@ impl Fabric {
             host_timers: Vec::new(),
             host_output: VecDeque::new(),
             control: VecDeque::new(),
-            sync_samples: VecDeque::new(),
             drops: Drops::default(),
             invariants: Invariants::default(),
             telemetry: Telemetry::new(

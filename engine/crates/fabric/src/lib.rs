@@ -40,6 +40,6 @@ pub use fabric::Fabric;
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;
-pub use synchronization::{SyncError, SyncSample};
+pub use synchronization::SyncError;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub use traffic::{DelaySummary, FlowResult, StreamResult};

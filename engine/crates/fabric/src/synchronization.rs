@@ -91,17 +91,6 @@ impl SyncError {
     }
 }
 
-/// A frame's start at one edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SyncSample {
-    /// When its light is at the core.
-    pub at_ns: u64,
-    /// The edge.
-    pub edge: u16,
-    /// Expected less actual time.
-    pub error_ns: i64,
-}
-
 impl Fabric {
     /// A card's clock and its T_d when the run starts.
     pub(crate) fn own_time(
@@ -137,13 +126,6 @@ impl Fabric {
         let light_ns = self.now_ns + self.fibres[card].delay_ns;
         let error_ns = at_core_ns as i64 - light_ns as i64;
         self.cards[card].sync_error.add(error_ns);
-        if slot % self.plan.slots == 0 && self.plan.records_sync {
-            self.sync_samples.push_back(SyncSample {
-                at_ns: light_ns,
-                edge: self.cards[card].edge,
-                error_ns,
-            });
-        }
     }
 
     /// Gate times of a message are the card's own; its queues have fabric time.
@@ -244,11 +226,6 @@ impl Fabric {
         self.cards
             .iter_mut()
             .for_each(|card| card.sync_error = SyncError::default());
-    }
-
-    /// The start of a frame at an edge, in order of time; only with clocks of their own and frame records.
-    pub fn poll_sync_sample(&mut self) -> Option<SyncSample> {
-        self.sync_samples.pop_front()
     }
 }
 

@@ -77,7 +77,13 @@ pub fn options(host_mode: HostMode) -> FabricOptions {
 /// A configured star with this schedule in force from the start.
 pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> Fabric {
     let seed = scenario.seed;
-    let mut fabric = Fabric::new(scenario, FabricOptions { seed, ..options(host_mode) });
+    let mut fabric = Fabric::new(
+        scenario,
+        FabricOptions {
+            seed,
+            ..options(host_mode)
+        },
+    );
     configure(&mut fabric, scenario);
     write_schedule(&mut fabric, 0, schedule);
     fabric
