@@ -3,7 +3,9 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId, optical_port};
-use slotwise_wire::{Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick};
+use slotwise_wire::{
+    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick,
+};
 
 use crate::api::{ControlEvent, ControlMessage, HostFrame};
 use crate::capture::CapturePoint;
@@ -38,10 +40,15 @@ impl Fabric {
                 let edge = &self.edges[usize::from(change.edge)];
                 if let Some(fibre) = edge.cards[usize::from(change.core)] {
                     self.fibres[fibre].change(&change);
+                    if let Some(up) = change.up {
+                        self.alarm(fibre, FaultCode::LossOfSignal, up);
+                    }
                 }
             }
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
+            Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
+            Event::CardAnswer { card } => self.card_answer(card),
             Event::CardTimer { card } => self.card_timer(card),
             Event::AtEdge { edge, port, frame } => {
                 self.enter(Device::Edge(edge), port, &frame, Origin::Local);
@@ -81,6 +88,15 @@ impl Fabric {
     fn core_tick(&mut self, core: u16, slot: u64) {
         let next_ns = self.plan.epoch_ns + (slot + 1) * self.plan.slot_ns;
         self.events.schedule(next_ns, Event::CoreTick { core, slot: slot + 1 });
+        if slot % self.plan.slots == 0 {
+            // A card without slots is in the core's frame.
+            let without: Vec<usize> = (0..self.cards.len())
+                .filter(|card| self.cards[*card].core == core && self.cards[*card].time_difference.is_none())
+                .collect();
+            for card in without {
+                self.telemetry.frame_starts(card, slot / self.plan.slots);
+            }
+        }
         if self.core_pipelines[usize::from(core)].is_some() {
             // A core's control unit serves no single port.
             let tick = self.tick(slot, 0, self.now_ns);
@@ -103,16 +119,12 @@ impl Fabric {
         }
     }
 
-    /// When a card's slot starts, by its present phase.
-    fn card_slot_start_ns(&self, card: usize, slot: u64) -> u64 {
-        let at_core_ns = self.plan.epoch_ns + slot * self.plan.slot_ns;
-        at_core_ns.saturating_add_signed(-self.cards[card].phase_ns)
-    }
-
     pub(crate) fn schedule_card_tick(&mut self, card: usize) {
-        let Some(next) = self.cards.get(card) else { return };
-        let (slot, generation) = (next.next_slot, next.generation);
-        let at_ns = self.card_slot_start_ns(card, slot).max(self.now_ns);
+        let (slot, generation) = (self.cards[card].next_slot, self.cards[card].generation);
+        let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
+            return;
+        };
+        let at_ns = self.cards[card].clock.fabric_ns(local_ns).max(self.now_ns);
         self.events.schedule(at_ns, Event::CardTick { card, slot, generation });
     }
 
@@ -121,7 +133,13 @@ impl Fabric {
             return;
         }
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        let local_ns = self.card_slot_start_ns(card, slot);
+        let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
+            return;
+        };
+        self.cards[card]
+            .clock
+            .forget_before(self.now_ns.saturating_sub(self.plan.frame_ns()));
+        self.note_sync_error(card, slot);
         self.cards[card].next_slot = slot + 1;
         self.schedule_card_tick(card);
 
@@ -275,41 +293,43 @@ impl Fabric {
             let card = self.edges[usize::from(edge)].cards.get(core).copied().flatten()?;
             Some((card, message))
         });
-        let Some((card, message)) = card else {
+        let Some((card, mut message)) = card else {
             self.drops
                 .add(Place::Device(Device::Edge(edge)), DropCause::Malformed, bytes.len());
             return;
         };
-        match self.cards[card].queues.control(self.now_ns, &message) {
-            Ok(Controlled::Done) => {}
+        self.in_fabric_time(card, &mut message);
+        let controlled = self.cards[card].queues.control(self.now_ns, &message);
+        let result = match controlled {
+            Ok(Controlled::Done) => Ok(()),
             Ok(Controlled::Granted { voq }) => {
                 if let Some(record) = self.telemetry.voq(card, edge, voq) {
                     record.granted_slots += 1;
                 }
+                Ok(())
             }
-            Ok(Controlled::Phase(phase_ns)) => {
-                self.cards[card].phase_ns = phase_ns;
-                self.cards[card].generation += 1;
-                self.schedule_card_tick(card);
+            Ok(Controlled::Phase) => self.set_phase(card, &message),
+            Ok(Controlled::Stop) => {
+                self.stop(card);
+                Ok(())
             }
-            Err(cause) => self.drops.add(
-                Place::LineCard {
-                    edge,
-                    core: self.cards[card].core,
-                },
-                cause,
-                bytes.len(),
-            ),
+            Ok(Controlled::Answer { at_ns }) => {
+                self.cards[card].answer_ns = Some(at_ns);
+                self.events.schedule(at_ns, Event::CardAnswer { card });
+                Ok(())
+            }
+            Err(cause) => Err(cause),
+        };
+        if let Err(cause) = result {
+            let place = self.cards[card].place();
+            self.drops.add(place, cause, bytes.len());
         }
         self.serve(card);
     }
 
     fn enqueue(&mut self, card: usize, bytes: &[u8]) {
         let frame = self.pool.copy_of(bytes);
-        let place = Place::LineCard {
-            edge: self.cards[card].edge,
-            core: self.cards[card].core,
-        };
+        let place = self.cards[card].place();
         match self.cards[card].queues.enqueue(self.now_ns, frame) {
             Ok(()) => self.serve(card),
             Err((cause, frame)) => {

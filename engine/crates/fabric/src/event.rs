@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use slotwise_scenario::{Device, HostId};
+use slotwise_wire::FaultCode;
 
 use crate::pool::Frame;
 
@@ -16,6 +17,10 @@ pub(crate) enum Event {
     CoreTick { core: u16, slot: u64 },
     /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
     CardTick { card: usize, slot: u64, generation: u32 },
+    /// A line card tells P4 of a fault, or that it is over.
+    CardAlarm { card: usize, code: FaultCode, over: bool },
+    /// The tick that P4 asked a line card for.
+    CardAnswer { card: usize },
     /// Interval timers of a line card may expire.
     CardTimer { card: usize },
     /// A host's frame has arrived at its edge.
@@ -49,7 +54,7 @@ impl Event {
         match self {
             Event::LinkChange(_) => 0,
             Event::CoreTick { .. } => 1,
-            Event::CardTick { .. } => 2,
+            Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::CardTimer { .. } => 3,
             Event::AtEdge { .. }
             | Event::AtCore { .. }

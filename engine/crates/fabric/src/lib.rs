@@ -11,6 +11,7 @@
 
 mod api;
 mod capture;
+mod clock;
 mod dispatch;
 mod drops;
 mod event;
@@ -26,6 +27,7 @@ mod node;
 mod pool;
 mod random;
 pub mod routed;
+mod synchronization;
 mod telemetry;
 mod traffic;
 
@@ -38,5 +40,6 @@ pub use fabric::Fabric;
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;
+pub use synchronization::SyncError;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub use traffic::{DelaySummary, FlowResult, StreamResult};

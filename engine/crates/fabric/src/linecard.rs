@@ -3,16 +3,13 @@
 
 use std::collections::VecDeque;
 
-use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, SIGNALING_QUEUE};
+use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::message;
 use crate::pool::Frame;
-
-/// Largest T_d, either sign, that a card takes.
-const MAX_PHASE_NS: i64 = 1_000_000_000;
 
 struct Waiting {
     frame: Frame,
@@ -77,8 +74,12 @@ pub(crate) enum Controlled {
     Done,
     /// A gate has been opened for a data queue: a slot is granted to it.
     Granted { voq: u16 },
-    /// The card's frames are to start this much early.
-    Phase(i64),
+    /// The card's frames are to start early as the message says.
+    Phase,
+    /// The card is to have no slots.
+    Stop,
+    /// P4 wants a tick at this time.
+    Answer { at_ns: u64 },
 }
 
 /// Queues of one optical port: VOQs `0..voqs` and the signaling queue.
@@ -178,14 +179,10 @@ impl LineCard {
     /// Obeys a flow-control message.
     pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
-        if operation == FlowOp::SetPhase {
-            let phase_ns = message.value as i64;
-            let sane = (-MAX_PHASE_NS..=MAX_PHASE_NS).contains(&phase_ns);
-            return if sane {
-                Ok(Controlled::Phase(phase_ns))
-            } else {
-                Err(DropCause::Malformed)
-            };
+        match operation {
+            FlowOp::SetPhase => return Ok(Controlled::Phase),
+            FlowOp::Stop => return Ok(Controlled::Stop),
+            _ => {}
         }
         let index = self.index(message.queue).ok_or(DropCause::NoSuchQueue)?;
         let is_voq = index < self.voqs();
@@ -199,6 +196,14 @@ impl LineCard {
                 if is_voq {
                     return Ok(Controlled::Granted { voq: message.queue });
                 }
+            }
+            FlowOp::OpenAndTick => {
+                let to_come = now_ns..now_ns.saturating_add(2 * u64::from(MAX_ANSWER_NS));
+                if message.open_ns >= message.close_ns || !to_come.contains(&message.open_ns) {
+                    return Err(DropCause::Malformed);
+                }
+                (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                return Ok(Controlled::Answer { at_ns: message.open_ns });
             }
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
             FlowOp::SetRate => queue.rate_bps = message.value,
@@ -216,7 +221,7 @@ impl LineCard {
                     _ => return Err(DropCause::Malformed),
                 }
             }
-            FlowOp::SetPhase => unreachable!("returned above"),
+            FlowOp::SetPhase | FlowOp::Stop => unreachable!("returned above"),
         }
         Ok(Controlled::Done)
     }
@@ -278,6 +283,17 @@ impl LineCard {
             hol_delay_ns: queue.waiting.front().map_or(0, |head| now_ns - head.arrived_ns),
             dropped_packets: queue.dropped_packets,
         }
+    }
+
+    /// Shuts all gates and gives back the signaling that waits: it was for slots that are not to come.
+    pub(crate) fn stop(&mut self) -> Vec<Frame> {
+        for queue in &mut self.queues {
+            (queue.open_ns, queue.close_ns, queue.granted_bytes) = (0, 0, 0);
+        }
+        let voqs = self.voqs();
+        let signaling = &mut self.queues[voqs];
+        signaling.backlog_bytes = 0;
+        signaling.waiting.drain(..).map(|waiting| waiting.frame).collect()
     }
 
     /// Shuts all gates and gives back what waits.
@@ -482,10 +498,10 @@ mod tests {
             refused(FlowOp::Open.into(), 4, 0, 1_000_000, 0),
             Some(DropCause::NoSuchQueue)
         );
-        assert_eq!(
-            refused(FlowOp::SetPhase.into(), 0, 0, 0, u64::MAX / 2),
-            Some(DropCause::Malformed)
-        );
+        for open_ns in [5, u64::MAX - 1] {
+            let late = refused(FlowOp::OpenAndTick.into(), 0, open_ns, open_ns.min(4), 0);
+            assert_eq!(late, Some(DropCause::Malformed));
+        }
         assert_eq!(refused(FlowOp::Open.into(), 0, u64::MAX - 1, u64::MAX, 0), None);
         assert!(departures(&mut card, 0).is_empty());
     }

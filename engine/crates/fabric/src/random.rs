@@ -12,6 +12,7 @@ pub(crate) enum Stream {
     Source = 3,
     Pipeline = 4,
     Connection = 5,
+    Clock = 6,
 }
 
 /// The generator of the `index`-th thing of its kind.

@@ -10,6 +10,7 @@
 
 mod address;
 mod check;
+mod clocks;
 mod flows;
 mod model;
 mod parse;
@@ -19,6 +20,7 @@ mod routed;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
+pub use clocks::Clocks;
 pub use flows::Flow;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Process, Queues, Scenario, Scheduler, Traffic,

@@ -2,6 +2,7 @@
 //! The content of a scenario file. A [`Scenario`] that exists has passed every check.
 
 use crate::address::Endpoint;
+use crate::clocks::Clocks;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub controller: Controller,
     /// What the hosts do, one phase after the other.
     pub phases: Vec<Phase>,
+    /// The edges' own clocks; without them all have one.
+    pub clocks: Option<Clocks>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
 }

@@ -7,6 +7,7 @@ use serde_yaml_ng::Value;
 use slotwise_wire::MAX_FIBRES;
 
 use crate::address::Endpoint;
+use crate::clocks::clocks;
 use crate::model::*;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
@@ -68,6 +69,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "hosts",
         "controller",
         "phases",
+        "clocks",
         "link_changes",
     ];
     let fields = r.fields(value, String::new(), &keys);
@@ -94,6 +96,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .into_iter()
             .map(|(v, p)| phase(r, v, p))
             .collect(),
+        clocks: clocks(r, &fields),
         link_changes: link_changes(r, &fields),
     }
 }

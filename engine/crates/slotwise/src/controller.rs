@@ -146,6 +146,7 @@ pub fn network(scenario: &Scenario) -> Value {
         "beacon_hold_frames": scenario.controller.beacon_hold_frames,
         "mtu": scenario.hosts.mtu,
         "xcp": scenario.has_xcp(),
+        "membership": if scenario.joins_by_invitation() { "invitation" } else { "static" },
     })
 }
 

@@ -13,7 +13,8 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::report::{
-    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series, Verdict,
+    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    Synchronization, Verdict,
 };
 
 /// Arguments of a run.
@@ -217,6 +218,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         },
         invariants,
         lateness,
+        synchronization: synchronization(scenario, fabric),
         phases,
         hot_pairs,
         controller,
@@ -247,6 +249,22 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
         frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
         pairs,
     }
+}
+
+fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization> {
+    if !scenario.joins_by_invitation() {
+        return Vec::new();
+    }
+    let edges = fabric.sync_errors().into_iter();
+    edges
+        .map(|(edge, error)| Synchronization {
+            edge,
+            slots: error.slots,
+            max_ns: error.max_ns,
+            min_ns: error.min_ns,
+            mean_ns: error.sum_ns as f64 / error.slots.max(1) as f64,
+        })
+        .collect()
 }
 
 fn invariants(fabric: &Fabric) -> Invariants {

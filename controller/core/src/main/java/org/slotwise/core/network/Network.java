@@ -41,23 +41,29 @@ public final class Network {
     private final int beaconHoldFrames;
     private final int mtu;
     private final boolean xcp;
+    private final boolean byInvitation;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
     /** A network without XCP. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, false);
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp) {
+            int beaconHoldFrames, int mtu, boolean xcp, boolean byInvitation) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
+        this.byInvitation = byInvitation;
+        if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
+            throw new InvalidNetworkException("membership", "edges answer invitations within "
+                    + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
+        }
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -175,6 +181,11 @@ public final class Network {
     /** Whether the edges' VOQs have XCP controllers. */
     public boolean xcp() {
         return xcp;
+    }
+
+    /** Whether slaves join by invitation and follow the master's clock; if not, all clocks are one. */
+    public boolean byInvitation() {
+        return byInvitation;
     }
 
     /** Place of an edge in matrices; empty if there is no such edge. */

@@ -40,7 +40,7 @@ public final class NetworkCodec {
 
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "cores", "edges", "scheduler",
-                "beacon_hold_frames", "mtu", "xcp");
+                "beacon_hold_frames", "mtu", "xcp", "membership");
         List<JsonNode> cores = fields.array("cores");
         if (cores.size() != 1) {
             throw new InvalidJsonException(
@@ -54,7 +54,7 @@ public final class NetworkCodec {
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
                 core(fields.place("cores[0]"), cores.get(0)), edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields));
+                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), byInvitation(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -63,6 +63,18 @@ public final class NetworkCodec {
             throw new InvalidJsonException(fields.place("xcp"), "must be true or false");
         }
         return xcp.isPresent() && xcp.get().booleanValue();
+    }
+
+    private static boolean byInvitation(JsonFields fields) throws InvalidJsonException {
+        if (fields.optional("membership").isEmpty()) {
+            return false;
+        }
+        String text = fields.text("membership");
+        if (!text.equals("static") && !text.equals("invitation")) {
+            throw new InvalidJsonException(
+                    fields.place("membership"), "must be static or invitation, got '" + text + "'");
+        }
+        return text.equals("invitation");
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {

@@ -67,6 +67,8 @@ class NetworkCodecTest {
                 "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+                "network-invalid-unknown-membership.json",
+                "membership: must be static or invitation, got 'volunteers'",
                 "network-invalid-xcp-is-text.json", "xcp: must be true or false"),
                 reasons);
     }
