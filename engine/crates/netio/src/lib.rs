@@ -11,12 +11,13 @@ mod batch;
 mod clock;
 mod cpu;
 mod namespace;
+mod offload;
 mod packet_socket;
 mod ports;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, be_realtime};
-pub use ports::{PortError, Ports, Waker};
+pub use ports::{PortError, Ports, Senders, Waker};
 
 /// Longest frame that a port carries, Ethernet header included.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024;
