@@ -119,7 +119,7 @@ fn setting(name: &str) -> Option<u64> {
 fn main() {
     let packets = setting("PACKETS").unwrap_or(2_000_000);
     let filter = std::env::var("FILTER").unwrap_or_default();
-    let mut record = Record::open();
+    let mut record = Record::open("benches/throughput/baseline.json");
     for case in cases::all().iter().filter(|case| case.name.contains(&filter)) {
         println!("{}", case.name);
         let interpreter = measure(case, Executor::Interpreter, packets);
