@@ -68,7 +68,6 @@ impl PacketSocket {
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER_BYTES)?;
         let on: libc::c_int = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
-        socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
         let membership = libc::packet_mreq {
