@@ -2,8 +2,9 @@
 //! Offers UDP frames of 64 bytes to a switch at a chosen rate and says what came out at the other side.
 //!
 //! `scripts/bench-switch` runs it. Sender and sink are raw sockets in two network namespaces. One line of JSON says how many frames
-//! were sent and how many arrived and, with `--latency`, how long they took: from the moment before a frame is handed to the kernel to
-//! the moment in which the kernel has it at the other side, so that waking the reader does not count.
+//! were sent and how many arrived and, with `--latency`, how long one in 16 took: from the moment before a frame is handed to the kernel
+//! to the moment in which the kernel has it at the other side, so that waking the reader does not count. The others are counted
+//! unread, so that the reader leaves the processor to the switch.
 
 use std::fs::File;
 use std::io;
@@ -21,6 +22,11 @@ use nix::time::{ClockId, clock_gettime};
 
 const FRAME_BYTES: usize = 64;
 const UDP_PORT: u16 = 9;
+/// Source port of frames whose time is taken, and which ones they are.
+const TIMED_PORT: u16 = 10;
+const TIMED_EVERY: u64 = 16;
+const SOURCE_PORT_AT: usize = 34;
+const FLOWS: usize = 200;
 /// Where a frame has the time at which it was sent.
 const STAMP_AT: usize = 42;
 const MAX_BATCH: usize = 32;
@@ -104,7 +110,7 @@ fn frame(args: &Args, number: u64) -> [u8; FRAME_BYTES] {
     frame[..6].copy_from_slice(&args.mac.to_be_bytes()[2..]);
     frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 0x10]);
     frame[12..14].copy_from_slice(&[8, 0]);
-    let destination = u32::from(args.destination) + (number % 200) as u32;
+    let destination = u32::from(args.destination) + (number % FLOWS as u64) as u32;
     let ip_bytes = (FRAME_BYTES - 14) as u16;
     frame[14..26].copy_from_slice(&[0x45, 0, 0, ip_bytes as u8, 0, 0, 0x40, 0, 64, 17, 0, 0]);
     frame[26..30].copy_from_slice(&[10, 0, 0, 1]);
@@ -115,7 +121,6 @@ fn frame(args: &Args, number: u64) -> [u8; FRAME_BYTES] {
         .sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     frame[24..26].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-    frame[34..36].copy_from_slice(&UDP_PORT.to_be_bytes());
     frame[36..38].copy_from_slice(&UDP_PORT.to_be_bytes());
     frame[38..40].copy_from_slice(&(ip_bytes - 20).to_be_bytes());
     frame
@@ -124,7 +129,7 @@ fn frame(args: &Args, number: u64) -> [u8; FRAME_BYTES] {
 /// Sends at the rate for the time; gives how many frames the kernel took and how long it took.
 fn send(args: &Args, fd: &OwnedFd) -> (u64, f64) {
     let batch_limit = if args.latency { 1 } else { MAX_BATCH as u64 };
-    let mut frames: Vec<_> = (0..200).map(|number| frame(args, number)).collect();
+    let mut frames: Vec<_> = (0..FLOWS as u64).map(|number| frame(args, number)).collect();
     let start = Instant::now();
     let (mut offered, mut sent) = (0, 0);
     loop {
@@ -142,8 +147,14 @@ fn send(args: &Args, fd: &OwnedFd) -> (u64, f64) {
         let mut parts: [libc::iovec; MAX_BATCH] = unsafe { mem::zeroed() };
         let mut headers: [libc::mmsghdr; MAX_BATCH] = unsafe { mem::zeroed() };
         for k in 0..batch as usize {
-            let frame = &mut frames[(offered as usize + k) % 200];
-            frame[STAMP_AT..STAMP_AT + 8].copy_from_slice(&realtime_ns().to_le_bytes());
+            let number = offered + k as u64;
+            let frame = &mut frames[number as usize % FLOWS];
+            let is_timed = args.latency && number.is_multiple_of(TIMED_EVERY);
+            let source_port = if is_timed { TIMED_PORT } else { UDP_PORT };
+            frame[SOURCE_PORT_AT..SOURCE_PORT_AT + 2].copy_from_slice(&source_port.to_be_bytes());
+            if is_timed {
+                frame[STAMP_AT..STAMP_AT + 8].copy_from_slice(&realtime_ns().to_le_bytes());
+            }
             parts[k] = libc::iovec {
                 iov_base: frame.as_mut_ptr().cast(),
                 iov_len: FRAME_BYTES,
@@ -183,6 +194,31 @@ fn seen(fd: &OwnedFd) -> io::Result<u64> {
     Ok(u64::from(statistics.tp_packets))
 }
 
+/// The socket gets only frames whose time is taken.
+fn take_timed_only(fd: &OwnedFd) -> io::Result<()> {
+    let instruction = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let mut program = [
+        instruction(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, SOURCE_PORT_AT as u32),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::from(TIMED_PORT)),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
+    ];
+    let filter = libc::sock_fprog {
+        len: program.len() as libc::c_ushort,
+        filter: program.as_mut_ptr(),
+    };
+    let length = mem::size_of_val(&filter) as libc::socklen_t;
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
+    // SAFETY: pointers and lengths describe live locals; the kernel copies the program.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const filter).cast(), length) })?;
+    Ok(())
+}
+
 /// Reads frames until `stop`; the time that each took, in ns.
 fn take_times(fd: &OwnedFd, stop: &AtomicBool) -> io::Result<Vec<u64>> {
     let mut times = Vec::with_capacity(1 << 20);
@@ -215,7 +251,7 @@ fn take_times(fd: &OwnedFd, stop: &AtomicBool) -> io::Result<Vec<u64>> {
             }
             std::ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::timespec>())
         };
-        if length as usize == FRAME_BYTES && frame[36..38] == UDP_PORT.to_be_bytes() {
+        if length as usize == FRAME_BYTES {
             let stamp = frame[STAMP_AT..]
                 .first_chunk()
                 .map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -230,12 +266,14 @@ fn main() -> io::Result<()> {
     let args = Args::parse();
     let home = File::open(PathBuf::from("/proc/thread-self/ns/net"))?;
     let sink = open(&args.to, libc::ETH_P_IP)?;
+    let timed = open(&args.to, libc::ETH_P_IP)?;
+    take_timed_only(&timed)?;
     let source = open(&args.from, 0)?;
     setns(home.as_fd(), CloneFlags::CLONE_NEWNET)?;
     set(&source, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
     if args.latency {
-        set(&sink, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SINK_BUFFER_BYTES)?;
-        set(&sink, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        set(&timed, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SINK_BUFFER_BYTES)?;
+        set(&timed, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         let timeout = libc::timeval {
             tv_sec: 0,
             tv_usec: 50_000,
@@ -244,7 +282,7 @@ fn main() -> io::Result<()> {
         // SAFETY: pointer and length describe a live local.
         check(unsafe {
             libc::setsockopt(
-                sink.as_raw_fd(),
+                timed.as_raw_fd(),
                 libc::SOL_SOCKET,
                 libc::SO_RCVTIMEO,
                 (&raw const timeout).cast(),
@@ -255,7 +293,7 @@ fn main() -> io::Result<()> {
     let stop = AtomicBool::new(false);
     seen(&sink)?;
     let (sent, seconds, times) = thread::scope(|scope| {
-        let reader = args.latency.then(|| scope.spawn(|| take_times(&sink, &stop)));
+        let reader = args.latency.then(|| scope.spawn(|| take_times(&timed, &stop)));
         let (sent, seconds) = send(&args, &source);
         thread::sleep(DRAIN);
         stop.store(true, Ordering::Relaxed);
