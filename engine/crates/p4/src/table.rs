@@ -12,7 +12,7 @@ mod near;
 
 use crate::ir::MatchKind;
 use crate::meter::Meter;
-use bitmaps::Bitmaps;
+use bitmaps::{Bitmaps, MAX_ENTRIES};
 use hashbrown::HashTable;
 pub(crate) use near::Prefix;
 use near::{Lookup, MAX_LENGTHS, Near};
@@ -20,7 +20,6 @@ use smallvec::SmallVec;
 
 /// Ternary tables with more masks use bitmaps, unless they have more entries than this.
 const MAX_MASKS: usize = 8;
-const MAX_BITMAP_ENTRIES: usize = 4096;
 
 /// An action with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -372,7 +371,7 @@ impl Entries {
     /// Makes the bitmaps of all entries, or none if they would be too large.
     fn make_bitmaps(&mut self) {
         self.bitmaps = None;
-        if self.slots.len() > MAX_BITMAP_ENTRIES {
+        if self.slots.len() > MAX_ENTRIES {
             return;
         }
         let mut bitmaps = Bitmaps::new(self.slots.len());

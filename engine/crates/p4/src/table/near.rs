@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 const FEW_BITS: u32 = 8;
 const MANY_BITS: u32 = 16;
 /// From so many entries on a table gets [`MANY_BITS`].
-const LARGE: usize = 4096;
+const LARGE: usize = 512;
 /// Masks that can be told apart.
 pub(super) const MAX_LENGTHS: u32 = u64::BITS;
 /// Prefixes of a line.
