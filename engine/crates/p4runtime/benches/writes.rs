@@ -6,6 +6,7 @@
 //! It compares its figures with those in `writes.json`; `SAVE=1` keeps new ones there.
 
 #[path = "../../p4/benches/throughput/record.rs"]
+#[allow(dead_code)] // these rates are of elapsed time
 mod record;
 
 use std::sync::Arc;
@@ -247,7 +248,7 @@ async fn measure(server: &Server, traffic: &Traffic) {
     .await;
 
     println!("{ROUTES} routes; entries a second");
-    let mut record = Record::open("benches/writes.json");
+    let mut record = Record::open(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/writes.json"));
     for size in [10, 100, 1000, 5000] {
         let before = (traffic.packets.load(Ordering::Relaxed), Instant::now());
         let inserted = write_routes(&mut client, &ids, update::Type::Insert, size).await;

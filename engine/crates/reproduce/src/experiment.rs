@@ -143,6 +143,11 @@ pub enum Stat {
     Min,
     /// Largest.
     Max,
+    /// Smallest mean over `over_s`: the depth of a dip as an instrument of that period shows it.
+    Lowest {
+        /// Time of each mean, s.
+        over_s: f64,
+    },
     /// Sum.
     Sum,
     /// Jain's index of the means of each name.

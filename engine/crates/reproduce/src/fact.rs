@@ -91,6 +91,10 @@ fn measure(fact: &Fact, recording: &Recording, scale: f64) -> Option<f64> {
         Stat::Mean => stats::mean(&all),
         Stat::Min => all.into_iter().reduce(f64::min),
         Stat::Max => all.into_iter().reduce(f64::max),
+        Stat::Lowest { over_s } => {
+            let means = series.iter().flat_map(|rows| means_over(rows, over_s * scale));
+            means.map(|(_, mean)| mean).reduce(f64::min)
+        }
         Stat::Sum => Some(all.into_iter().sum()),
         Stat::Jain => {
             let means = series
@@ -177,6 +181,8 @@ mod tests {
         assert!((of_link("mean") - 0.85).abs() < 1e-9);
         assert_eq!((of_link("min"), of_link("max")), (0.5, 1.0));
         assert!((of_link("{settle: {target: 1, within: 0.1, over_s: 0.5}}") - 3.0).abs() < 1e-9);
+        assert!((of_link("{lowest: {over_s: 2}}") - 0.5).abs() < 1e-9);
+        assert!((of_link("{lowest: {over_s: 5}}") - 0.7).abs() < 1e-9);
         assert_eq!(
             value(&fact(
                 "links",

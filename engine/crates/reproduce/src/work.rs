@@ -2,11 +2,11 @@
 //! Runs an experiment on several threads and writes its report. What is done already is not done again.
 //!
 //! ```text
-//! OUT/runs/RUN/SEED/{links,flows}.parquet, done.json   one directory a run and seed
-//! OUT/plots/ENTRY.svg, OUT/facts.json, OUT/report.html
+//! OUT/{full,quick}/runs/RUN/SEED/{links,flows}.parquet, done.json   one directory a run and seed
+//! OUT/{full,quick}/plots/ENTRY.svg, facts.json, report.html
 //! ```
 //!
-//! Every file but the progress shown depends on the experiment, the P4 program and `quick` only, to the byte,
+//! Every file but the progress shown depends on the experiment, the P4 program and this program only, to the byte,
 //! whatever the number of threads.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ const QUICK_PARTS: u64 = 50;
 pub struct Options {
     /// Directory of the experiment: `experiment.yaml` and scenarios.
     pub directory: PathBuf,
-    /// Where results go.
+    /// Where results go: into `full` or `quick` in it.
     pub out: PathBuf,
     /// Entries to show; empty: all.
     pub only: Vec<String>,
@@ -45,6 +45,13 @@ pub struct Options {
     pub quick: bool,
     /// Threads, at least one.
     pub jobs: usize,
+}
+
+impl Options {
+    /// Where the results of these options go. Shortened runs are kept apart from full ones.
+    pub fn results(&self) -> PathBuf {
+        self.out.join(if self.quick { "quick" } else { "full" })
+    }
 }
 
 /// Why an experiment could not be run to its end.
@@ -130,8 +137,11 @@ struct Job {
 /// Kept beside results: they are valid for these inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Inputs {
-    version: String,
+    /// Digest of this program: whatever is changed in the engine, it is another one.
+    engine: String,
+    /// Digest of the P4 program.
     program: String,
+    /// Digest of the scenario, as it is run.
     scenario: String,
     seed: u64,
     duration_ms: u64,
@@ -182,7 +192,8 @@ pub fn reproduce(
     };
     let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
     let needed = experiment.needed(&options.only).map_err(wrong)?;
-    let digest = digest(program);
+    let engine = std::env::current_exe().map_err(file_error(Path::new("this program")))?;
+    let (engine, digest) = (digest(&read(&engine)?), digest(program));
     let mut jobs = Vec::new();
     for (name, spec) in experiment
         .runs
@@ -201,14 +212,14 @@ pub fn reproduce(
                 run: name.clone(),
                 seed,
                 inputs: Inputs {
-                    version: env!("CARGO_PKG_VERSION").into(),
+                    engine: engine.clone(),
                     program: digest.clone(),
                     scenario: self::digest(&text),
                     seed,
                     duration_ms: scenario.duration_ms,
                 },
                 scenario: scenario.clone(),
-                directory: options.out.join("runs").join(name).join(seed.to_string()),
+                directory: options.results().join("runs").join(name).join(seed.to_string()),
             });
         }
     }
@@ -311,7 +322,8 @@ fn load(job: &Job) -> Result<Recording, WorkError> {
 /// Judges, draws and writes the report. One run's recordings are in memory at a time.
 fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summary, WorkError> {
     let scale = if options.quick { QUICK_SCALE } else { 1.0 };
-    let plots = options.out.join("plots");
+    let out = options.results();
+    let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(file_error(&plots))?;
     let chosen: Vec<_> = experiment
         .entries
@@ -350,9 +362,9 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
             has_plot: entry.plot.is_some(),
         })
         .collect();
-    write(&options.out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
+    write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
-        &options.out.join("report.html"),
+        &out.join("report.html"),
         html::page(experiment, &shown, scale).as_bytes(),
     )?;
     let count = |outcome| judged.values().filter(|judged| judged.outcome == outcome).count();

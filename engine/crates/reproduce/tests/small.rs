@@ -110,8 +110,8 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
     let program = program();
     let summary = reproduce(&one, &program, &|_| {}).unwrap();
     assert_eq!(summary, reproduce(&three, &program, &|_| {}).unwrap());
-    let results = files(&one.out);
-    assert_eq!(results, files(&three.out));
+    let results = files(&one.results());
+    assert_eq!(results, files(&three.results()));
     let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
     assert_eq!((summary.passed, summary.missed), (6, 1), "{facts}");
     assert!(results.contains_key(Path::new("plots/utilization.svg")));
@@ -123,12 +123,47 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
             earlier.lock().unwrap().push(was_there);
         }
     };
-    fs::remove_file(one.out.join("runs/newreno/5/done.json")).unwrap();
+    fs::remove_file(one.results().join("runs/newreno/5/done.json")).unwrap();
     reproduce(&one, &program, &note).unwrap();
     let mut earlier = earlier.into_inner().unwrap();
     earlier.sort();
     assert_eq!(earlier, [false, true, true], "only what lacks its mark is run");
-    assert_eq!(results, files(&one.out));
+    assert_eq!(results, files(&one.results()));
+}
+
+/// What a run of another engine left.
+fn mark_as_foreign(marker: &Path) {
+    let mut inputs: serde_json::Value = serde_json::from_slice(&fs::read(marker).unwrap()).unwrap();
+    inputs["engine"] = "another".into();
+    fs::write(marker, inputs.to_string()).unwrap();
+}
+
+#[test]
+fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = options(directory.path(), "out", 2);
+    let quick = Options {
+        quick: true,
+        ..full.clone()
+    };
+    let program = program();
+    let summary = reproduce(&full, &program, &|_| {}).unwrap();
+    let results = files(&full.results());
+    let shortened = reproduce(&quick, &program, &|_| {}).unwrap();
+    assert_eq!((shortened.passed, shortened.missed), (0, 0), "nothing is judged");
+    assert!(quick.results().join("runs/xcp/5/links.parquet").exists());
+    assert_eq!(results, files(&full.results()), "the full run's are as they were");
+
+    mark_as_foreign(&full.results().join("runs/xcp/5/done.json"));
+    let again = Mutex::new(0);
+    let count = |progress| {
+        if let Progress::Finished { earlier: false, .. } = progress {
+            *again.lock().unwrap() += 1;
+        }
+    };
+    assert_eq!(reproduce(&full, &program, &count).unwrap(), summary);
+    assert_eq!(again.into_inner().unwrap(), 1);
+    assert_eq!(results, files(&full.results()));
 }
 
 #[test]

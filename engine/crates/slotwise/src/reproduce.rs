@@ -15,7 +15,7 @@ use crate::run::RunError;
 pub struct ReproduceArgs {
     /// Directory of the experiment, or its name under experiments/.
     pub experiment: PathBuf,
-    /// Where results go; what is there already is not run again.
+    /// Where results go, into `full` or `quick` in it; what is there already is not run again.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Only this entry, e.g. figure-5.1; may be repeated.
@@ -43,11 +43,10 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     let name = directory
         .file_name()
         .map_or_else(|| "experiment".into(), |name| name.to_os_string());
-    let kind = if args.quick { "quick" } else { "full" };
     let out = args
         .out
         .clone()
-        .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name).join(kind));
+        .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name));
     let program = args
         .program
         .clone()
@@ -67,7 +66,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         "\n{} facts pass, {} miss: {}",
         summary.passed,
         summary.missed,
-        options.out.join("report.html").display()
+        options.results().join("report.html").display()
     );
     Ok(())
 }
