@@ -12,13 +12,14 @@ mod batch;
 mod clock;
 mod cpu;
 mod namespace;
+mod offload;
 mod packet_socket;
 mod ports;
 mod raw_ip;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, be_realtime};
-pub use ports::{PortError, Ports, Waker};
+pub use ports::{PortError, Ports, Senders, Waker};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 
 /// Longest frame that a port carries, Ethernet header included.
