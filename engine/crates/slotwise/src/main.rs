@@ -10,6 +10,7 @@ mod facts;
 mod home;
 mod isolate;
 mod live;
+mod portcard;
 mod progress;
 mod realtime;
 mod report;
@@ -19,6 +20,7 @@ mod simulate;
 mod stf;
 mod switch;
 mod trace;
+mod xfer;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
+    Xfer(xfer::Args),
+    Portcard(portcard::Args),
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -75,5 +79,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             switch::run(args)?;
             ExitCode::SUCCESS
         }
+        Command::Portcard(args) => {
+            portcard::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::Xfer(args) => verdict(xfer::run(args)?),
     })
 }

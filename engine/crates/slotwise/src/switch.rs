@@ -129,7 +129,8 @@ fn load(args: &Args, config: &PipelineConfig) -> Result<Loaded, RunError> {
     Ok((None, Some(InitialProgram { p4info, json })))
 }
 
-fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
+/// Wakes a loop at SIGINT or SIGTERM, which is to end it then.
+pub fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let flag = stop.clone();
