@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
@@ -41,23 +42,28 @@ public final class Network {
     private final int beaconHoldFrames;
     private final int mtu;
     private final boolean xcp;
+    private final OptionalLong xcpBps;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
     /** A network without XCP. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty());
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp) {
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
+        this.xcpBps = xcpBps;
+        if (xcpBps.isPresent()) {
+            inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
+        }
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -177,6 +183,11 @@ public final class Network {
         return xcp;
     }
 
+    /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
+    public OptionalLong xcpBps() {
+        return xcpBps;
+    }
+
     /** Place of an edge in matrices; empty if there is no such edge. */
     public OptionalInt indexOf(EdgeId id) {
         Integer index = indexes.get(id);
@@ -223,6 +234,11 @@ public final class Network {
     public long slotThroughput(Edge edge) {
         BigInteger frameNs = BigInteger.valueOf(frame.slotNs()).multiply(BigInteger.valueOf(frame.slots()));
         return BigInteger.valueOf(slotPayloadBytes(edge)).multiply(XCP_RATE_PER_BYTE_PER_NS).divide(frameNs).longValue();
+    }
+
+    /** The fixed capacity in the same unit; only where there is one. */
+    public long xcpThroughput() {
+        return xcpBps.orElseThrow() * 2;
     }
 
     private long slotPayloadBytes(Fibre fibre) {
