@@ -23,6 +23,8 @@ pub(crate) enum Origin {
     Light { duration_ns: u64 },
     /// From a fibre to an edge.
     Fibre { card: usize, optical: Option<Optical> },
+    /// From a host that sent it at this time.
+    Host { born_ns: u64 },
     /// Anything else.
     Local,
 }
@@ -50,8 +52,13 @@ impl Fabric {
             Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
             Event::CardAnswer { card } => self.card_answer(card),
             Event::CardTimer { card } => self.card_timer(card),
-            Event::AtEdge { edge, port, frame } => {
-                self.enter(Device::Edge(edge), port, &frame, Origin::Local);
+            Event::AtEdge {
+                edge,
+                port,
+                frame,
+                born_ns,
+            } => {
+                self.enter(Device::Edge(edge), port, &frame, Origin::Host { born_ns });
                 self.pool.give_back(frame);
             }
             Event::AtCore {
@@ -68,7 +75,12 @@ impl Fabric {
                 self.enter(device, PORT_CPU, &frame, Origin::Local);
                 self.pool.give_back(frame);
             }
-            Event::AtHost { edge, port, frame } => self.at_host(edge, port, frame),
+            Event::AtHost {
+                edge,
+                port,
+                frame,
+                born_ns,
+            } => self.at_host(HostId { edge, index: port - 1 }, frame, born_ns),
             Event::Source(index) => self.source(index),
             Event::HostTimer(host) => {
                 if let Some(traffic) = &mut self.traffic {
@@ -239,7 +251,7 @@ impl Fabric {
                 let hosts = self.edges[usize::from(edge)].downlinks.len();
                 let cards = &self.edges[usize::from(edge)].cards;
                 if let Some(card) = peer.and_then(|core| cards.get(core).copied().flatten()) {
-                    self.enqueue(card, bytes);
+                    self.enqueue(card, bytes, origin);
                 } else if (1..=hosts).contains(&usize::from(port)) {
                     self.send_downlink(HostId { edge, index: port - 1 }, bytes, origin);
                 } else {
@@ -327,11 +339,18 @@ impl Fabric {
         self.serve(card);
     }
 
-    fn enqueue(&mut self, card: usize, bytes: &[u8]) {
+    fn enqueue(&mut self, card: usize, bytes: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(bytes);
         let place = self.cards[card].place();
         match self.cards[card].queues.enqueue(self.now_ns, frame) {
-            Ok(()) => self.serve(card),
+            Ok(()) => {
+                if let (Origin::Host { born_ns }, Some(optical), true) =
+                    (origin, message::optical(bytes), self.traffic.is_some())
+                {
+                    self.births.insert(&optical, born_ns);
+                }
+                self.serve(card);
+            }
             Err((cause, frame)) => {
                 self.drops.add(place, cause, frame.len());
                 self.pool.give_back(frame);
@@ -365,14 +384,16 @@ impl Fabric {
         let port = host.access_port();
         let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
         let cause = if frame.len() > self.plan.access_frame_bytes {
+            link.used.dropped_packets += 1;
             DropCause::TooLong
-        } else if let Some(at_ns) = link.send(at_ns, frame.len()) {
+        } else if let Some(arrival_ns) = link.send(at_ns, frame.len()) {
             return self.events.schedule(
-                at_ns,
+                arrival_ns,
                 Event::AtEdge {
                     edge: host.edge,
                     port,
                     frame,
+                    born_ns: at_ns,
                 },
             );
         } else {
@@ -383,6 +404,13 @@ impl Fabric {
     }
 
     fn send_downlink(&mut self, host: HostId, bytes: &[u8], origin: Origin) {
+        let born_ns = match origin {
+            Origin::Host { born_ns } => Some(born_ns),
+            Origin::Fibre {
+                optical: Some(optical), ..
+            } => self.births.take(&optical),
+            _ => None,
+        };
         if let Origin::Fibre {
             card,
             optical: Some(optical),
@@ -402,6 +430,7 @@ impl Fabric {
                         edge: host.edge,
                         port: host.access_port(),
                         frame,
+                        born_ns,
                     },
                 );
             }
@@ -409,17 +438,16 @@ impl Fabric {
         }
     }
 
-    fn at_host(&mut self, edge: u16, port: u16, frame: Frame) {
+    fn at_host(&mut self, host: HostId, frame: Frame, born_ns: Option<u64>) {
         let Some(traffic) = &mut self.traffic else {
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
-                edge,
-                port,
+                edge: host.edge,
+                port: host.access_port(),
                 frame,
             });
         };
-        let host = HostId { edge, index: port - 1 };
-        if !traffic.receive(host, self.now_ns, &frame) {
+        if !traffic.receive(host, self.now_ns, &frame, born_ns) {
             self.drops.add(Place::Host(host), DropCause::NotForHost, frame.len());
         }
         self.pool.give_back(frame);

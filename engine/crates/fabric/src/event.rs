@@ -23,8 +23,13 @@ pub(crate) enum Event {
     CardAnswer { card: usize },
     /// Interval timers of a line card may expire.
     CardTimer { card: usize },
-    /// A host's frame has arrived at its edge.
-    AtEdge { edge: u16, port: u16, frame: Frame },
+    /// A host's frame, sent at `born_ns`, has arrived at its edge.
+    AtEdge {
+        edge: u16,
+        port: u16,
+        frame: Frame,
+        born_ns: u64,
+    },
     /// The head of a packet has reached a core.
     AtCore {
         fibre: usize,
@@ -37,8 +42,13 @@ pub(crate) enum Event {
     CoreControl { to: Device, frame: Frame },
     /// A message of the controller has reached a device.
     PacketOut { device: Device, frame: Frame },
-    /// A frame has arrived at a host.
-    AtHost { edge: u16, port: u16, frame: Frame },
+    /// A frame has arrived at a host; `born_ns` is when it left its source, if that is known.
+    AtHost {
+        edge: u16,
+        port: u16,
+        frame: Frame,
+        born_ns: Option<u64>,
+    },
     /// A source's turn.
     Source(usize),
     /// Timers of a host's streams.

@@ -17,6 +17,7 @@ use crate::event::{Event, EventQueue};
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
+use crate::measure::Births;
 use crate::node::{self, Outbox};
 use crate::pool::{Frame, FramePool};
 use crate::synchronization::{SyncError, TimeDifference};
@@ -109,6 +110,7 @@ pub struct Fabric {
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
+    pub(crate) births: Births,
     pub(crate) captures: Option<Captures>,
 }
 
@@ -154,6 +156,7 @@ impl Fabric {
                 (scenario.epoch_ns(), frame.frame_ns()),
                 options.frame_records,
             ),
+            births: Births::default(),
             captures: options.captures.map(Captures::new),
         };
         fabric.build(scenario);
@@ -306,6 +309,7 @@ impl Fabric {
         *self.pipeline_slot(device) = Some(pipeline);
         if let Device::Edge(edge) = device {
             self.invariants.forget_sequences(edge);
+            self.births.forget(edge);
             for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
                 let place = Place::LineCard { edge, core: card.core };
                 for frame in card.queues.reset() {

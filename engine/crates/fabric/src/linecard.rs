@@ -8,6 +8,7 @@ use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER
 use crate::drops::DropCause;
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
+use crate::measure::{Meter, QueueUse};
 use crate::message;
 use crate::pool::Frame;
 
@@ -33,6 +34,7 @@ struct Queue {
     paced_until_ns: u64,
     /// For XCP.
     timers: Option<IntervalTimers>,
+    meter: Meter,
 }
 
 impl Queue {
@@ -136,15 +138,18 @@ impl LineCard {
         let bytes = frame.len() as u64;
         if bytes > self.max_frame_bytes {
             queue.dropped_packets += 1;
+            queue.meter.dropped();
             return Err((DropCause::TooLong, frame));
         }
         if queue.backlog_bytes + bytes > self.limit_bytes {
             queue.dropped_packets += 1;
+            queue.meter.dropped();
             return Err((DropCause::QueueFull, frame));
         }
         if let Some(timers) = &mut queue.timers {
             timers.observe(queue.backlog_bytes);
         }
+        queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
@@ -194,6 +199,7 @@ impl LineCard {
                 }
                 (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
                 if is_voq {
+                    queue.meter.granted();
                     return Ok(Controlled::Granted { voq: message.queue });
                 }
             }
@@ -260,6 +266,7 @@ impl LineCard {
             return Next::Idle;
         };
         let bytes = frame.len() as u64;
+        queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
         if queue.rate_bps > 0 {
@@ -296,14 +303,23 @@ impl LineCard {
         signaling.waiting.drain(..).map(|waiting| waiting.frame).collect()
     }
 
+    /// What a VOQ did since the last call.
+    pub(crate) fn take_use(&mut self, now_ns: u64, voq: u16) -> QueueUse {
+        let queue = &mut self.queues[usize::from(voq)];
+        let waiting = queue.waiting.len() as u64;
+        queue.meter.take(now_ns, queue.backlog_bytes, waiting)
+    }
+
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
         let empty = |queue: &mut Queue| {
             let timers = queue.timers.take();
+            let meter = std::mem::take(&mut queue.meter);
             let waiting = std::mem::replace(
                 queue,
                 Queue {
                     timers,
+                    meter,
                     ..Queue::default()
                 },
             )

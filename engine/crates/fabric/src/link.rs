@@ -5,6 +5,7 @@ use rand::RngCore;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Fibre, LinkChange};
 
+use crate::measure::AccessUse;
 use crate::random;
 
 /// Time that `bytes` take at `rate_bps`, rounded up.
@@ -114,6 +115,7 @@ pub(crate) struct AccessLink {
     delay_ns: u64,
     limit_ns: u64,
     busy_until_ns: u64,
+    pub(crate) used: AccessUse,
 }
 
 impl AccessLink {
@@ -123,6 +125,7 @@ impl AccessLink {
             delay_ns,
             limit_ns: transmission_ns(limit_bytes, rate_bps),
             busy_until_ns: 0,
+            used: AccessUse::default(),
         }
     }
 
@@ -131,9 +134,12 @@ impl AccessLink {
         let start_ns = self.busy_until_ns.max(now_ns);
         let end_ns = start_ns + transmission_ns(bytes as u64, self.rate_bps);
         if end_ns - now_ns > self.limit_ns {
+            self.used.dropped_packets += 1;
             return None;
         }
         self.busy_until_ns = end_ns;
+        self.used.packets += 1;
+        self.used.bytes += bytes as u64;
         Some(end_ns + self.delay_ns)
     }
 }

@@ -121,7 +121,7 @@ impl Controller for Scripted {
     }
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 struct Outcome {
     records: Vec<FrameRecord>,
     flows: Vec<FlowResult>,

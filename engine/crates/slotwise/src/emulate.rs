@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -40,6 +40,8 @@ const VIEW_PERIOD: Duration = Duration::from_millis(200);
 const MAX_RESTARTS: u32 = 5;
 /// The Python that Debian's Mininet belongs to.
 const PYTHON: &str = "/usr/bin/python3";
+/// What TCP of this kernel has.
+const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Arguments of `emulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -64,13 +66,11 @@ enum Heard {
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let scenario = args.run.load()?;
-    if let Some((phase, entry)) = scenario.virtual_only() {
-        let place = format!("/phases/{phase}/traffic/{entry}/transport");
-        return Err(format!(
-            "{}: {place}: hosts of Linux have no XCP; expected reno, newreno or cubic, or 'slotwise simulate'",
-            args.run.scenario.display()
-        )
-        .into());
+    let kernel =
+        std::fs::read_to_string(CONGESTION_CONTROLS).map_err(|error| format!("{CONGESTION_CONTROLS}: {error}"))?;
+    let kernel: Vec<&str> = kernel.split_whitespace().collect();
+    if let Some(not_live) = scenario.not_live(&kernel) {
+        return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
     let addresses = args.run.addresses();
@@ -267,7 +267,7 @@ impl Emulation<'_> {
             self.home,
             scenario,
             addresses,
-            Clock::Wall,
+            (Clock::Wall, Stdio::inherit()),
             self.directory,
             sender,
             Heard::Controller,

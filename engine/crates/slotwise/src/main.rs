@@ -10,6 +10,7 @@ mod facts;
 mod home;
 mod isolate;
 mod live;
+mod lockstep;
 mod portcard;
 mod progress;
 mod realtime;
@@ -17,6 +18,7 @@ mod report;
 mod reproduce;
 mod run;
 mod simulate;
+mod stars;
 mod stf;
 mod switch;
 mod trace;
@@ -41,7 +43,7 @@ enum Command {
     /// Run a scenario on the wall clock, with real Linux hosts (needs root)
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
-    Simulate(run::RunArgs),
+    Simulate(simulate::SimulateArgs),
     /// Repeat a published experiment in virtual time; writes a report of its facts and plots
     Reproduce(reproduce::ReproduceArgs),
     Stf(stf::Args),

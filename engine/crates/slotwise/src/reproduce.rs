@@ -9,6 +9,7 @@ use slotwise_reproduce::work::{Options, Progress, reproduce};
 
 use crate::home::Home;
 use crate::run::RunError;
+use crate::stars::Stars;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]
@@ -61,7 +62,9 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         jobs: args.jobs.map_or(cores, usize::from),
     };
     let shown = Mutex::new(None);
-    let summary = reproduce(&options, &program, &|progress| show(&shown, &progress))?;
+    let summary = reproduce(&options, &program, &Stars::new(home), &|progress| {
+        show(&shown, &progress)
+    })?;
     println!(
         "\n{} facts pass, {} miss: {}",
         summary.passed,

@@ -12,6 +12,7 @@
 
 mod build;
 mod events;
+mod flows;
 mod network;
 mod output;
 mod port_card;

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
@@ -42,17 +43,18 @@ public final class Network {
     private final int mtu;
     private final boolean xcp;
     private final boolean byInvitation;
+    private final OptionalLong xcpBps;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
     /** A network without XCP. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, false);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false);
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, boolean byInvitation) {
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
@@ -63,6 +65,10 @@ public final class Network {
         if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
             throw new InvalidNetworkException("membership", "edges answer invitations within "
                     + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
+        }
+        this.xcpBps = xcpBps;
+        if (xcpBps.isPresent()) {
+            inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
         }
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
@@ -188,6 +194,11 @@ public final class Network {
         return byInvitation;
     }
 
+    /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
+    public OptionalLong xcpBps() {
+        return xcpBps;
+    }
+
     /** Place of an edge in matrices; empty if there is no such edge. */
     public OptionalInt indexOf(EdgeId id) {
         Integer index = indexes.get(id);
@@ -234,6 +245,11 @@ public final class Network {
     public long slotThroughput(Edge edge) {
         BigInteger frameNs = BigInteger.valueOf(frame.slotNs()).multiply(BigInteger.valueOf(frame.slots()));
         return BigInteger.valueOf(slotPayloadBytes(edge)).multiply(XCP_RATE_PER_BYTE_PER_NS).divide(frameNs).longValue();
+    }
+
+    /** The fixed capacity in the same unit; only where there is one. */
+    public long xcpThroughput() {
+        return xcpBps.orElseThrow() * 2;
     }
 
     private long slotPayloadBytes(Fibre fibre) {

@@ -251,7 +251,7 @@ public final class SwitchRules {
                 .param("beacon_hold_frames", network.beaconHoldFrames()).build();
     }
 
-    /** Every VOQ has the capacity of its slots; intervals are whole frames. */
+    /** Every VOQ has the capacity of its slots, or the one that is fixed for all; intervals are whole frames. */
     private void addXcp(List<TableEntry> rules, Edge edge) {
         rules.add(TableEntry.in(XCP_PARAMS).action("set_xcp_params")
                 .param("alpha_q16", XCP_ALPHA_Q16).param("beta_q16", XCP_BETA_Q16).param("gamma_q16", XCP_GAMMA_Q16)
@@ -260,8 +260,10 @@ public final class SwitchRules {
                 .param("quantum_ns", network.frame().slots() * network.frame().slotNs()).build());
         for (Edge other : network.edges()) {
             if (other != edge) {
-                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other)).action("slot_capacity")
-                        .param("throughput", network.slotThroughput(edge))
+                boolean fixed = network.xcpBps().isPresent();
+                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other))
+                        .action(fixed ? "fixed_capacity" : "slot_capacity")
+                        .param("throughput", fixed ? network.xcpThroughput() : network.slotThroughput(edge))
                         .param("overhead", WIRE_OVERHEAD_BYTES).build());
             }
         }

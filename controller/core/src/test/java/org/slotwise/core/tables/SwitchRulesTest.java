@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Networks;
@@ -109,6 +110,17 @@ class SwitchRulesTest {
         Network bmv2 = new Network(star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450);
         assertEquals(List.of("core_params[] -> set_core_params{guard=10, slot=250, time_per_byte_q16=2621}"),
                 text(new SwitchRules(bmv2).fixedRules(star.core())));
+    }
+
+    @Test
+    void plainXcpHasOneCapacityWhateverTheSlots() {
+        List<String> fixed = text(new SwitchRules(Networks.withXcp(star, OptionalLong.of(100_000_000)))
+                .fixedRules(star.edges().get(1)));
+        // 100 Mb/s are 12.5 Mbyte/s.
+        assertEquals(List.of(
+                "xcp_output[queue=0] -> fixed_capacity{overhead=30, throughput=200000000}",
+                "xcp_output[queue=2] -> fixed_capacity{overhead=30, throughput=200000000}"),
+                fixed.subList(fixed.size() - 2, fixed.size()));
     }
 
     @Test

@@ -82,7 +82,10 @@ class NetworkCodecTest {
         assertEquals(1001, network.core().device().value());
         assertEquals(5920, network.slotPayloadBytes(network.master()));
         assertFalse(network.xcp());
-        assertTrue(NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json"))).xcp());
+        assertTrue(network.xcpBps().isEmpty());
+        Network twoEdges = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json")));
+        assertTrue(twoEdges.xcp());
+        assertEquals(8_000_000, twoEdges.xcpBps().orElseThrow());
     }
 
     @Test
