@@ -2,7 +2,6 @@
 //! `slotwise switch`: one P4 switch between Linux interfaces, where `simple_switch_grpc` would stand.
 
 mod capture;
-mod links;
 mod options;
 
 use std::collections::BTreeMap;
@@ -20,9 +19,9 @@ use slotwise_p4runtime::{
 };
 
 use self::capture::{Capture, Direction};
-use self::links::Links;
 pub use self::options::{Args, without_separator};
 use self::options::{Timestamps, read};
+use crate::links::Links;
 use crate::run::RunError;
 use crate::trace::Trace;
 
@@ -90,6 +89,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         clock,
         outputs,
         trace,
+        bmv2_compatible: args.bmv2_compat,
     };
     if let Some(pipeline) = pipeline {
         device.install(pipeline);
@@ -194,6 +194,7 @@ struct Device {
     clock: WallClock,
     outputs: Outputs,
     trace: Option<Trace>,
+    bmv2_compatible: bool,
 }
 
 impl Device {
@@ -216,6 +217,7 @@ impl DeviceAccess for Device {
 
     fn install(&mut self, mut pipeline: Pipeline) {
         pipeline.set_tracing(self.trace.is_some());
+        pipeline.set_bmv2_compatible(self.bmv2_compatible);
         self.pipeline = Some(pipeline);
     }
 }
