@@ -125,7 +125,8 @@ impl Aftermath {
         let Some((first, others)) = runs.split_first() else {
             return Aftermath::default();
         };
-        let agreed = |(at, count): (usize, &Option<Count>)| count.filter(|_| others.iter().all(|it| it.counts[at] == *count));
+        let agreed =
+            |(at, count): (usize, &Option<Count>)| count.filter(|_| others.iter().all(|it| it.counts[at] == *count));
         Aftermath {
             counts: first.counts.iter().enumerate().map(agreed).collect(),
             digests: first

@@ -3,7 +3,9 @@
 
 use crate::aftermath::{self, Aftermath, Counted, Digests};
 use crate::generate::Case;
-use slotwise_p4::{Bits, Executor, LoadError, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit, TraceEvent};
+use slotwise_p4::{
+    Bits, Executor, LoadError, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit, TraceEvent,
+};
 use slotwise_stf::script::Pattern;
 use slotwise_stf::{Runner, Schema};
 use std::collections::BTreeMap;
@@ -226,14 +228,11 @@ pub fn first_difference(wanted: &[Wanted], got: &[Outputs]) -> Option<usize> {
         // What comes after may depend on what is not known here.
         let Wanted::Packets(wanted) = wanted else { return None };
         let same = wanted.len() == got.len()
-            && wanted
-                .iter()
-                .zip(got)
-                .all(|((port, patterns), (got_port, frames))| {
-                    port == got_port
-                        && patterns.len() == frames.len()
-                        && patterns.iter().zip(frames).all(|(pattern, frame)| fits(pattern, frame))
-                });
+            && wanted.iter().zip(got).all(|((port, patterns), (got_port, frames))| {
+                port == got_port
+                    && patterns.len() == frames.len()
+                    && patterns.iter().zip(frames).all(|(pattern, frame)| fits(pattern, frame))
+            });
         if !same {
             return Some(number);
         }

@@ -39,7 +39,12 @@ pub fn case(model: &Model, packets: usize, random: &mut Pcg64Mcg) -> Case {
             setup.extend(entry(table, id, &mut pools, random));
         }
     }
-    for fallback in model.defaults.iter().filter(|_| random.random_bool(0.3)).collect::<Vec<_>>() {
+    for fallback in model
+        .defaults
+        .iter()
+        .filter(|_| random.random_bool(0.3))
+        .collect::<Vec<_>>()
+    {
         let action = fallback.actions.choose(random);
         setup.extend(action.map(|action| Statement::SetDefault {
             table: fallback.table.clone(),

@@ -213,7 +213,8 @@ fn digest_comments(wanted: &Expectation, seen: &Seen) -> String {
     let (Some(wanted), Some(got)) = (&wanted.aftermath.digests, left) else {
         return String::new();
     };
-    let line = |who: &str, (name, fields): &(String, Vec<Vec<u8>>)| format!("# digest of {who} only: {name} {fields:02x?}\n");
+    let line =
+        |who: &str, (name, fields): &(String, Vec<Vec<u8>>)| format!("# digest of {who} only: {name} {fields:02x?}\n");
     let ours = wanted.difference(got).map(|digest| line("the engine", digest));
     let theirs = got.difference(wanted).map(|digest| line(bmv2::COMMAND, digest));
     ours.chain(theirs).collect()

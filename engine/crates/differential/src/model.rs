@@ -324,9 +324,7 @@ fn counters(p4info: &config::P4Info) -> Vec<Counter> {
         })
     };
     let arrays = p4info.counters.iter().map(array);
-    arrays
-        .chain(p4info.direct_counters.iter().filter_map(direct))
-        .collect()
+    arrays.chain(p4info.direct_counters.iter().filter_map(direct)).collect()
 }
 
 fn meters(p4info: &config::P4Info) -> Vec<(String, u64)> {

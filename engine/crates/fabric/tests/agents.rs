@@ -56,12 +56,7 @@ impl Controller for Recorder {
         Ok(Served { notices, next_ns })
     }
 
-    fn exchange(
-        &mut self,
-        _: &mut Fabric,
-        now_ns: u64,
-        arrived: Vec<Arrival<String>>,
-    ) -> Result<Exchange, Infallible> {
+    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, arrived: Vec<Arrival<String>>) -> Result<Exchange, Infallible> {
         self.turns += 1;
         for Arrival {
             at_ns,

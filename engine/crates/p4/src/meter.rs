@@ -30,9 +30,15 @@ pub(crate) struct Meter {
 
 #[derive(Debug, Clone, Copy)]
 enum Buckets {
-    TwoRates { committed: Bucket, peak: Bucket },
+    TwoRates {
+        committed: Bucket,
+        peak: Bucket,
+    },
     /// The excess bucket has no rate of its own.
-    OneRate { committed: Bucket, excess: Bucket },
+    OneRate {
+        committed: Bucket,
+        excess: Bucket,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]

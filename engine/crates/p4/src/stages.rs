@@ -86,14 +86,7 @@ impl Pipeline {
     }
 
     /// Runs ingress or egress.
-    pub(crate) fn control(
-        &mut self,
-        ir: &Ir,
-        stage: Stage,
-        packet: &mut Packet,
-        payload: &[u8],
-        out: &mut dyn Output,
-    ) {
+    pub(crate) fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
         let (mut machine, means) = self.machine(ir, packet, payload, out);
         match means.code {
             // What the parser asked for is not the code's business: it only looks after what may have asked.

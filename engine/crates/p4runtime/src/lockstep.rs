@@ -152,11 +152,7 @@ impl LockstepLink {
         }
     }
 
-    fn handle(
-        &mut self,
-        event: HubEvent,
-        execute: &mut dyn FnMut(DeviceCommand),
-    ) -> Result<(), LockstepError> {
+    fn handle(&mut self, event: HubEvent, execute: &mut dyn FnMut(DeviceCommand)) -> Result<(), LockstepError> {
         match event {
             HubEvent::Command(DeviceCommand {
                 device_id,

@@ -121,7 +121,10 @@ async fn translated_numbers_are_served_and_translated_strings_are_not() {
         r#match: vec![exact(1, value)],
         ..mac_entry(&TABLES, 5, &[2])
     };
-    primary.write(vec![insert(wide(&[0, 0, 0, 0, 0, 0, 0, 5]))]).await.unwrap();
+    primary
+        .write(vec![insert(wide(&[0, 0, 0, 0, 0, 0, 0, 5]))])
+        .await
+        .unwrap();
     let found = primary.read_entries(table("mac")).await;
     assert_eq!(found[0].r#match, vec![exact(1, &[5])]);
     let beyond = primary.write(vec![insert(wide(&[1; 8]))]).await.unwrap_err();

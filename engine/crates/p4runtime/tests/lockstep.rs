@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use prost::Message;
 use slotwise_p4::Pipeline;
+use slotwise_p4runtime::proto::p4::v1::entity::Entity;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
-use slotwise_p4runtime::proto::p4::v1::entity::Entity;
 use slotwise_p4runtime::proto::p4::v1::{DigestEntry, PacketMetadata, PacketOut, digest_entry, update};
 use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done};
 use slotwise_p4runtime::{

@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
-use slotwise_p4runtime::{Arrival, ControllerPacket, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn};
+use slotwise_p4runtime::{
+    Arrival, ControllerPacket, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
+};
 use slotwise_scenario::{Scenario, TrafficKind};
 
 use crate::child::ChildEvent;
@@ -83,7 +85,9 @@ impl Controller for RemoteController {
                 let mut due = Vec::new();
                 let next_ns = self.link.due(device.id(), now_ns, pipeline, &mut due);
                 served.next_ns = [served.next_ns, next_ns].into_iter().flatten().min();
-                served.notices.extend(due.into_iter().map(|notice| (device.id(), notice)));
+                served
+                    .notices
+                    .extend(due.into_iter().map(|notice| (device.id(), notice)));
             }
         }
         Ok(served)

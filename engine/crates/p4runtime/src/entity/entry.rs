@@ -264,10 +264,7 @@ impl Operation for WriteDefault {
         let back = WriteDefault {
             table,
             action: state.pipeline.table_default(name).ok().flatten(),
-            resources: self
-                .resources
-                .before(state.pipeline, name, &id)
-                .unwrap_or_default(),
+            resources: self.resources.before(state.pipeline, name, &id).unwrap_or_default(),
             note: state.books.notes.get(&id).cloned().unwrap_or_default(),
         };
         Box::new(move |state| {

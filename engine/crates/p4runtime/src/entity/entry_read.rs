@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads of table entries, default entries, direct counters and direct meters.
 
-use slotwise_p4::{ActionCall, ConfigError, DefaultResources, EntryState, EntryTarget, Indirect, KeyField, MeterConfig, Pipeline};
+use slotwise_p4::{
+    ActionCall, ConfigError, DefaultResources, EntryState, EntryTarget, Indirect, KeyField, MeterConfig, Pipeline,
+};
 
 use super::direct::Count;
 use super::query::entry_id;

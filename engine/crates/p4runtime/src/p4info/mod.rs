@@ -261,9 +261,7 @@ fn fields<'a>(all: impl Iterator<Item = (u32, &'a String, i32)>) -> Result<Vec<F
             .ok()
             .filter(|width| (1..=MAX_WIDTH).contains(width));
         let width = width.ok_or_else(|| {
-            ApiError::invalid(format!(
-                "field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}"
-            ))
+            ApiError::invalid(format!("field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}"))
         })?;
         Ok(Field {
             id,

@@ -252,7 +252,8 @@ impl Program<'_> {
     /// An indirect meter, and the direct ones, which color a field.
     fn meters(&mut self) -> Vec<Value> {
         let targets: Vec<FieldName> = self.names.fields.iter().filter(|f| f.width <= 64).cloned().collect();
-        let mut meters = vec![json!({"name": "meter", "size": 2, "type": "bytes", "is_direct": false, "rate_count": 2})];
+        let mut meters =
+            vec![json!({"name": "meter", "size": 2, "type": "bytes", "is_direct": false, "rate_count": 2})];
         for index in 0..DIRECT_METERS {
             let unit = *self.dice.pick(&["bytes", "packets"]);
             let target = self.dice.pick(&targets).path();
