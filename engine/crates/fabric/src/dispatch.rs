@@ -37,16 +37,7 @@ fn is_fibre(port: Port) -> bool {
 impl Fabric {
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
-            Event::LinkChange(index) => {
-                let change = self.plan.link_changes[index];
-                let edge = &self.edges[usize::from(change.edge)];
-                if let Some(fibre) = edge.cards[usize::from(change.core)] {
-                    self.fibres[fibre].change(&change);
-                    if let Some(up) = change.up {
-                        self.alarm(fibre, FaultCode::LossOfSignal, up);
-                    }
-                }
-            }
+            Event::LinkChange(index) => self.link_change(index),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
             Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
@@ -95,6 +86,32 @@ impl Fabric {
                 }
             }
         }
+    }
+
+    /// Both ends see at once whether there is light.
+    fn link_change(&mut self, index: usize) {
+        let change = self.plan.link_changes[index];
+        let (edge, core) = (change.edge, change.core);
+        let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
+            return;
+        };
+        let Some(is_up) = self.fibres[fibre].change(&change) else {
+            return;
+        };
+        self.alarm(fibre, FaultCode::LossOfSignal, is_up);
+        for (device, peer) in [(Device::Edge(edge), core), (Device::Core(core), edge)] {
+            let port = optical_port(peer);
+            self.tell(device, ControlMessage::Link { port, is_up });
+        }
+    }
+
+    /// For the controller, or the agent that stands between it and the device.
+    fn tell(&mut self, device: Device, message: ControlMessage) {
+        self.control.push_back(ControlEvent {
+            at_ns: self.now_ns,
+            device_id: device.id(),
+            message,
+        });
     }
 
     fn core_tick(&mut self, core: u16, slot: u64) {
@@ -219,12 +236,7 @@ impl Fabric {
             self.leave(device, port, bytes, origin);
         }
         for (name, fields) in outbox.digests.drain(..) {
-            let message = ControlMessage::Digest { name, fields };
-            self.control.push_back(ControlEvent {
-                at_ns: self.now_ns,
-                device_id: device.id(),
-                message,
-            });
+            self.tell(device, ControlMessage::Digest { name, fields });
         }
         self.outbox = outbox;
         count
@@ -237,14 +249,7 @@ impl Fabric {
         }
         let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
         match (device, port) {
-            (_, PORT_CPU) => {
-                let message = ControlMessage::Packet(bytes.to_vec());
-                self.control.push_back(ControlEvent {
-                    at_ns: self.now_ns,
-                    device_id: device.id(),
-                    message,
-                });
-            }
+            (_, PORT_CPU) => self.tell(device, ControlMessage::Packet(bytes.to_vec())),
             (Device::Edge(edge), PORT_LINECARD) => self.obey(edge, bytes),
             (_, PORT_CORE_CONTROL) => self.leave_by_control(device, bytes),
             (Device::Edge(edge), _) => {

@@ -74,11 +74,14 @@ impl FibrePair {
         }
     }
 
-    pub(crate) fn change(&mut self, change: &LinkChange) {
+    /// Whether light passes from now on, if that has changed.
+    pub(crate) fn change(&mut self, change: &LinkChange) -> Option<bool> {
         self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
         self.delay_ns = change.delay_ns.unwrap_or(self.delay_ns);
         self.loss_threshold = change.loss.map_or(self.loss_threshold, loss_threshold);
-        self.up = change.up.unwrap_or(self.up);
+        let now_up = change.up.filter(|now_up| *now_up != self.up);
+        self.up = now_up.unwrap_or(self.up);
+        now_up
     }
 
     pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
@@ -205,17 +208,20 @@ mod tests {
             loss: None,
             up: None,
         };
-        pair.change(&LinkChange {
+        let down = LinkChange {
             up: Some(false),
             ..nothing
-        });
+        };
+        assert_eq!(pair.change(&down), Some(false));
+        assert_eq!(pair.change(&down), None, "it was down already");
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Down);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 100));
-        pair.change(&LinkChange {
+        let up = LinkChange {
             up: Some(true),
             delay_ns: Some(7),
             ..nothing
-        });
+        };
+        assert_eq!(pair.change(&up), Some(true));
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Through);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 7));
     }

@@ -28,6 +28,7 @@ use crate::controller::{self, Addresses, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::home::Home;
 use crate::isolate;
+use crate::links::LinkWatch;
 use crate::live::{LiveView, Snapshot};
 use crate::progress::Progress;
 use crate::realtime::{AccessPort, Outcome, Realtime};
@@ -179,8 +180,8 @@ impl Emulation<'_> {
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
         let ready = self.await_event("hosts", "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
-        let (ports, access) = open_ports(&ready["ports"], Some(&namespace))?;
-        let mut running = self.start(ports, access, Some(hosts))?;
+        let access = open_ports(&ready["ports"], Some(namespace))?;
+        let mut running = self.start(access, Some(hosts))?;
         self.run_phases(&mut running)?;
         self.finish(running)
     }
@@ -188,8 +189,8 @@ impl Emulation<'_> {
     fn attached(&mut self, file: &Path) -> Result<bool, RunError> {
         let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let list: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        let (ports, access) = open_ports(&list, None)?;
-        let mut running = self.start(ports, access, None)?;
+        let access = open_ports(&list, None)?;
+        let mut running = self.start(access, None)?;
         running.fabric.begin();
         running.phases.push(PhaseRun {
             start_ns: running.fabric.now_ns(),
@@ -205,7 +206,8 @@ impl Emulation<'_> {
     }
 
     /// Starts the fabric's time and the controller, and waits until every switch is configured.
-    fn start(&mut self, ports: Ports, access: Vec<AccessPort>, hosts: Option<JsonChild>) -> Result<Running, RunError> {
+    fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
+        let Access { ports, places, links } = access;
         let options = FabricOptions {
             seed: self.scenario.seed,
             host_mode: HostMode::External,
@@ -236,7 +238,7 @@ impl Emulation<'_> {
             start.join().expect("starting a server does not panic")
         })?;
         self.addresses.p4runtime = server.address();
-        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, access, hub)?;
+        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, places, links, hub)?;
         let controller = if self.external_controller {
             println!("waiting for a controller at {} ...", self.addresses.p4runtime);
             self.await_schedule(&fabric)?;
@@ -497,8 +499,16 @@ impl Emulation<'_> {
     }
 }
 
+/// The hosts' side of the fabric.
+struct Access {
+    ports: Ports,
+    /// Which access port is behind each.
+    places: Vec<AccessPort>,
+    links: LinkWatch,
+}
+
 /// Opens the interfaces of a list of {"edge", "port", "interface"}.
-fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<AccessPort>), RunError> {
+fn open_ports(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
     #[derive(serde::Deserialize)]
     struct Entry {
         edge: u16,
@@ -508,15 +518,11 @@ fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<Acce
     let entries: Vec<Entry> =
         serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
     let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
-    let ports = Ports::open(&interfaces, namespace.map(|file| file.as_fd()))?;
-    Ok((
-        ports,
-        entries
-            .iter()
-            .map(|entry| AccessPort {
-                edge: entry.edge,
-                port: entry.port,
-            })
-            .collect(),
-    ))
+    let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
+    let (places, names) = entries
+        .into_iter()
+        .map(|Entry { edge, port, interface }| (AccessPort { edge, port }, interface))
+        .unzip();
+    let links = LinkWatch::start(names, namespace)?;
+    Ok(Access { ports, places, links })
 }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-use slotwise_fabric::lockstep::{Controller, Exchange, Lockstep, PacketOut};
+use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FabricOptions};
-use slotwise_p4runtime::{ControllerPacket, LockstepError, LockstepLink, Server, ServerConfig, Turn};
+use slotwise_p4runtime::{
+    Arrival, ControllerPacket, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
+};
 use slotwise_scenario::Scenario;
 use tempfile::TempDir;
 
@@ -46,26 +48,65 @@ impl RemoteController {
 
 impl Controller for RemoteController {
     type Error = RunError;
+    type Notice = Notification;
 
     fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, RunError> {
         let turn = self.link.ready(&mut |command| devices::execute(fabric, command));
         self.answer(turn)
     }
 
-    fn exchange(&mut self, fabric: &mut Fabric, now_ns: u64, arrived: Vec<ControlEvent>) -> Result<Exchange, RunError> {
-        let packets: Vec<ControllerPacket> = arrived
+    fn serve(
+        &mut self,
+        fabric: &mut Fabric,
+        now_ns: u64,
+        happened: Vec<ControlEvent>,
+    ) -> Result<Served<Notification>, RunError> {
+        let mut served = Served::default();
+        for ControlEvent { device_id, message, .. } in happened {
+            match message {
+                ControlMessage::Digest { name, fields } => {
+                    let list = self.link.learn(device_id, &name, &fields, now_ns);
+                    served.notices.extend(list.map(|list| (device_id, list)));
+                }
+                ControlMessage::Link { port, is_up } => {
+                    let mut execute = |command| devices::execute(fabric, command);
+                    self.link.port_status(device_id, port, is_up, &mut execute)?;
+                }
+                ControlMessage::Packet(_) => {}
+            }
+        }
+        for device in fabric.devices() {
+            if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
+                let mut due = Vec::new();
+                let next_ns = self.link.due(device.id(), now_ns, pipeline, &mut due);
+                served.next_ns = [served.next_ns, next_ns].into_iter().flatten().min();
+                served
+                    .notices
+                    .extend(due.into_iter().map(|notice| (device.id(), notice)));
+            }
+        }
+        Ok(served)
+    }
+
+    fn exchange(
+        &mut self,
+        fabric: &mut Fabric,
+        now_ns: u64,
+        arrived: Vec<lockstep::Arrival<Notification>>,
+    ) -> Result<Exchange, RunError> {
+        let arrivals: Vec<Arrival> = arrived
             .into_iter()
-            .filter_map(|event| match event.message {
-                ControlMessage::Packet(frame) => Some(ControllerPacket {
-                    device_id: event.device_id,
+            .map(|arrival| match arrival.message {
+                Message::Packet(frame) => Arrival::Packet(ControllerPacket {
+                    device_id: arrival.device_id,
                     frame: frame.to_vec(),
                 }),
-                ControlMessage::Digest { .. } => None,
+                Message::Notice(notification) => Arrival::Notification(notification),
             })
             .collect();
         let turn = self
             .link
-            .exchange(now_ns, &packets, &mut |command| devices::execute(fabric, command));
+            .exchange(now_ns, &arrivals, &mut |command| devices::execute(fabric, command));
         self.answer(turn)
     }
 }

@@ -9,6 +9,7 @@ mod executor;
 mod facts;
 mod home;
 mod isolate;
+mod links;
 mod live;
 mod lockstep;
 mod portcard;

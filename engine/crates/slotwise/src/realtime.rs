@@ -11,11 +11,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use slotwise_fabric::{ControlMessage, Fabric, FrameRecord, Invariant};
+use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FrameRecord, Invariant};
 use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
 use slotwise_p4runtime::DeviceHub;
+use slotwise_scenario::Device;
 
 use crate::devices::execute;
+use crate::links::LinkWatch;
 use crate::report::Lateness;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
@@ -24,6 +26,9 @@ const PRIORITY: i32 = 20;
 /// The loop looks after its events and ports at most this often: what falls together costs one timer and one wake-up, which
 /// are most of what it costs, and lateness stays far below a slot.
 const ROUND_NS: u64 = 40_000;
+
+/// How often digests and idle entries are looked after: their times are given in milliseconds at best.
+const AGENT_NS: u64 = 1_000_000;
 
 /// Longest sleep, so that a stop is noticed even if a wake-up were lost.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -68,12 +73,14 @@ pub struct Outcome {
 }
 
 impl Realtime {
-    /// Starts the fabric's time now. `access` names the access port behind each of `ports`; `hub` is served between events.
+    /// Starts the fabric's time now. `access` names the access port behind each of `ports`, and `links` watches over them;
+    /// `hub` is served between events.
     pub fn start(
         fabric: Fabric,
         slot_ns: u64,
         ports: Ports,
         access: Vec<AccessPort>,
+        links: LinkWatch,
         hub: DeviceHub,
     ) -> io::Result<Realtime> {
         let shared = Arc::new(Shared::default());
@@ -88,7 +95,9 @@ impl Realtime {
                 .map(|(index, access)| (*access, index))
                 .collect(),
             access,
+            links,
             hub,
+            agents_ns: 0,
             clock: WallClock::start(),
             slot_lateness: SlotLateness::new(slot_ns),
             shared: shared.clone(),
@@ -153,7 +162,10 @@ struct Driver {
     ports: Ports,
     access: Vec<AccessPort>,
     index: BTreeMap<AccessPort, usize>,
+    links: LinkWatch,
     hub: DeviceHub,
+    /// When to look after digests and idle entries.
+    agents_ns: u64,
     clock: WallClock,
     slot_lateness: SlotLateness,
     shared: Arc<Shared>,
@@ -181,6 +193,10 @@ impl Driver {
             self.hand_over();
             while let Some(command) = self.hub.try_recv() {
                 execute(&mut self.fabric, command);
+            }
+            if now_ns >= self.agents_ns {
+                self.agents_ns = now_ns + AGENT_NS;
+                self.serve_agents();
             }
             self.clock.sleep_until(now_ns + ROUND_NS);
             let wait_ns = self
@@ -211,6 +227,16 @@ impl Driver {
         })
     }
 
+    /// Sends the digests and idle notifications that are due.
+    fn serve_agents(&mut self) {
+        let now_ns = self.fabric.now();
+        for device in self.fabric.devices() {
+            if let Some(pipeline) = self.fabric.pipeline_mut(device.id()) {
+                self.hub.tick(device.id(), now_ns, pipeline);
+            }
+        }
+    }
+
     /// Gives hosts, controller and spectators what the fabric has for them.
     fn hand_over(&mut self) {
         while let Some(output) = self.fabric.poll_host_output() {
@@ -223,12 +249,25 @@ impl Driver {
             self.fabric.recycle(output.frame);
         }
         self.ports.flush();
-        while let Some(event) = self.fabric.poll_control() {
-            if let ControlMessage::Packet(frame) = event.message {
-                // Without a controller the packet is lost, as on any switch; the schedule goes on.
-                self.hub.packet_in(event.device_id, &frame);
-                self.fabric.recycle(frame);
+        while let Some(ControlEvent {
+            at_ns,
+            device_id,
+            message,
+        }) = self.fabric.poll_control()
+        {
+            match message {
+                ControlMessage::Packet(frame) => {
+                    // Without a controller the packet is lost, as on any switch; the schedule goes on.
+                    self.hub.packet_in(device_id, &frame);
+                    self.fabric.recycle(frame);
+                }
+                ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
+                ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
             }
+        }
+        while let Some((index, is_up)) = self.links.poll() {
+            let AccessPort { edge, port } = self.access[index];
+            self.hub.port_status(Device::Edge(edge).id(), port, is_up);
         }
         while let Some(record) = self.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.

@@ -3,7 +3,6 @@
 
 mod capture;
 mod delivery;
-mod links;
 mod options;
 
 use std::sync::Arc;
@@ -21,9 +20,9 @@ use slotwise_p4runtime::{
 
 use self::capture::{Capture, Direction};
 use self::delivery::{Delivery, Surroundings};
-use self::links::Links;
 pub use self::options::{Args, without_separator};
 use self::options::{Timestamps, read};
+use crate::links::Links;
 use crate::run::RunError;
 use crate::trace::Trace;
 
@@ -89,6 +88,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         pipeline: None,
         clock,
         trace,
+        bmv2_compatible: args.bmv2_compat,
     };
     if let Some(pipeline) = pipeline {
         device.install(pipeline);
@@ -141,6 +141,7 @@ struct Device {
     pipeline: Option<Pipeline>,
     clock: WallClock,
     trace: Option<Trace>,
+    bmv2_compatible: bool,
 }
 
 impl Device {
@@ -163,6 +164,7 @@ impl DeviceAccess for Device {
 
     fn install(&mut self, mut pipeline: Pipeline) {
         pipeline.set_tracing(self.trace.is_some());
+        pipeline.set_bmv2_compatible(self.bmv2_compatible);
         self.pipeline = Some(pipeline);
     }
 }
