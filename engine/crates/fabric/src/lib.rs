@@ -14,6 +14,7 @@ mod capture;
 mod dispatch;
 mod drops;
 mod event;
+mod external;
 mod fabric;
 mod interval;
 mod invariants;
@@ -26,6 +27,7 @@ mod node;
 mod pool;
 mod random;
 pub mod routed;
+mod station;
 mod telemetry;
 mod traffic;
 
@@ -34,9 +36,11 @@ pub use api::{
 };
 pub use capture::{CapturePoint, OpenCapture};
 pub use drops::{DropCause, DropCount, Drops, Place};
+pub use external::SwitchInput;
 pub use fabric::Fabric;
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use pool::Frame;
+pub use station::{CardConfig, CardConfigError, CardOutput, CardStation, core_tick};
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub use traffic::{DelaySummary, FlowResult, StreamResult};

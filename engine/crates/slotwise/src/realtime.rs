@@ -3,7 +3,9 @@
 //! P4Runtime server wants done between two events.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,12 +13,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde_json::Value;
 use slotwise_fabric::{ControlMessage, Fabric, FrameRecord, Invariant};
 use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
-use slotwise_p4runtime::DeviceHub;
 
-use crate::devices::execute;
-use crate::report::Lateness;
+use crate::report::{Lateness, SwitchAnswers};
+use crate::run::RunError;
+use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
 const PRIORITY: i32 = 20;
@@ -35,6 +38,30 @@ pub struct AccessPort {
     pub edge: u16,
     /// Its port.
     pub port: u16,
+}
+
+/// Opens the interfaces of a list of {"edge", "port", "interface"}.
+pub fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<AccessPort>), RunError> {
+    #[derive(serde::Deserialize)]
+    struct Entry {
+        edge: u16,
+        port: u16,
+        interface: String,
+    }
+    let entries: Vec<Entry> =
+        serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+    let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
+    let ports = Ports::open(&interfaces, namespace.map(|file| file.as_fd()))?;
+    Ok((
+        ports,
+        entries
+            .iter()
+            .map(|entry| AccessPort {
+                edge: entry.edge,
+                port: entry.port,
+            })
+            .collect(),
+    ))
 }
 
 /// What other threads see of a running fabric.
@@ -63,18 +90,20 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// Frames for hosts that the kernel did not take.
     pub refused: u64,
+    /// How switches outside answered, if they were.
+    pub switch_answers: Option<SwitchAnswers>,
     /// Why the thread runs without real-time priority, if it does.
     pub not_realtime: Option<io::Error>,
 }
 
 impl Realtime {
-    /// Starts the fabric's time now. `access` names the access port behind each of `ports`; `hub` is served between events.
+    /// Starts the fabric's time now. `access` names the access port behind each of `ports`; `switches` are served between events.
     pub fn start(
         fabric: Fabric,
         slot_ns: u64,
         ports: Ports,
         access: Vec<AccessPort>,
-        hub: DeviceHub,
+        switches: Switches,
     ) -> io::Result<Realtime> {
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
@@ -88,7 +117,7 @@ impl Realtime {
                 .map(|(index, access)| (*access, index))
                 .collect(),
             access,
-            hub,
+            switches,
             clock: WallClock::start(),
             slot_lateness: SlotLateness::new(slot_ns),
             shared: shared.clone(),
@@ -153,7 +182,7 @@ struct Driver {
     ports: Ports,
     access: Vec<AccessPort>,
     index: BTreeMap<AccessPort, usize>,
-    hub: DeviceHub,
+    switches: Switches,
     clock: WallClock,
     slot_lateness: SlotLateness,
     shared: Arc<Shared>,
@@ -179,9 +208,7 @@ impl Driver {
             }
             self.fabric.run_until(now_ns);
             self.hand_over();
-            while let Some(command) = self.hub.try_recv() {
-                execute(&mut self.fabric, command);
-            }
+            self.switches.serve(&mut self.fabric, &self.clock)?;
             self.clock.sleep_until(now_ns + ROUND_NS);
             let wait_ns = self
                 .fabric
@@ -203,10 +230,12 @@ impl Driver {
             })?;
         }
         let refused = (0..self.access.len()).map(|index| self.ports.refused(index)).sum();
+        let switch_answers = self.switches.finish(&mut self.fabric, &self.clock);
         Ok(Outcome {
             fabric: self.fabric,
             lateness: self.slot_lateness.summary(),
             refused,
+            switch_answers,
             not_realtime,
         })
     }
@@ -225,8 +254,7 @@ impl Driver {
         self.ports.flush();
         while let Some(event) = self.fabric.poll_control() {
             if let ControlMessage::Packet(frame) = event.message {
-                // Without a controller the packet is lost, as on any switch; the schedule goes on.
-                self.hub.packet_in(event.device_id, &frame);
+                self.switches.packet_in(event.device_id, &frame);
                 self.fabric.recycle(frame);
             }
         }

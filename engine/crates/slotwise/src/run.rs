@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `emulate` and `simulate` have in common: arguments, scenario, captures, report.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,7 +14,8 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::report::{
-    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series, Verdict,
+    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    SwitchAnswers, Verdict,
 };
 
 /// Arguments of a run.
@@ -73,6 +75,7 @@ impl RunArgs {
         Addresses {
             p4runtime: loopback(self.p4runtime_port),
             rest: loopback(self.rest_port),
+            own: BTreeMap::new(),
         }
     }
 
@@ -138,6 +141,8 @@ pub struct Gathered {
     pub frames: Vec<FrameRecord>,
     /// Lateness, if there was a wall clock.
     pub lateness: Option<Lateness>,
+    /// How switches outside the fabric answered.
+    pub switch_answers: Option<SwitchAnswers>,
     /// The controller's statistics.
     pub controller: Value,
     /// Times that it was started again.
@@ -155,6 +160,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         phases,
         frames,
         lateness,
+        switch_answers,
         controller,
         controller_restarts,
         mut failures,
@@ -217,6 +223,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         },
         invariants,
         lateness,
+        switch_answers,
         phases,
         hot_pairs,
         controller,

@@ -106,7 +106,7 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
     let mut process = controller::start(
         &home,
         &scenario,
-        addresses,
+        &addresses,
         Clock::Lockstep,
         directory.path(),
         events,
@@ -146,6 +146,7 @@ pub fn simulate(args: &RunArgs) -> Result<bool, RunError> {
         phases: phases(&scenario, &fabric),
         frames,
         lateness: None,
+        switch_answers: None,
         controller: statistics,
         controller_restarts: 0,
         failures: failures(&fabric),

@@ -55,7 +55,7 @@ public final class Networks {
     /** The same network with XCP controllers on its VOQs. */
     public static Network withXcp(Network network) {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), true);
+                network.beaconHoldFrames(), network.mtu(), true, network.timestampToleranceNs());
     }
 
     /** An edge with one host on port 1. */

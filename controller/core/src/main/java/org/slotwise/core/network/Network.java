@@ -29,6 +29,8 @@ public final class Network {
     public static final int MAX_MTU = 9000;
     /** Smallest IP packet that every host must take. */
     public static final int MIN_MTU = 68;
+    /** Largest tolerance for timestamps: one second. */
+    public static final long MAX_TIMESTAMP_TOLERANCE_NS = 1_000_000_000L;
     /** Most frames that an edge may go on without a beacon. */
     public static final int MAX_BEACON_HOLD_FRAMES = 1000;
 
@@ -41,23 +43,26 @@ public final class Network {
     private final int beaconHoldFrames;
     private final int mtu;
     private final boolean xcp;
+    private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
-    /** A network without XCP. */
+    /** A network without XCP, of switches whose timestamps are exact. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, 0);
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp) {
+            int beaconHoldFrames, int mtu, boolean xcp, long timestampToleranceNs) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
+        this.timestampToleranceNs =
+                inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -175,6 +180,11 @@ public final class Network {
     /** Whether the edges' VOQs have XCP controllers. */
     public boolean xcp() {
         return xcp;
+    }
+
+    /** How far apart a switch may stamp two packets that came at once, ns. */
+    public long timestampToleranceNs() {
+        return timestampToleranceNs;
     }
 
     /** Place of an edge in matrices; empty if there is no such edge. */

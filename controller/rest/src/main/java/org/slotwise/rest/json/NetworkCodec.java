@@ -39,7 +39,7 @@ public final class NetworkCodec {
     }
 
     private Network network(JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "cores", "edges", "scheduler",
+        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges", "scheduler",
                 "beacon_hold_frames", "mtu", "xcp");
         List<JsonNode> cores = fields.array("cores");
         if (cores.size() != 1) {
@@ -54,7 +54,7 @@ public final class NetworkCodec {
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
                 core(fields.place("cores[0]"), cores.get(0)), edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields));
+                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), tolerance(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -63,6 +63,11 @@ public final class NetworkCodec {
             throw new InvalidJsonException(fields.place("xcp"), "must be true or false");
         }
         return xcp.isPresent() && xcp.get().booleanValue();
+    }
+
+    private static long tolerance(JsonFields fields) throws InvalidJsonException {
+        return fields.optional("timestamp_tolerance_ns").isPresent()
+                ? fields.integer("timestamp_tolerance_ns", 0, Network.MAX_TIMESTAMP_TOLERANCE_NS) : 0;
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {

@@ -80,7 +80,14 @@ class NetworkCodecTest {
         assertEquals(1001, network.core().device().value());
         assertEquals(5920, network.slotPayloadBytes(network.master()));
         assertFalse(network.xcp());
-        assertTrue(NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json"))).xcp());
+        assertEquals(0, network.timestampToleranceNs());
+    }
+
+    @Test
+    void whatMayBeMissingIsRead() throws Exception {
+        Network network = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json")));
+        assertTrue(network.xcp());
+        assertEquals(50_000_000, network.timestampToleranceNs());
     }
 
     @Test
