@@ -39,8 +39,8 @@ def command_name(pid: int) -> str:
 class Emulation:
     """A running `slotwise emulate`, with its output read as far as it was waited for."""
 
-    def __init__(self, *arguments):
-        command = [SLOTWISE, "emulate", SCENARIO, *map(str, arguments)]
+    def __init__(self, *arguments, scenario=SCENARIO):
+        command = [SLOTWISE, "emulate", scenario, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # pylint: disable=consider-using-with
         self.output = ""
 

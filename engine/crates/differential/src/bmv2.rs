@@ -4,6 +4,8 @@
 use crate::aftermath::{self, Aftermath, Count, Counted, Digests};
 use crate::engine::Outputs;
 use crate::entities;
+use slotwise_bmv2::dataplane::PacketStreamRequest;
+use slotwise_bmv2::dataplane::dataplane_interface_client::DataplaneInterfaceClient;
 use slotwise_p4runtime::proto::p4::config::v1 as config;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -20,14 +22,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
-
-/// Messages of its packet interface.
-mod dataplane {
-    #![allow(missing_docs, reason = "generated")]
-    tonic::include_proto!("p4.bm");
-}
-use dataplane::PacketStreamRequest;
-use dataplane::dataplane_interface_client::DataplaneInterfaceClient;
 
 pub const COMMAND: &str = "simple_switch_grpc";
 const DEVICE: u64 = 1;

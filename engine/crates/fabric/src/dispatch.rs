@@ -19,8 +19,8 @@ use crate::pool::Frame;
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
 pub(crate) enum Origin {
-    /// Light in a core.
-    Light { duration_ns: u64 },
+    /// Light in a core; its head came at `arrived_ns`.
+    Light { arrived_ns: u64, duration_ns: u64 },
     /// From a fibre to an edge.
     Fibre { card: usize, optical: Option<Optical> },
     /// From a host that sent it at this time.
@@ -64,6 +64,18 @@ impl Fabric {
             }
             Event::PacketOut { device, frame } => {
                 self.enter(device, PORT_CPU, &frame, Origin::Local);
+                self.pool.give_back(frame);
+            }
+            Event::FromSwitch {
+                device,
+                port,
+                light,
+                frame,
+            } => {
+                if let Some(external) = &mut self.external {
+                    let origin = external.take_origin(device, light);
+                    self.leave(device, port, &frame, origin);
+                }
                 self.pool.give_back(frame);
             }
             Event::AtHost {
@@ -126,7 +138,8 @@ impl Fabric {
                 self.telemetry.frame_starts(card, slot / self.plan.slots);
             }
         }
-        if self.core_pipelines[usize::from(core)].is_some() {
+        self.lose_overdue_light(self.now_ns);
+        if self.runs(Device::Core(core)) {
             // A core's control unit serves no single port.
             let tick = self.tick(slot, 0, self.now_ns);
             self.enter(
@@ -176,7 +189,7 @@ impl Fabric {
         if slot_of_frame == 0 {
             self.telemetry.frame_starts(card, slot / self.plan.slots);
         }
-        if self.edge_pipelines[usize::from(edge)].is_none() {
+        if !self.runs(Device::Edge(edge)) {
             return;
         }
         if slot_of_frame == self.cards[card].report_slot {
@@ -196,7 +209,7 @@ impl Fabric {
         while let Some((voq, tick)) = self.cards[card].queues.tick(self.now_ns) {
             let state = self.cards[card].queues.voq_state(self.now_ns, voq);
             let tick = message::interval_tick(optical_port(core), &tick, voq, &state);
-            if self.edge_pipelines[usize::from(edge)].is_some() {
+            if self.runs(Device::Edge(edge)) {
                 self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
             }
         }
@@ -217,10 +230,14 @@ impl Fabric {
         }
     }
 
-    /// Runs a frame through a device and sends on what comes out; says how many frames that were.
+    /// Runs a frame through a device and sends on what comes out; says how many frames that were. One outside answers later.
     pub(crate) fn enter(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
         if !is_fibre(port) {
             self.capture(CapturePoint::Port { device, port }, frame);
+        }
+        if self.external.is_some() {
+            self.give_external(device, port, frame, origin);
+            return 0;
         }
         let mut outbox = std::mem::take(&mut self.outbox);
         outbox.clear();

@@ -42,6 +42,13 @@ pub(crate) enum Event {
     CoreControl { to: Device, frame: Frame },
     /// A message of the controller has reached a device.
     PacketOut { device: Device, frame: Frame },
+    /// A frame has left a switch outside of the fabric.
+    FromSwitch {
+        device: Device,
+        port: u16,
+        light: u64,
+        frame: Frame,
+    },
     /// A frame has arrived at a host; `born_ns` is when it left its source, if that is known.
     AtHost {
         edge: u16,
@@ -71,6 +78,7 @@ impl Event {
             | Event::FromFibre { .. }
             | Event::CoreControl { .. }
             | Event::PacketOut { .. }
+            | Event::FromSwitch { .. }
             | Event::AtHost { .. }
             | Event::Source(_)
             | Event::HostTimer(_) => 4,

@@ -14,6 +14,7 @@ use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
+use crate::external::External;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
@@ -98,6 +99,8 @@ pub struct Fabric {
     pub(crate) outbox: Outbox,
     pub(crate) edge_pipelines: Vec<Option<Pipeline>>,
     pub(crate) core_pipelines: Vec<Option<Pipeline>>,
+    /// Set when the switches run outside; then there are no pipelines.
+    pub(crate) external: Option<External>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cores: Vec<Core>,
     pub(crate) cards: Vec<Card>,
@@ -139,6 +142,7 @@ impl Fabric {
             outbox: Outbox::default(),
             edge_pipelines: scenario.edges.iter().map(|_| None).collect(),
             core_pipelines: scenario.cores.iter().map(|_| None).collect(),
+            external: None,
             edges: Vec::new(),
             cores: Vec::new(),
             cards: Vec::new(),
@@ -333,7 +337,7 @@ impl Fabric {
         (0..edges).map(Device::Edge).chain((0..cores).map(Device::Core))
     }
 
-    fn device(&self, device_id: u64) -> Result<Device, FabricError> {
+    pub(crate) fn device(&self, device_id: u64) -> Result<Device, FabricError> {
         let known = |device: &Device| match *device {
             Device::Edge(edge) => usize::from(edge) < self.edges.len(),
             Device::Core(core) => usize::from(core) < self.cores.len(),
@@ -405,6 +409,9 @@ impl Fabric {
 
     /// What a device's P4 program dropped, by reason, without zeros; `None` if it has no `drops` counter.
     pub fn p4_drops(&self, device: Device) -> Option<Vec<P4Drop>> {
+        if let Some(external) = &self.external {
+            return external.drops.get(&device.id()).cloned();
+        }
         let (pipeline, counter) = match device {
             Device::Edge(edge) => (self.edge_pipelines.get(usize::from(edge)), "EdgeIngress.drops"),
             Device::Core(core) => (self.core_pipelines.get(usize::from(core)), "CoreIngress.drops"),

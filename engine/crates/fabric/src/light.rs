@@ -38,21 +38,24 @@ impl Fabric {
     pub(crate) fn leave_core(&mut self, fibre: usize, bytes: &[u8], origin: Origin) {
         let pair = &mut self.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
-        let duration_ns = match origin {
-            Origin::Light { duration_ns } => duration_ns,
-            _ => transmission_ns(bytes.len() as u64, pair.rate_bps),
+        let (start_ns, duration_ns) = match origin {
+            Origin::Light {
+                arrived_ns,
+                duration_ns,
+            } => (arrived_ns, duration_ns),
+            _ => (self.now_ns, transmission_ns(bytes.len() as u64, pair.rate_bps)),
         };
         let busy_until_ns = &mut self.cores[usize::from(pair.core)].busy_until_ns[usize::from(pair.edge)];
-        if *busy_until_ns > self.now_ns {
+        if *busy_until_ns > start_ns {
             let place = Place::Fibre { from, to };
             self.invariants
                 .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
             self.drops.add(place, DropCause::Collision, bytes.len());
             return;
         }
-        *busy_until_ns = self.now_ns + duration_ns;
+        *busy_until_ns = start_ns + duration_ns;
         let passage = pair.enter_to_edge(bytes.len(), duration_ns);
-        let at_ns = self.now_ns + duration_ns + pair.delay_ns;
+        let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
         self.capture(CapturePoint::Fibre { from, to }, bytes);
         let frame = self.pool.copy_of(bytes);
         self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
@@ -95,12 +98,7 @@ impl Fabric {
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
         let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
-        let offset_ns = self
-            .now_ns
-            .checked_sub(self.plan.epoch_ns)
-            .map(|since_ns| since_ns % self.plan.slot_ns);
-        let in_slot = offset_ns
-            .is_some_and(|offset_ns| offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns);
+        let in_slot = self.is_in_slot(self.now_ns, duration_ns);
         if !in_slot {
             self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
         }
@@ -111,7 +109,10 @@ impl Fabric {
             Device::Core(core),
             optical_port(edge),
             &frame,
-            Origin::Light { duration_ns },
+            Origin::Light {
+                arrived_ns: self.now_ns,
+                duration_ns,
+            },
         );
         if outputs == 0 && has_pipeline {
             self.cores[usize::from(core)].lost += 1;
@@ -124,6 +125,14 @@ impl Fabric {
             }
         }
         self.pool.give_back(frame);
+    }
+
+    /// Whether light whose head reaches a core at `at_ns` keeps clear of the guard and of the slot's end.
+    pub(crate) fn is_in_slot(&self, at_ns: u64, duration_ns: u64) -> bool {
+        at_ns.checked_sub(self.plan.epoch_ns).is_some_and(|since_ns| {
+            let offset_ns = since_ns % self.plan.slot_ns;
+            offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns
+        })
     }
 
     /// The tail of a packet reaches an edge.

@@ -43,7 +43,7 @@ impl TimeDifference {
     }
 
     /// What P4 set, if a card can obey it.
-    fn from_message(message: &FlowControl, now_ns: u64, frame_ns: u64) -> Option<TimeDifference> {
+    pub(crate) fn from_message(message: &FlowControl, now_ns: u64, frame_ns: u64) -> Option<TimeDifference> {
         let limit = MAX_PHASE_NS as i64;
         let change_limit = ((frame_ns / MAX_CHANGE_PART) << 16) as i64;
         let set = TimeDifference {
@@ -57,6 +57,11 @@ impl TimeDifference {
                 .is_some_and(|age_ns| age_ns <= MAX_AGE_NS);
         let sane = (-limit..=limit).contains(&set.value_ns) && (-change_limit..=change_limit).contains(&set.change_q16);
         (recent && sane).then_some(set)
+    }
+
+    /// T_d if it stays as it is.
+    pub(crate) fn steady_ns(&self) -> Option<i64> {
+        (self.change_q16 == 0).then_some(self.value_ns)
     }
 
     /// T_d at a local time.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a child process: its configuration, its start, its statistics.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -25,12 +26,14 @@ pub enum Clock {
 }
 
 /// Addresses on which a run's servers listen.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Addresses {
     /// The engine's P4Runtime server.
     pub p4runtime: SocketAddr,
     /// The controller's REST server.
     pub rest: SocketAddr,
+    /// P4Runtime servers of BMv2 switches by device id; they have one each.
+    pub own: BTreeMap<u64, SocketAddr>,
 }
 
 /// Why the controller cannot be started.
@@ -55,7 +58,7 @@ pub const CONTROL_PRIORITY: i32 = 10;
 pub fn start<E: Send + 'static>(
     home: &Home,
     scenario: &Scenario,
-    addresses: Addresses,
+    addresses: &Addresses,
     (clock, log): (Clock, Stdio),
     directory: &Path,
     events: Sender<E>,
@@ -63,8 +66,16 @@ pub fn start<E: Send + 'static>(
 ) -> Result<JsonChild, ControllerError> {
     let (edge_json, edge_info) = home.p4("edge")?;
     let (core_json, core_info) = home.p4("core")?;
+    let own = addresses
+        .own
+        .iter()
+        .map(|(id, server)| (id.to_string(), json!(server.to_string())));
+    let timestamps = if addresses.own.is_empty() { EXACT } else { BMV2 };
     let config = json!({
-        "p4runtime": {"address": addresses.p4runtime.to_string()},
+        "p4runtime": {
+            "address": addresses.p4runtime.to_string(),
+            "devices": own.collect::<serde_json::Map<_, _>>(),
+        },
         "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port()},
         "store": directory.join("controller"),
         "clock": match clock { Clock::Wall => "wall", Clock::Lockstep => "lockstep" },
@@ -72,7 +83,7 @@ pub fn start<E: Send + 'static>(
             "edge": {"json": edge_json, "p4info": edge_info},
             "core": {"json": core_json, "p4info": core_info},
         },
-        "network": network(scenario),
+        "network": network(scenario, timestamps),
     });
     let file = directory.join("controller.json");
     std::fs::write(
@@ -101,8 +112,28 @@ pub fn start<E: Send + 'static>(
     Ok(JsonChild::spawn("controller", command, events, wrap)?)
 }
 
+/// What the switches' own timestamps are worth.
+#[derive(Debug, Clone, Copy)]
+struct Timestamps {
+    unit: &'static str,
+    tolerance_ns: u64,
+}
+
+/// The fabric's own switches live in fabric time.
+const EXACT: Timestamps = Timestamps {
+    unit: "ns",
+    tolerance_ns: 0,
+};
+
+/// A process sees a packet when it gets a processor. The fabric stands still for tens of ms now and then, and sends afterwards at once
+/// what was due in that time. The tolerance is much longer than that, so that only a core without ticks is noticed.
+const BMV2: Timestamps = Timestamps {
+    unit: "us",
+    tolerance_ns: 1_000_000_000,
+};
+
 /// The network as schema/network.schema.json has it.
-pub fn network(scenario: &Scenario) -> Value {
+fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
     let edges: Vec<Value> = scenario
         .edges
         .iter()
@@ -140,7 +171,8 @@ pub fn network(scenario: &Scenario) -> Value {
             "slot_ns": scenario.frame.slot_ns,
             "guard_ns": scenario.frame.guard_ns,
         },
-        "timestamp_unit": "ns",
+        "timestamp_unit": timestamps.unit,
+        "timestamp_tolerance_ns": timestamps.tolerance_ns,
         "cores": cores,
         "edges": edges,
         "scheduler": {"name": scenario.controller.scheduler.name(), "settings": {}},
@@ -180,7 +212,7 @@ mod tests {
     #[test]
     fn the_star_of_four_fits_the_network_schema() {
         let text = include_bytes!("../../../../topologies/star4.yaml");
-        let network = network(&Scenario::parse(text).unwrap());
+        let network = network(&Scenario::parse(text).unwrap(), EXACT);
         assert_eq!(network["edges"][1]["hosts"][1]["ip"], "10.0.1.2");
         assert_eq!(network["edges"][3]["fibres"][0]["port"], 256);
         assert_eq!(network["cores"][0]["device_id"], 1001);

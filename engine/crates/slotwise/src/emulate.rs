@@ -4,13 +4,12 @@
 //! Process 1 of a PID namespace holds the fabric and the P4Runtime server; the host agent and its interfaces live in a network
 //! namespace of their own; the controller is a process beside them. See [`crate::isolate`].
 
+mod start;
+
 use std::fs::File;
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,20 +17,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slotwise_fabric::{Fabric, FabricOptions, FrameRecord, HostMode};
-use slotwise_netio::{CpuPlan, Ports, Waker, be_realtime};
-use slotwise_p4runtime::{Server, ServerConfig};
+use slotwise_fabric::FrameRecord;
+use slotwise_netio::CpuPlan;
+use slotwise_p4runtime::Server;
 use slotwise_scenario::Scenario;
 
+use crate::bmv2::{self, Bmv2};
 use crate::child::{ChildEvent, JsonChild};
-use crate::controller::{self, Addresses, CONTROL_PRIORITY, Clock};
-use crate::devices;
+use crate::controller::{self, Addresses};
 use crate::home::Home;
 use crate::isolate;
-use crate::links::LinkWatch;
 use crate::live::{LiveView, Snapshot};
 use crate::progress::Progress;
-use crate::realtime::{AccessPort, Outcome, Realtime};
+use crate::realtime::{Access, Outcome, Realtime};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
 
 /// Time for the hosts or the controller to come up or to go.
@@ -55,6 +53,21 @@ pub struct EmulateArgs {
     /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force.
     #[arg(long)]
     external_controller: bool,
+    /// What runs the P4 programs.
+    #[arg(long, value_enum, default_value_t = Target::Engine)]
+    target: Target,
+    /// The simple_switch_grpc of --target bmv2, if it is not on the PATH. It listens from --p4runtime-port on.
+    #[arg(long, value_name = "PATH")]
+    bmv2: Option<PathBuf>,
+}
+
+/// What runs the P4 programs of a live star.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Target {
+    /// The engine, inside the fabric
+    Engine,
+    /// Stock BMv2, one simple_switch_grpc a switch; slots of 10 ms or more
+    Bmv2,
 }
 
 /// What the main loop hears.
@@ -75,11 +88,24 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     }
     let home = Home::find()?;
     let addresses = args.run.addresses();
-    check_free(addresses.p4runtime, "engine (P4Runtime)")?;
-    if !args.external_controller {
+    if args.external_controller {
+        if args.target == Target::Bmv2 {
+            return Err("--external-controller needs the engine's switches: leave out --target bmv2".into());
+        }
+    } else {
         home.controller_jar()?;
         check_free(addresses.rest, "controller (REST)")?;
     }
+    let bmv2_program = match args.target {
+        Target::Engine => {
+            check_free(addresses.p4runtime, "engine (P4Runtime)")?;
+            None
+        }
+        Target::Bmv2 => Some(
+            bmv2::check(&scenario, args.bmv2.as_deref())
+                .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
+        ),
+    };
     if args.attach.is_none() {
         if !isolate::is_inside() {
             return Ok(None);
@@ -95,6 +121,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         scenario: &scenario,
         home: &home,
         addresses,
+        bmv2_program,
+        bmv2: None,
         directory: directory.path(),
         sender,
         heard,
@@ -128,6 +156,8 @@ struct Emulation<'a> {
     scenario: &'a Scenario,
     home: &'a Home,
     addresses: Addresses,
+    bmv2_program: Option<PathBuf>,
+    bmv2: Option<Bmv2>,
     directory: &'a Path,
     sender: Sender<Heard>,
     heard: Receiver<Heard>,
@@ -139,8 +169,8 @@ struct Emulation<'a> {
 
 /// Everything that runs.
 struct Running {
-    /// Dropped last: the controller's connections end with it.
-    _server: Server,
+    /// The engine's. Dropped last: the controller's connections end with it.
+    _server: Option<Server>,
     fabric: Realtime,
     /// None if it is someone else's.
     controller: Option<JsonChild>,
@@ -180,16 +210,18 @@ impl Emulation<'_> {
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
         let ready = self.await_event("hosts", "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
-        let access = open_ports(&ready["ports"], Some(namespace))?;
+        let access = Access::open(&ready["ports"], Some(namespace))?;
         let mut running = self.start(access, Some(hosts))?;
-        self.run_phases(&mut running)?;
-        self.finish(running)
+        match self.run_phases(&mut running) {
+            Ok(()) => self.finish(running),
+            Err(error) => Err(self.cause(running, error)),
+        }
     }
 
     fn attached(&mut self, file: &Path) -> Result<bool, RunError> {
         let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let list: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        let access = open_ports(&list, None)?;
+        let access = Access::open(&list, None)?;
         let mut running = self.start(access, None)?;
         running.fabric.begin();
         running.phases.push(PhaseRun {
@@ -198,128 +230,13 @@ impl Emulation<'_> {
         });
         println!("{}", json!({"event": "ready"}));
         while !self.interrupted {
-            self.listen(&mut running, VIEW_PERIOD)?;
+            if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
+                return Err(self.cause(running, error));
+            }
         }
         self.interrupted = false;
         running.phases[0].end_ns = running.fabric.now_ns();
         self.finish(running)
-    }
-
-    /// Starts the fabric's time and the controller, and waits until every switch is configured.
-    fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
-        let Access { ports, places, links } = access;
-        let options = FabricOptions {
-            seed: self.scenario.seed,
-            host_mode: HostMode::External,
-            captures: self.args.captures()?,
-            frame_records: true,
-        };
-        let fabric = Fabric::new(self.scenario, options);
-        let waker: Arc<OnceLock<Waker>> = Arc::default();
-        waker.set(ports.waker()).expect("set once");
-        let config = ServerConfig {
-            address: self.addresses.p4runtime,
-            devices: devices::configs(&fabric),
-            tls: None,
-            lock_step: false,
-        };
-        let wake = move || {
-            if let Some(waker) = waker.get() {
-                waker.wake();
-            }
-        };
-        let (server, hub) = thread::scope(|scope| {
-            // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.
-            let start = scope.spawn(|| {
-                CpuPlan::new().avoid_fabric();
-                let _ = be_realtime(CONTROL_PRIORITY);
-                Server::start(config, Arc::new(wake))
-            });
-            start.join().expect("starting a server does not panic")
-        })?;
-        self.addresses.p4runtime = server.address();
-        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, places, links, hub)?;
-        let controller = if self.external_controller {
-            println!("waiting for a controller at {} ...", self.addresses.p4runtime);
-            self.await_schedule(&fabric)?;
-            None
-        } else {
-            println!(
-                "starting the controller: REST at http://{}/slotwise/v1/ ...",
-                self.addresses.rest
-            );
-            let controller = self.start_controller()?;
-            self.await_event("controller", "ready")?;
-            Some(controller)
-        };
-        Ok(Running {
-            _server: server,
-            fabric,
-            controller,
-            hosts,
-            phases: Vec::new(),
-            frames: Vec::new(),
-        })
-    }
-
-    fn start_controller(&self) -> Result<JsonChild, RunError> {
-        let sender = self.sender.clone();
-        let (scenario, addresses) = (self.scenario, self.addresses);
-        Ok(controller::start(
-            self.home,
-            scenario,
-            addresses,
-            (Clock::Wall, Stdio::inherit()),
-            self.directory,
-            sender,
-            Heard::Controller,
-        )?)
-    }
-
-    /// Waits until a frame has a data slot that an edge may use.
-    fn await_schedule(&self, fabric: &Realtime) -> Result<(), RunError> {
-        loop {
-            match self.heard.recv_timeout(VIEW_PERIOD) {
-                Ok(Heard::Signal) => return Err("interrupted".into()),
-                Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
-                _ if fabric.has_ended() => return Err("the fabric's thread has ended".into()),
-                _ => {}
-            }
-            if fabric
-                .frames()
-                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0))
-            {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Waits for an event of a child that is coming up.
-    fn await_event(&mut self, who: &str, wanted: &str) -> Result<Value, RunError> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let heard = match self.heard.recv_timeout(left) {
-                Ok(heard) => heard,
-                Err(_) => return Err(format!("{who}: not ready after {} s", PATIENCE.as_secs()).into()),
-            };
-            let event = match (heard, who) {
-                (Heard::Signal, _) => return Err("interrupted".into()),
-                (Heard::Hosts(event), "hosts") | (Heard::Controller(event), "controller") => event,
-                (Heard::Hosts(ChildEvent::Closed), _) => {
-                    return Err("hosts: ended while the controller was starting".into());
-                }
-                _ => continue,
-            };
-            match event {
-                ChildEvent::Line(value) if value["event"] == wanted => return Ok(value),
-                ChildEvent::Line(value) if value["event"] == "error" => {
-                    return Err(format!("{who}: {}", value["message"].as_str().unwrap_or("unknown error")).into());
-                }
-                ChildEvent::Line(_) => {}
-                ChildEvent::Closed => return Err(format!("{who}: ended before it was ready").into()),
-            }
-        }
     }
 
     fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
@@ -371,6 +288,7 @@ impl Emulation<'_> {
         } else {
             running.frames.extend(running.fabric.frames());
         }
+        self.check_switches()?;
         if running.fabric.has_ended() {
             return Err("the fabric's thread has ended".into());
         }
@@ -391,6 +309,21 @@ impl Emulation<'_> {
         }
     }
 
+    fn check_switches(&mut self) -> Result<(), RunError> {
+        self.bmv2.as_mut().map_or(Ok(()), |bmv2| Ok(bmv2.check()?))
+    }
+
+    /// Why a run had to be given up: if the fabric's thread has ended, what it says.
+    fn cause(&mut self, running: Running, error: RunError) -> RunError {
+        if !running.fabric.has_ended() {
+            return error;
+        }
+        let reason = running.fabric.stop().err();
+        // A process that ends takes the thread with it.
+        let process = self.check_switches().err();
+        process.or(reason.map(RunError::from)).unwrap_or(error)
+    }
+
     /// The controller has ended although nobody asked it to: traffic goes on with the last schedule, and a new one takes over.
     fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
         self.restarts += 1;
@@ -401,7 +334,7 @@ impl Emulation<'_> {
             "the controller ended by itself at {:.1} s and was started again",
             running.fabric.now_ns() as f64 / 1e9
         ));
-        running.controller = Some(self.start_controller()?);
+        running.controller = Some(self.spawn_controller()?);
         Ok(())
     }
 
@@ -469,8 +402,14 @@ impl Emulation<'_> {
             mut fabric,
             lateness,
             refused,
+            switch_answers,
             not_realtime,
         } = outcome;
+        if let Some(bmv2) = &self.bmv2
+            && let Err(error) = bmv2.read_drops(self.home, &mut fabric)
+        {
+            self.failures.push(error.to_string());
+        }
         fabric.finish_captures()?;
         running.frames.extend(rest);
         running.frames.retain(|record| record.start_ns <= now_ns);
@@ -490,6 +429,7 @@ impl Emulation<'_> {
             phases: std::mem::take(&mut running.phases),
             frames: std::mem::take(&mut running.frames),
             lateness: Some(lateness),
+            switch_answers,
             controller: statistics,
             controller_restarts: self.restarts,
             failures: std::mem::take(&mut self.failures),
@@ -497,32 +437,4 @@ impl Emulation<'_> {
         };
         self.args.finish(&report(self.scenario, &fabric, gathered))
     }
-}
-
-/// The hosts' side of the fabric.
-struct Access {
-    ports: Ports,
-    /// Which access port is behind each.
-    places: Vec<AccessPort>,
-    links: LinkWatch,
-}
-
-/// Opens the interfaces of a list of {"edge", "port", "interface"}.
-fn open_ports(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
-    #[derive(serde::Deserialize)]
-    struct Entry {
-        edge: u16,
-        port: u16,
-        interface: String,
-    }
-    let entries: Vec<Entry> =
-        serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
-    let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
-    let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
-    let (places, names) = entries
-        .into_iter()
-        .map(|Entry { edge, port, interface }| (AccessPort { edge, port }, interface))
-        .unzip();
-    let links = LinkWatch::start(names, namespace)?;
-    Ok(Access { ports, places, links })
 }

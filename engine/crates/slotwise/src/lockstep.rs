@@ -152,7 +152,7 @@ impl Session {
         let process = controller::start(
             home,
             scenario,
-            addresses,
+            &addresses,
             (Clock::Lockstep, log),
             directory.path(),
             events,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
 
+mod bmv2;
 mod child;
 mod controller;
 mod devices;
@@ -9,6 +10,7 @@ mod executor;
 mod facts;
 mod home;
 mod isolate;
+mod linecard;
 mod links;
 mod live;
 mod lockstep;
@@ -22,6 +24,7 @@ mod simulate;
 mod stars;
 mod stf;
 mod switch;
+mod switches;
 mod trace;
 mod xfer;
 
@@ -47,6 +50,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     /// Repeat a published experiment in virtual time; writes a report of its facts and plots
     Reproduce(reproduce::ReproduceArgs),
+    Linecard(linecard::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
     Xfer(xfer::Args),
@@ -75,6 +79,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
         Command::Reproduce(args) => {
             reproduce::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::Linecard(args) => {
+            linecard::run(args)?;
             ExitCode::SUCCESS
         }
         Command::Stf(args) => verdict(stf::run(args)?),

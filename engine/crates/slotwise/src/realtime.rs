@@ -3,7 +3,9 @@
 //! P4Runtime server wants done between two events.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,14 +13,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FrameRecord, Invariant};
+use serde_json::Value;
+use slotwise_fabric::{Fabric, FrameRecord, Invariant};
 use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
-use slotwise_p4runtime::DeviceHub;
 use slotwise_scenario::Device;
 
-use crate::devices::execute;
 use crate::links::LinkWatch;
-use crate::report::Lateness;
+use crate::report::{Lateness, SwitchAnswers};
+use crate::run::RunError;
+use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
 const PRIORITY: i32 = 20;
@@ -26,9 +29,6 @@ const PRIORITY: i32 = 20;
 /// The loop looks after its events and ports at most this often: what falls together costs one timer and one wake-up, which
 /// are most of what it costs, and lateness stays far below a slot.
 const ROUND_NS: u64 = 40_000;
-
-/// How often digests and idle entries are looked after: their times are given in milliseconds at best.
-const AGENT_NS: u64 = 1_000_000;
 
 /// Longest sleep, so that a stop is noticed even if a wake-up were lost.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -40,6 +40,44 @@ pub struct AccessPort {
     pub edge: u16,
     /// Its port.
     pub port: u16,
+}
+
+/// The hosts' side of the fabric.
+pub struct Access {
+    ports: Ports,
+    /// Which access port is behind each.
+    places: Vec<AccessPort>,
+    links: LinkWatch,
+}
+
+impl Access {
+    /// Opens the interfaces of a list of {"edge", "port", "interface"} and watches over their links.
+    ///
+    /// # Errors
+    /// When the list is none, or an interface is missing.
+    pub fn open(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
+        #[derive(serde::Deserialize)]
+        struct Entry {
+            edge: u16,
+            port: u16,
+            interface: String,
+        }
+        let entries: Vec<Entry> =
+            serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+        let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
+        let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
+        let (places, names) = entries
+            .into_iter()
+            .map(|Entry { edge, port, interface }| (AccessPort { edge, port }, interface))
+            .unzip();
+        let links = LinkWatch::start(names, namespace)?;
+        Ok(Access { ports, places, links })
+    }
+
+    /// Wakes the thread that waits for these ports.
+    pub fn waker(&self) -> Waker {
+        self.ports.waker()
+    }
 }
 
 /// What other threads see of a running fabric.
@@ -68,36 +106,30 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// Frames for hosts that the kernel did not take.
     pub refused: u64,
+    /// How switches outside answered, if they were.
+    pub switch_answers: Option<SwitchAnswers>,
     /// Why the thread runs without real-time priority, if it does.
     pub not_realtime: Option<io::Error>,
 }
 
 impl Realtime {
-    /// Starts the fabric's time now. `access` names the access port behind each of `ports`, and `links` watches over them;
-    /// `hub` is served between events.
-    pub fn start(
-        fabric: Fabric,
-        slot_ns: u64,
-        ports: Ports,
-        access: Vec<AccessPort>,
-        links: LinkWatch,
-        hub: DeviceHub,
-    ) -> io::Result<Realtime> {
+    /// Starts the fabric's time now; `switches` are served between events.
+    pub fn start(fabric: Fabric, slot_ns: u64, access: Access, switches: Switches) -> io::Result<Realtime> {
+        let Access { ports, places, links } = access;
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let driver = Driver {
             fabric,
             ports,
-            index: access
+            index: places
                 .iter()
                 .enumerate()
-                .map(|(index, access)| (*access, index))
+                .map(|(index, place)| (*place, index))
                 .collect(),
-            access,
+            places,
             links,
-            hub,
-            agents_ns: 0,
+            switches,
             clock: WallClock::start(),
             slot_lateness: SlotLateness::new(slot_ns),
             shared: shared.clone(),
@@ -160,12 +192,10 @@ impl Realtime {
 struct Driver {
     fabric: Fabric,
     ports: Ports,
-    access: Vec<AccessPort>,
+    places: Vec<AccessPort>,
     index: BTreeMap<AccessPort, usize>,
     links: LinkWatch,
-    hub: DeviceHub,
-    /// When to look after digests and idle entries.
-    agents_ns: u64,
+    switches: Switches,
     clock: WallClock,
     slot_lateness: SlotLateness,
     shared: Arc<Shared>,
@@ -191,13 +221,7 @@ impl Driver {
             }
             self.fabric.run_until(now_ns);
             self.hand_over();
-            while let Some(command) = self.hub.try_recv() {
-                execute(&mut self.fabric, command);
-            }
-            if now_ns >= self.agents_ns {
-                self.agents_ns = now_ns + AGENT_NS;
-                self.serve_agents();
-            }
+            self.switches.serve(&mut self.fabric, &self.clock)?;
             self.clock.sleep_until(now_ns + ROUND_NS);
             let wait_ns = self
                 .fabric
@@ -206,35 +230,27 @@ impl Driver {
             let wait = wait_ns.map_or(LONGEST_SLEEP, Duration::from_nanos).min(LONGEST_SLEEP);
             let Driver {
                 ports,
-                access,
+                places,
                 fabric,
                 clock,
                 ..
             } = &mut self;
             ports.poll(Some(wait), &mut |index, frame| {
-                let AccessPort { edge, port } = access[index];
+                let AccessPort { edge, port } = places[index];
                 fabric
                     .inject_host(clock.now_ns(), edge, port, frame)
                     .expect("access ports are the scenario's");
             })?;
         }
-        let refused = (0..self.access.len()).map(|index| self.ports.refused(index)).sum();
+        let refused = (0..self.places.len()).map(|index| self.ports.refused(index)).sum();
+        let switch_answers = self.switches.finish(&mut self.fabric, &self.clock);
         Ok(Outcome {
             fabric: self.fabric,
             lateness: self.slot_lateness.summary(),
             refused,
+            switch_answers,
             not_realtime,
         })
-    }
-
-    /// Sends the digests and idle notifications that are due.
-    fn serve_agents(&mut self) {
-        let now_ns = self.fabric.now();
-        for device in self.fabric.devices() {
-            if let Some(pipeline) = self.fabric.pipeline_mut(device.id()) {
-                self.hub.tick(device.id(), now_ns, pipeline);
-            }
-        }
     }
 
     /// Gives hosts, controller and spectators what the fabric has for them.
@@ -249,25 +265,12 @@ impl Driver {
             self.fabric.recycle(output.frame);
         }
         self.ports.flush();
-        while let Some(ControlEvent {
-            at_ns,
-            device_id,
-            message,
-        }) = self.fabric.poll_control()
-        {
-            match message {
-                ControlMessage::Packet(frame) => {
-                    // Without a controller the packet is lost, as on any switch; the schedule goes on.
-                    self.hub.packet_in(device_id, &frame);
-                    self.fabric.recycle(frame);
-                }
-                ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
-                ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
-            }
+        while let Some(event) = self.fabric.poll_control() {
+            self.switches.tell(&mut self.fabric, event);
         }
         while let Some((index, is_up)) = self.links.poll() {
-            let AccessPort { edge, port } = self.access[index];
-            self.hub.port_status(Device::Edge(edge).id(), port, is_up);
+            let AccessPort { edge, port } = self.places[index];
+            self.switches.port_status(Device::Edge(edge).id(), port, is_up);
         }
         while let Some(record) = self.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.

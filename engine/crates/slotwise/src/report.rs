@@ -36,6 +36,9 @@ pub struct Report {
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
+    /// How the switches answered, where they are processes outside the fabric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_answers: Option<SwitchAnswers>,
     /// Each phase with what its flows reached.
     pub phases: Vec<PhaseReport>,
     /// How fast the schedule followed each edge pair that asked for most of the capacity.
@@ -109,6 +112,21 @@ impl Invariants {
     pub fn total(&self) -> u64 {
         self.collision + self.guard + self.ungranted + self.duplicate
     }
+}
+
+/// How long switches outside the fabric had light: from its arrival in fabric time to its leaving.
+#[derive(Debug, Clone, Serialize)]
+pub struct SwitchAnswers {
+    /// Packets of light that left a switch.
+    pub light: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// Packets that a switch was too slow to take.
+    pub not_taken: u64,
 }
 
 /// Lateness: in each slot, the worst delay of an event against the wall clock.
@@ -202,6 +220,16 @@ impl Report {
                 l.slots,
                 self.frame.slot_ns as f64 / 1e3,
                 if l.kept_up { "kept up" } else { "DID NOT keep up" }
+            );
+        }
+        if let Some(s) = &self.switch_answers {
+            let _ = writeln!(
+                text,
+                "  switches     answered light in p50 {:.0} us, p99 {:.0} us, max {:.0} us; {} packets not taken",
+                s.p50_ns as f64 / 1e3,
+                s.p99_ns as f64 / 1e3,
+                s.max_ns as f64 / 1e3,
+                s.not_taken
             );
         }
         for phase in &self.phases {

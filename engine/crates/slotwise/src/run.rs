@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `emulate` and `simulate` have in common: arguments, scenario, captures, report.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,7 +15,7 @@ use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::report::{
     DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    Synchronization, Verdict,
+    SwitchAnswers, Synchronization, Verdict,
 };
 
 /// Arguments of a run.
@@ -74,6 +75,7 @@ impl RunArgs {
         Addresses {
             p4runtime: loopback(self.p4runtime_port),
             rest: loopback(self.rest_port),
+            own: BTreeMap::new(),
         }
     }
 
@@ -139,6 +141,8 @@ pub struct Gathered {
     pub frames: Vec<FrameRecord>,
     /// Lateness, if there was a wall clock.
     pub lateness: Option<Lateness>,
+    /// How switches outside the fabric answered.
+    pub switch_answers: Option<SwitchAnswers>,
     /// The controller's statistics.
     pub controller: Value,
     /// Times that it was started again.
@@ -156,6 +160,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         phases,
         frames,
         lateness,
+        switch_answers,
         controller,
         controller_restarts,
         mut failures,
@@ -219,6 +224,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         invariants,
         lateness,
         synchronization: synchronization(scenario, fabric),
+        switch_answers,
         phases,
         hot_pairs,
         controller,

@@ -93,6 +93,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         phases: phases(&scenario, &fabric),
         frames,
         lateness: None,
+        switch_answers: None,
         controller: statistics,
         controller_restarts: 0,
         failures: failures(&fabric),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the stars of an experiment: each with a controller of its own, in lock step.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -44,6 +45,7 @@ impl Stars {
         let addresses = Addresses {
             p4runtime: anywhere,
             rest: anywhere,
+            own: BTreeMap::new(),
         };
         let options = FabricOptions {
             seed,

@@ -61,13 +61,15 @@ public final class Networks {
     /** The same network with XCP controllers on its VOQs. */
     public static Network withXcp(Network network, OptionalLong xcpBps) {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), true, xcpBps, false);
+                network.beaconHoldFrames(), network.mtu(), true, xcpBps, false,
+                network.timestampToleranceNs());
     }
 
     /** The same network whose slaves join by invitation. */
     public static Network byInvitation(Network network) {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true);
+                network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
+                network.timestampToleranceNs());
     }
 
     /** An edge with one host on port 1. */

@@ -32,7 +32,7 @@ import org.slotwise.core.tables.TableEntry;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /**
- * Runs a {@link Controller} against a P4Runtime server that holds all switches of its network. One thread drives the
+ * Runs a {@link Controller} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
  * controller and all sessions; what time is, and when a packet counts as come, is the subclass's.
  */
 public abstract class Driver implements AutoCloseable {
@@ -42,10 +42,8 @@ public abstract class Driver implements AutoCloseable {
 
     private final Controller controller;
     private final Consumer<Command.ScheduleInForce> scheduleListener;
-    /** For streams and writes; its event loop is the driver's thread, so that no message waits for another one. */
-    private final ManagedChannel channel;
-    /** For calls that the driver waits for; has a thread of its own. */
-    private final ManagedChannel waitingChannel;
+    /** By address. */
+    private final Map<String, Channels> channels = new TreeMap<>();
     private final EventLoopGroup driverThread = new NioEventLoopGroup(1, new DefaultThreadFactory("controller"));
     private final EventLoopGroup waitingThread = new NioEventLoopGroup(1, new DefaultThreadFactory("p4runtime"));
     private final ScheduledExecutorService executor;
@@ -56,8 +54,6 @@ public abstract class Driver implements AutoCloseable {
     Driver(Setup setup) {
         this.controller = setup.controller();
         this.scheduleListener = setup.scheduleListener();
-        this.channel = channel(setup, driverThread);
-        this.waitingChannel = channel(setup, waitingThread);
         this.executor = driverThread.next();
         addSession(setup, setup.network().core().device(), setup.corePipeline());
         for (Edge edge : setup.network().edges()) {
@@ -65,8 +61,17 @@ public abstract class Driver implements AutoCloseable {
         }
     }
 
-    private static ManagedChannel channel(Setup setup, EventLoopGroup thread) {
-        NettyChannelBuilder builder = NettyChannelBuilder.forTarget(setup.address());
+    /**
+     * To one server.
+     *
+     * @param driven for streams and writes; its event loop is the driver's thread, so that no message waits for another one
+     * @param waiting for calls that the driver waits for; has a thread of its own
+     */
+    private record Channels(ManagedChannel driven, ManagedChannel waiting) {
+    }
+
+    private static ManagedChannel channel(Setup setup, String address, EventLoopGroup thread) {
+        NettyChannelBuilder builder = NettyChannelBuilder.forTarget(address);
         setup.security().applyTo(builder);
         return builder.maxInboundMessageSize(MAX_MESSAGE_BYTES)
                 .eventLoopGroup(thread).channelType(NioSocketChannel.class).directExecutor().build();
@@ -77,21 +82,23 @@ public abstract class Driver implements AutoCloseable {
      *
      * @param controller not yet used by anyone else
      * @param network the controller's network
-     * @param address {@code host:port} of the P4Runtime server
-     * @param security plain text or TLS
+     * @param addresses the P4Runtime servers
+     * @param security plain text or TLS, of every server
      * @param electionId higher than that of any controller before
      * @param edgePipeline program of every edge
      * @param corePipeline program of the core
      * @param scheduleListener told of each schedule that comes into force, on the driver's thread
      */
-    public record Setup(Controller controller, Network network, String address, ChannelSecurity security,
+    public record Setup(Controller controller, Network network, ServerAddresses addresses, ChannelSecurity security,
             long electionId, Pipeline edgePipeline, Pipeline corePipeline,
             Consumer<Command.ScheduleInForce> scheduleListener) {
     }
 
     private void addSession(Setup setup, DeviceId device, Pipeline pipeline) {
-        sessions.put(device, new DeviceSession(
-                device, pipeline, setup.electionId(), channel, waitingChannel, this::onThread, new SessionEvents()));
+        Channels server = channels.computeIfAbsent(setup.addresses().of(device), address -> new Channels(
+                channel(setup, address, driverThread), channel(setup, address, waitingThread)));
+        sessions.put(device, new DeviceSession(device, pipeline, setup.electionId(), server.driven(), server.waiting(),
+                this::onThread, new SessionEvents()));
     }
 
     /** Connects to all switches. */
@@ -135,8 +142,10 @@ public abstract class Driver implements AutoCloseable {
     public void close() {
         onThread(() -> sessions.values().forEach(DeviceSession::close));
         try {
-            channel.shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
-            waitingChannel.shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+            for (Channels server : channels.values()) {
+                server.driven().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+                server.waiting().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

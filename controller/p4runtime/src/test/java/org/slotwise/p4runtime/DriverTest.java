@@ -65,7 +65,7 @@ class DriverTest {
     private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
         Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
         Driver driver = kind.apply(new Driver.Setup(
-                controller, network, switches.address(), security, electionId, Programs.edge(), Programs.core(),
+                controller, network, ServerAddresses.common(switches.address()), security, electionId, Programs.edge(), Programs.core(),
                 inForce -> { }));
         drivers.add(driver);
         driver.start();
@@ -228,7 +228,7 @@ class DriverTest {
         Controller controller = new Controller(
                 network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime);
         Driver driver = new WallClockDriver(new Driver.Setup(
-                controller, network, switches.address(), ChannelSecurity.plainText(), 1, Programs.core(),
+                controller, network, ServerAddresses.common(switches.address()), ChannelSecurity.plainText(), 1, Programs.core(),
                 Programs.edge(), inForce -> { }));
         drivers.add(driver);
         driver.start();

@@ -6,12 +6,18 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.slotwise.core.Event;
+import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.p4runtime.ChannelSecurity;
 import org.slotwise.p4runtime.Pipeline;
+import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.NetworkCodec;
@@ -20,7 +26,7 @@ import org.slotwise.rest.json.SchedulerCodec;
 /**
  * The configuration file, checked.
  *
- * @param p4runtimeAddress {@code host:port} of the P4Runtime server
+ * @param p4runtime the P4Runtime servers
  * @param p4runtimeSecurity plain text or TLS
  * @param rest the REST server
  * @param store directory of what must survive a restart
@@ -31,7 +37,7 @@ import org.slotwise.rest.json.SchedulerCodec;
  * @param network the network
  * @param scheduler the scheduler to begin with
  */
-record Configuration(String p4runtimeAddress, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
+record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
         Clock clock, boolean jsonLog, Pipeline edgePipeline, Pipeline corePipeline, Network network, Event.SchedulerChosen scheduler) {
     private static final long MAX_FILE_BYTES = 16 << 20;
 
@@ -50,16 +56,34 @@ record Configuration(String p4runtimeAddress, ChannelSecurity p4runtimeSecurity,
         }
         JsonFields fields = JsonFields.of("", JsonFields.parse(Files.readAllBytes(file)),
                 "p4runtime", "rest", "store", "clock", "log", "pipelines", "network");
-        JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "tls");
+        JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls");
         JsonFields pipelines = JsonFields.of("pipelines", fields.required("pipelines"), "edge", "core");
         JsonNode network = fields.required("network");
+        Network decoded = NetworkCodec.decode("network", network);
         return new Configuration(
-                p4runtime.text("address"), p4runtimeSecurity(p4runtime),
+                servers(p4runtime, decoded), p4runtimeSecurity(p4runtime),
                 RestSettings.decode("rest", fields.required("rest")),
                 path(fields, "store"), clock(fields.text("clock")), jsonLog(fields),
                 pipeline("pipelines.edge", pipelines.required("edge")),
                 pipeline("pipelines.core", pipelines.required("core")),
-                NetworkCodec.decode("network", network), scheduler(JsonFields.open("network", network)));
+                decoded, scheduler(JsonFields.open("network", network)));
+    }
+
+    private static ServerAddresses servers(JsonFields p4runtime, Network network) throws InvalidJsonException {
+        Map<DeviceId, String> own = new TreeMap<>();
+        Optional<JsonNode> devices = p4runtime.optional("devices");
+        if (devices.isPresent()) {
+            List<DeviceId> known = new ArrayList<>(List.of(network.core().device()));
+            network.edges().forEach(edge -> known.add(edge.device()));
+            String[] names = known.stream().map(DeviceId::toString).toArray(String[]::new);
+            JsonFields fields = JsonFields.of(p4runtime.place("devices"), devices.get(), names);
+            for (DeviceId device : known) {
+                if (fields.optional(device.toString()).isPresent()) {
+                    own.put(device, fields.text(device.toString()));
+                }
+            }
+        }
+        return new ServerAddresses(p4runtime.text("address"), own);
     }
 
     private static ChannelSecurity p4runtimeSecurity(JsonFields p4runtime) throws IOException, InvalidJsonException {

@@ -33,7 +33,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         Event.SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
         Controller controller = new Controller(configuration.network(), scheduler, System::nanoTime);
-        Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtimeAddress(),
+        Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
                 configuration.corePipeline(),
                 inForce -> audit.schedule(inForce.version().value(), inForce.changedConnections()));

@@ -98,6 +98,24 @@ class StandaloneControllerTest {
     }
 
     @Test
+    void switchesMayHaveServersOfTheirOwn() throws Exception {
+        FakeP4Runtime edges = new FakeP4Runtime(1, 2, 3, 4);
+        FakeP4Runtime core = new FakeP4Runtime(1001);
+        ObjectNode node = configuration();
+        node.putObject("p4runtime").put("address", edges.address()).putObject("devices").put("1001", core.address());
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+        } finally {
+            edges.close();
+            core.close();
+        }
+        ObjectNode unknown = configuration();
+        ((ObjectNode) unknown.get("p4runtime")).putObject("devices").put("1002", "127.0.0.1:1");
+        String reason = assertThrows(InvalidJsonException.class, () -> read(unknown)).getMessage();
+        assertTrue(reason.startsWith("p4runtime.devices.1002: unknown field"), reason);
+    }
+
+    @Test
     void choiceOfASchedulerIsInTheAuditLogAndARefusedOneIsNot() throws Exception {
         Configuration configuration = read(configuration());
         try (StandaloneController controller = StandaloneController.start(configuration)) {

@@ -30,6 +30,8 @@ public final class Network {
     public static final int MAX_MTU = 9000;
     /** Smallest IP packet that every host must take. */
     public static final int MIN_MTU = 68;
+    /** Largest tolerance for timestamps: one second. */
+    public static final long MAX_TIMESTAMP_TOLERANCE_NS = 1_000_000_000L;
     /** Most frames that an edge may go on without a beacon. */
     public static final int MAX_BEACON_HOLD_FRAMES = 1000;
 
@@ -44,17 +46,19 @@ public final class Network {
     private final boolean xcp;
     private final boolean byInvitation;
     private final OptionalLong xcpBps;
+    private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
-    /** A network without XCP. */
+    /** A network without XCP, of switches whose timestamps are exact. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false, 0);
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation) {
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
+            long timestampToleranceNs) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
@@ -70,6 +74,8 @@ public final class Network {
         if (xcpBps.isPresent()) {
             inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
         }
+        this.timestampToleranceNs =
+                inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -197,6 +203,11 @@ public final class Network {
     /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
     public OptionalLong xcpBps() {
         return xcpBps;
+    }
+
+    /** How far apart a switch may stamp two packets that came at once, ns. */
+    public long timestampToleranceNs() {
+        return timestampToleranceNs;
     }
 
     /** Place of an edge in matrices; empty if there is no such edge. */

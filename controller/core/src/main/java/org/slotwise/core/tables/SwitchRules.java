@@ -88,15 +88,19 @@ public final class SwitchRules {
         return rules;
     }
 
-    /** What the core needs whatever the schedule: its timing. */
+    /**
+     * What the core needs whatever the schedule: its timing, as far as its timestamps can tell. With a tolerance it
+     * forgives that much at both ends of a slot, and cannot time single packets: they are taken for points in time.
+     */
     public List<TableEntry> fixedRules(Core core) {
         long unitNs = network.timestampUnit().ns();
+        long toleranceNs = network.timestampToleranceNs();
         // One core, one time a byte: the fastest fibre's, so that no lawful packet is taken for a collision.
         long rateBps = network.edges().stream().mapToLong(edge -> edge.fibre().rateBps()).max().orElseThrow();
-        long timePerByte = (8_000_000_000L << Q16) / (rateBps * unitNs);
+        long timePerByte = toleranceNs > 0 ? 0 : (8_000_000_000L << Q16) / (rateBps * unitNs);
         return List.of(TableEntry.in(CORE_PARAMS).action("set_core_params")
-                .param("guard", network.frame().guardNs() / unitNs)
-                .param("slot", network.frame().slotNs() / unitNs)
+                .param("guard", Math.max(0, network.frame().guardNs() - toleranceNs) / unitNs)
+                .param("slot", (network.frame().slotNs() + toleranceNs) / unitNs)
                 .param("time_per_byte_q16", timePerByte).build());
     }
 

@@ -124,6 +124,20 @@ class SwitchRulesTest {
     }
 
     @Test
+    void coreTimingForgivesWhatTimestampsMayBeOff() {
+        assertEquals("core_params[] -> set_core_params{guard=4, slot=256, time_per_byte_q16=0}", coreTiming(6_000));
+        assertEquals("core_params[] -> set_core_params{guard=0, slot=1000250, time_per_byte_q16=0}",
+                coreTiming(1_000_000_000));
+    }
+
+    private String coreTiming(long toleranceNs) {
+        Network bmv2 = new Network(
+                star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450, false, OptionalLong.empty(),
+                false, toleranceNs);
+        return text(new SwitchRules(bmv2).fixedRules(star.core())).get(0);
+    }
+
+    @Test
     void withXcpEveryQueueHasTheCapacityOfItsSlots() {
         SwitchRules xcpRules = new SwitchRules(Networks.withXcp(star));
         List<String> fixed = text(xcpRules.fixedRules(star.edges().get(1)));

@@ -40,8 +40,8 @@ public final class NetworkCodec {
     }
 
     private Network network(JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "cores", "edges", "scheduler",
-                "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership");
+        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
+                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership");
         List<JsonNode> cores = fields.array("cores");
         if (cores.size() != 1) {
             throw new InvalidJsonException(
@@ -56,7 +56,7 @@ public final class NetworkCodec {
                 core(fields.place("cores[0]"), cores.get(0)), edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
                 (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), xcpBps(fields),
-                byInvitation(fields));
+                byInvitation(fields), tolerance(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -82,6 +82,11 @@ public final class NetworkCodec {
     private static OptionalLong xcpBps(JsonFields fields) throws InvalidJsonException {
         return fields.optional("xcp_bps").isPresent()
                 ? OptionalLong.of(fields.integer("xcp_bps", 1, Network.MAX_RATE_BPS)) : OptionalLong.empty();
+    }
+
+    private static long tolerance(JsonFields fields) throws InvalidJsonException {
+        return fields.optional("timestamp_tolerance_ns").isPresent()
+                ? fields.integer("timestamp_tolerance_ns", 0, Network.MAX_TIMESTAMP_TOLERANCE_NS) : 0;
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {

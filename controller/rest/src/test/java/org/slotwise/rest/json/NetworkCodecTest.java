@@ -83,9 +83,15 @@ class NetworkCodecTest {
         assertEquals(5920, network.slotPayloadBytes(network.master()));
         assertFalse(network.xcp());
         assertTrue(network.xcpBps().isEmpty());
-        Network twoEdges = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json")));
-        assertTrue(twoEdges.xcp());
-        assertEquals(8_000_000, twoEdges.xcpBps().orElseThrow());
+        assertEquals(0, network.timestampToleranceNs());
+    }
+
+    @Test
+    void whatMayBeMissingIsRead() throws Exception {
+        Network network = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json")));
+        assertTrue(network.xcp());
+        assertEquals(8_000_000, network.xcpBps().orElseThrow());
+        assertEquals(50_000_000, network.timestampToleranceNs());
     }
 
     @Test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Client of stock `simple_switch_grpc`: packets through its packet interface (`--dp-grpc-server-addr`), and its counters.
+//!
+//! The packet interface carries the packets of all ports on one stream, so a switch gets them in the order in which they were sent,
+//! whatever the load. Interfaces of the kernel would not: simple_switch reads one packet of each in turn.
+
+mod counters;
+mod packets;
+
+/// Generated from `proto/dataplane.proto`.
+pub mod dataplane {
+    #![allow(missing_docs, reason = "generated")]
+    tonic::include_proto!("p4.bm");
+}
+
+pub use counters::{Cell, read_counter};
+pub use packets::{Output, Packets};
+
+use std::net::SocketAddr;
+
+/// What a switch did not do.
+#[derive(Debug, thiserror::Error)]
+pub enum Bmv2Error {
+    /// It does not listen, or does not take packets.
+    #[error("simple_switch_grpc at {address} does not answer: {reason}")]
+    Silent {
+        /// Its address.
+        address: SocketAddr,
+        /// What was seen last.
+        reason: String,
+    },
+    /// A call was refused.
+    #[error("simple_switch_grpc at {address}: {what}: {reason}")]
+    Refused {
+        /// Its address.
+        address: SocketAddr,
+        /// The call.
+        what: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// No threads.
+    #[error("cannot start threads for simple_switch_grpc's packets: {0}")]
+    Threads(#[from] std::io::Error),
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//! P4 switches that run outside of the fabric, as processes: it gives them what arrives at their ports and takes what leaves.
+//!
+//! ```text
+//! poll_switch_input ──> the process ──> switch_output          set_switches_running, settle_switches, set_p4_drops
+//! ```
+//!
+//! Such a switch answers late. Light does not wait for it: it passes the core when it gets there, by fabric time, and the answer
+//! only tells by which output it went. So slots, guards and collisions are judged as with the fabric's own switches, and at the far
+//! end light arrives at its own time unless the answer came later still.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+use slotwise_wire::Optical;
+
+use crate::api::{FabricError, P4Drop};
+use crate::dispatch::Origin;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::message;
+use crate::pool::Frame;
+
+/// Light that a core's switch has not sent on in this time is lost.
+const ANSWER_LIMIT_NS: u64 = 1_000_000_000;
+
+/// A frame for a switch outside of the fabric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchInput {
+    /// P4Runtime device id of the switch.
+    pub device_id: u64,
+    /// The port at which it arrives.
+    pub port: Port,
+    /// Names light, so that what comes out of the switch can be told; 0 for anything else.
+    pub light: u64,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// Light in a switch.
+struct Crossing {
+    device: Device,
+    arrived_ns: u64,
+    origin: Origin,
+    optical: Option<Optical>,
+}
+
+/// What the fabric knows of its switches when they are outside.
+#[derive(Default)]
+pub(crate) struct External {
+    pub(crate) running: bool,
+    last_light: u64,
+    inputs: VecDeque<SwitchInput>,
+    /// By number, which is the order of arrival.
+    crossings: BTreeMap<u64, Crossing>,
+    pub(crate) drops: BTreeMap<u64, Vec<P4Drop>>,
+}
+
+impl External {
+    pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
+        let mut light = 0;
+        if !matches!(origin, Origin::Local) {
+            self.last_light += 1;
+            light = self.last_light;
+            let crossing = Crossing {
+                device,
+                arrived_ns: now_ns,
+                origin,
+                optical: message::optical(&frame),
+            };
+            self.crossings.insert(light, crossing);
+        }
+        self.inputs.push_back(SwitchInput {
+            device_id: device.id(),
+            port,
+            light,
+            frame,
+        });
+    }
+
+    /// What the light was, if it is in that switch; then it is no longer.
+    pub(crate) fn take_origin(&mut self, device: Device, light: u64) -> Origin {
+        match self.crossings.get(&light) {
+            Some(crossing) if crossing.device == device => {
+                let origin = crossing.origin;
+                self.crossings.remove(&light);
+                origin
+            }
+            _ => Origin::Local,
+        }
+    }
+
+    fn take_overdue(&mut self, now_ns: u64) -> Option<Crossing> {
+        let oldest = self.crossings.first_entry()?;
+        (oldest.get().arrived_ns + ANSWER_LIMIT_NS <= now_ns).then(|| oldest.remove())
+    }
+}
+
+impl Fabric {
+    /// The same fabric with all switches outside. They get nothing until [`Fabric::set_switches_running`].
+    pub fn with_external_switches(mut self) -> Fabric {
+        self.external = Some(External::default());
+        self
+    }
+
+    /// Whether the switches outside take frames. What arrives at them while they do not is dropped.
+    pub fn set_switches_running(&mut self, running: bool) {
+        if let Some(external) = &mut self.external {
+            external.running = running;
+        }
+    }
+
+    /// The next frame for a switch outside, in order of time over all of them.
+    pub fn poll_switch_input(&mut self) -> Option<SwitchInput> {
+        self.external.as_mut()?.inputs.pop_front()
+    }
+
+    /// A frame has left a switch outside at `at_ns`, or now if that is past; `light` as in the input that it was, or 0. For light it
+    /// returns how long the switch had it, ns.
+    ///
+    /// # Errors
+    /// [`FabricError::UnknownDevice`].
+    pub fn switch_output(
+        &mut self,
+        at_ns: u64,
+        device_id: u64,
+        port: Port,
+        light: u64,
+        frame: &[u8],
+    ) -> Result<Option<u64>, FabricError> {
+        let device = self.device(device_id)?;
+        let at_ns = at_ns.max(self.now_ns);
+        let frame = self.pool.copy_of(frame);
+        self.events.schedule(
+            at_ns,
+            Event::FromSwitch {
+                device,
+                port,
+                light,
+                frame,
+            },
+        );
+        let crossing = self
+            .external
+            .as_ref()
+            .and_then(|external| external.crossings.get(&light));
+        Ok(crossing
+            .filter(|crossing| crossing.device == device)
+            .map(|crossing| at_ns - crossing.arrived_ns))
+    }
+
+    /// The switches outside have put out all that they will: light that is still in a core is lost.
+    pub fn settle_switches(&mut self) {
+        self.lose_overdue_light(u64::MAX);
+    }
+
+    /// What a switch outside has counted in `drops`, for [`Fabric::p4_drops`].
+    pub fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
+        if let Some(external) = &mut self.external {
+            external.drops.insert(device.id(), drops);
+        }
+    }
+
+    /// Whether a device has a program and takes frames.
+    pub(crate) fn runs(&mut self, device: Device) -> bool {
+        match &self.external {
+            Some(external) => external.running,
+            None => self.pipeline_slot(device).is_some(),
+        }
+    }
+
+    /// Gives up light that no switch has sent on by `now_ns`. At an edge that is nothing special: beacons and requests end there.
+    pub(crate) fn lose_overdue_light(&mut self, now_ns: u64) {
+        while let Some(crossing) = self
+            .external
+            .as_mut()
+            .and_then(|external| external.take_overdue(now_ns))
+        {
+            let (Device::Core(core), Origin::Light { duration_ns, .. }) = (crossing.device, crossing.origin) else {
+                continue;
+            };
+            self.cores[usize::from(core)].lost += 1;
+            if self.is_in_slot(crossing.arrived_ns, duration_ns) {
+                let place = Place::Device(crossing.device);
+                self.invariants
+                    .violated(Invariant::Ungranted, crossing.arrived_ns, place, crossing.optical);
+            }
+        }
+    }
+
+    pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) {
+        let frame = self.pool.copy_of(frame);
+        let now_ns = self.now_ns;
+        match &mut self.external {
+            Some(external) if external.running => external.give(now_ns, device, port, frame, origin),
+            _ => {
+                self.drops
+                    .add(Place::Device(device), DropCause::NoPipeline, frame.len());
+                self.pool.give_back(frame);
+            }
+        }
+    }
+}

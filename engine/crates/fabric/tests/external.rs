@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Switches outside of the fabric: the same programs, whose answers come late, or not at all.
+
+mod support;
+
+use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
+use slotwise_p4::{Bits, Output, Port};
+use slotwise_scenario::{Device, Scenario};
+use slotwise_wire::{OpticalKind, PORT_OPTICAL_BASE};
+use support::*;
+
+/// All packets have arrived long before the end.
+const TRAFFIC: &str = "  - name: udp
+    duration_ms: 30
+    traffic:
+      - {kind: udp, from: all, to: all, rate_bps: 1000000, payload_bytes: 700, process: constant}
+  - {name: silence, duration_ms: 20, traffic: []}";
+
+const CORE: u64 = 1001;
+
+#[derive(Default)]
+struct Collected(Vec<(Port, Vec<u8>)>);
+
+impl Output for Collected {
+    fn packet(&mut self, port: Port, frame: &[u8]) {
+        self.0.push((port, frame.to_vec()));
+    }
+
+    fn digest(&mut self, _: &str, _: &[Bits]) {}
+}
+
+/// A fabric and the switches that it does not have: those of another one.
+struct Outside {
+    fabric: Fabric,
+    switches: Fabric,
+    answer_ns: u64,
+    longest_ns: u64,
+}
+
+impl Outside {
+    fn new(scenario: &Scenario, answer_ns: u64) -> Outside {
+        let switches = star(scenario, HostMode::External, &rotation(scenario));
+        let mut fabric = Fabric::new(scenario, options(HostMode::Simulated)).with_external_switches();
+        fabric.set_switches_running(true);
+        Outside {
+            fabric,
+            switches,
+            answer_ns,
+            longest_ns: 0,
+        }
+    }
+
+    /// Runs until the time given; what `loses` names is never put out.
+    fn run_until(&mut self, until_ns: u64, mut loses: impl FnMut(&SwitchInput) -> bool) {
+        while let Some(at_ns) = self.fabric.next_event_at().filter(|at_ns| *at_ns <= until_ns) {
+            self.fabric.run_until(at_ns);
+            while let Some(input) = self.fabric.poll_switch_input() {
+                let mut outputs = Collected::default();
+                let pipeline = self.switches.pipeline_mut(input.device_id).unwrap();
+                pipeline.process(at_ns, input.port, &input.frame, &mut outputs);
+                if loses(&input) {
+                    continue;
+                }
+                for (port, frame) in outputs.0 {
+                    let put_out =
+                        self.fabric
+                            .switch_output(at_ns + self.answer_ns, input.device_id, port, input.light, &frame);
+                    self.longest_ns = self.longest_ns.max(put_out.unwrap().unwrap_or(0));
+                }
+            }
+        }
+    }
+}
+
+fn delivered(fabric: &Fabric, scenario: &Scenario) -> Vec<u64> {
+    let edges = scenario.edges.len() as u16;
+    let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
+    pairs.map(|(from, to)| fabric.delivered(from, to).bytes).collect()
+}
+
+#[test]
+fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
+    let scenario = star4(TRAFFIC);
+    let mut inside = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    inside.run_until(scenario.end_ns());
+    for answer_ns in [0, 5_000, 700_000] {
+        let mut outside = Outside::new(&scenario, answer_ns);
+        outside.run_until(scenario.end_ns(), |_| false);
+        let invariants = outside.fabric.invariants();
+        assert!(invariants.held(), "{invariants:?}");
+        let bytes = delivered(&outside.fabric, &scenario);
+        // An answer later than a slot is of no use: the gate is shut again, and no light leaves.
+        let (expected, longest_ns) = if answer_ns < scenario.frame.slot_ns {
+            (delivered(&inside, &scenario), answer_ns)
+        } else {
+            (vec![0; bytes.len()], 0)
+        };
+        assert_eq!(bytes, expected, "answers after {answer_ns} ns");
+        assert_eq!(outside.longest_ns, longest_ns);
+    }
+}
+
+#[test]
+fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
+    let scenario = star4(TRAFFIC);
+    let mut outside = Outside::new(&scenario, 5_000);
+    let mut seen = 0;
+    outside.run_until(scenario.end_ns(), |input| {
+        seen += u64::from(input.device_id == CORE && input.light != 0);
+        input.device_id == CORE && seen == 100
+    });
+    assert!(outside.fabric.invariants().held(), "an answer may still come");
+    outside.fabric.settle_switches();
+    assert_eq!(outside.fabric.invariants().count(Invariant::Ungranted), 1);
+    outside.fabric.set_p4_drops(Device::Core(0), Vec::new());
+    let losses = outside.fabric.core_losses(0).unwrap();
+    assert_eq!((losses.fabric, losses.p4), (1, 0));
+}
+
+#[test]
+fn what_no_switch_should_put_out_changes_nothing() {
+    let scenario = star4(TRAFFIC);
+    let mut fabric = Fabric::new(&scenario, options(HostMode::External)).with_external_switches();
+    let frame = optical_frame(OpticalKind::Data, 1, 2, 2, 1, &[0; 100]);
+    assert_eq!(
+        fabric.switch_output(0, 77, 1, 0, &frame),
+        Err(FabricError::UnknownDevice(77))
+    );
+    for (device, port) in [(CORE, 499), (CORE, 3), (1, 499), (1, PORT_OPTICAL_BASE + 5)] {
+        assert_eq!(fabric.switch_output(0, device, port, 12345, &frame), Ok(None));
+    }
+    fabric.run_until(1000);
+    let dropped: u64 = fabric
+        .drops()
+        .iter()
+        .filter(|(_, cause, _)| *cause == DropCause::NoSuchPort)
+        .map(|(.., count)| count.packets)
+        .sum();
+    assert_eq!(dropped, 4);
+    assert!(
+        fabric.poll_switch_input().is_none(),
+        "switches that do not run get nothing"
+    );
+    assert!(fabric.invariants().held());
+}

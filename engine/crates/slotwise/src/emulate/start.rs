@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a run comes up: switches, controller, the fabric's time.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use serde_json::Value;
+use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_netio::{CpuPlan, Waker, be_realtime};
+use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
+
+use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
+use crate::bmv2::Bmv2;
+use crate::child::{ChildEvent, JsonChild};
+use crate::controller::{self, CONTROL_PRIORITY, Clock};
+use crate::devices;
+use crate::realtime::{Access, Realtime};
+use crate::run::RunError;
+use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
+
+impl Emulation<'_> {
+    /// Starts the fabric's time and the controller, and waits until every switch is configured.
+    pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
+        let options = FabricOptions {
+            seed: self.scenario.seed,
+            host_mode: HostMode::External,
+            captures: self.args.captures()?,
+            frame_records: true,
+        };
+        let fabric = Fabric::new(self.scenario, options);
+        let (server, fabric, controller) = match self.bmv2_program.clone() {
+            None => {
+                let (server, hub) = self.start_server(&fabric, access.waker())?;
+                let slot_ns = self.scenario.frame.slot_ns;
+                let switches = Switches::Inside(OwnSwitches::new(hub));
+                let fabric = Realtime::start(fabric, slot_ns, access, switches)?;
+                let controller = if self.external_controller {
+                    println!("waiting for a controller at {} ...", self.addresses.p4runtime);
+                    self.await_schedule(&fabric)?;
+                    None
+                } else {
+                    Some(self.start_controller()?)
+                };
+                (Some(server), fabric, controller)
+            }
+            Some(program) => {
+                let (fabric, controller) = self.start_bmv2(&program, fabric, access)?;
+                (None, fabric, Some(controller))
+            }
+        };
+        Ok(Running {
+            _server: server,
+            fabric,
+            controller,
+            hosts,
+            phases: Vec::new(),
+            frames: Vec::new(),
+        })
+    }
+
+    /// The engine's P4Runtime server.
+    fn start_server(&mut self, fabric: &Fabric, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
+        let config = ServerConfig {
+            address: self.addresses.p4runtime,
+            devices: devices::configs(fabric),
+            tls: None,
+            lock_step: false,
+        };
+        let (server, hub) = thread::scope(|scope| {
+            // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.
+            let start = scope.spawn(|| {
+                CpuPlan::new().avoid_fabric();
+                let _ = be_realtime(CONTROL_PRIORITY);
+                Server::start(config, Arc::new(move || waker.wake()))
+            });
+            start.join().expect("starting a server does not panic")
+        })?;
+        self.addresses.p4runtime = server.address();
+        Ok((server, hub))
+    }
+
+    /// BMv2 takes packets when it has a program, so the fabric's time starts after the controller is ready.
+    fn start_bmv2(
+        &mut self,
+        program: &Path,
+        fabric: Fabric,
+        access: Access,
+    ) -> Result<(Realtime, JsonChild), RunError> {
+        println!("starting {} for each switch ...", program.display());
+        let bmv2 = Bmv2::start(program, self.scenario, self.args.p4runtime_port, self.directory)?;
+        self.addresses.own = bmv2.servers();
+        self.bmv2 = Some(bmv2);
+        let controller = self.start_controller()?;
+        let mut fabric = fabric.with_external_switches();
+        fabric.set_switches_running(true);
+        let bmv2 = self.bmv2.as_ref().expect("just set");
+        let packets = bmv2.packets(access.waker())?;
+        let switches = Switches::Bmv2(Bmv2Switches::new(packets));
+        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, access, switches)?;
+        Ok((fabric, controller))
+    }
+
+    /// Starts the controller and waits until it has configured every switch.
+    fn start_controller(&mut self) -> Result<JsonChild, RunError> {
+        println!(
+            "starting the controller: REST at http://{}/slotwise/v1/ ...",
+            self.addresses.rest
+        );
+        let controller = self.spawn_controller()?;
+        self.await_event("controller", "ready")?;
+        Ok(controller)
+    }
+
+    pub(super) fn spawn_controller(&self) -> Result<JsonChild, RunError> {
+        let sender = self.sender.clone();
+        Ok(controller::start(
+            self.home,
+            self.scenario,
+            &self.addresses,
+            (Clock::Wall, Stdio::inherit()),
+            self.directory,
+            sender,
+            Heard::Controller,
+        )?)
+    }
+
+    /// Waits until a frame has a data slot that an edge may use.
+    fn await_schedule(&self, fabric: &Realtime) -> Result<(), RunError> {
+        loop {
+            match self.heard.recv_timeout(VIEW_PERIOD) {
+                Ok(Heard::Signal) => return Err("interrupted".into()),
+                Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
+                _ if fabric.has_ended() => return Err("the fabric's thread has ended".into()),
+                _ => {}
+            }
+            if fabric
+                .frames()
+                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0))
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for an event of a child that is coming up.
+    pub(super) fn await_event(&mut self, who: &str, wanted: &str) -> Result<Value, RunError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let heard = match self.heard.recv_timeout(VIEW_PERIOD) {
+                Ok(heard) => heard,
+                Err(_) if Instant::now() < deadline => {
+                    self.check_switches()?;
+                    continue;
+                }
+                Err(_) => return Err(format!("{who}: not ready after {} s", PATIENCE.as_secs()).into()),
+            };
+            let event = match (heard, who) {
+                (Heard::Signal, _) => return Err("interrupted".into()),
+                (Heard::Hosts(event), "hosts") | (Heard::Controller(event), "controller") => event,
+                (Heard::Hosts(ChildEvent::Closed), _) => {
+                    return Err("hosts: ended while the controller was starting".into());
+                }
+                _ => continue,
+            };
+            match event {
+                ChildEvent::Line(value) if value["event"] == wanted => return Ok(value),
+                ChildEvent::Line(value) if value["event"] == "error" => {
+                    return Err(format!("{who}: {}", value["message"].as_str().unwrap_or("unknown error")).into());
+                }
+                ChildEvent::Line(_) => {}
+                ChildEvent::Closed => return Err(format!("{who}: ended before it was ready").into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise linecard`: one line card as a process, between the interfaces of any P4 switch and a fibre.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use slotwise_fabric::{CardConfig, CardOutput, CardStation, core_tick};
+use slotwise_netio::{Ports, WallClock, be_realtime};
+use slotwise_scenario::WIRE_OVERHEAD_BYTES;
+use slotwise_wire::REQUEST_ENTRIES;
+
+use crate::run::RunError;
+
+/// As the live fabric's.
+const PRIORITY: i32 = 20;
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+// Places in the list of interfaces.
+const CONTROL: usize = 0;
+const OPTICAL: usize = 1;
+const FIBRE: usize = 2;
+
+/// Run one line card between the interfaces of a P4 switch and a fibre, or the clock of a core (needs root)
+///
+/// It ticks, queues, and opens the gates that P4 opens, until SIGINT or SIGTERM; then it prints what it did. Without --optical and
+/// --fibre it is a core's control unit, which only ticks.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// Interface to the switch's PORT_LINECARD (500).
+    #[arg(long, value_name = "INTERFACE")]
+    control: String,
+    /// Interface to the switch's optical port (256 + core).
+    #[arg(long, value_name = "INTERFACE", requires = "fibre")]
+    optical: Option<String>,
+    /// Interface of the fibre.
+    #[arg(long, value_name = "INTERFACE", requires = "optical")]
+    fibre: Option<String>,
+    /// Number of the edge; slot N of a frame is its signaling slot.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    edge: u16,
+    /// Number of the core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    core: u16,
+    /// Edges of the star: signaling slots of a frame, and VOQs of the card.
+    #[arg(long, value_name = "N")]
+    edges: u16,
+    /// Slots of a frame.
+    #[arg(long, value_name = "N")]
+    slots: u32,
+    /// Length of a slot. The guard in it is P4's.
+    #[arg(long, value_name = "NS")]
+    slot_ns: u64,
+    /// When slot 0 of frame 0 starts at the core, ns of Unix time; the same for every card of a star.
+    #[arg(long, value_name = "NS")]
+    epoch_ns: u64,
+    /// Rate of the fibre.
+    #[arg(long, value_name = "BIT/S", default_value_t = 10_000_000)]
+    rate_bps: u64,
+    /// T_d: how much earlier than at the core the card's slots start.
+    #[arg(long, value_name = "NS", default_value_t = 0)]
+    t_d_ns: u64,
+    /// Bytes that a queue holds.
+    #[arg(long, value_name = "BYTES", default_value_t = 200_000)]
+    limit_bytes: u64,
+    /// Largest IP packet of the hosts.
+    #[arg(long, value_name = "BYTES", default_value_t = 1450)]
+    mtu: u32,
+    /// Tick the interval timers of XCP.
+    #[arg(long)]
+    xcp: bool,
+}
+
+enum Station {
+    Card(Box<CardStation>),
+    /// A core's control unit.
+    Core {
+        slots: u32,
+        slot_ns: u64,
+        epoch_ns: u64,
+        next_slot: u64,
+    },
+}
+
+/// Runs until it is asked to end.
+pub fn run(args: &Args) -> Result<(), RunError> {
+    let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+    let clock = WallClock::start();
+    let start_ns = u64::try_from(unix_ns)?;
+    let frames = start_ns.saturating_sub(args.epoch_ns) / u64::from(args.slots).max(1) / args.slot_ns.max(1);
+    if frames > u64::from(u32::MAX) {
+        return Err("--epoch-ns: more than 2^32 frames ago; expected a time nearer to now".into());
+    }
+    // Both roles take only what a card could work with.
+    let card = CardStation::new(config(args), start_ns)?;
+    let (station, interfaces) = match (&args.optical, &args.fibre) {
+        (Some(optical), Some(fibre)) => (Station::Card(Box::new(card)), vec![&args.control, optical, fibre]),
+        _ => {
+            let core = Station::Core {
+                slots: args.slots,
+                slot_ns: args.slot_ns,
+                epoch_ns: args.epoch_ns,
+                next_slot: start_ns.saturating_sub(args.epoch_ns).div_ceil(args.slot_ns),
+            };
+            (core, vec![&args.control])
+        }
+    };
+    let ports = Ports::open(&interfaces, None)?;
+    let stop = stop_on_signals(&ports)?;
+    if let Err(error) = be_realtime(PRIORITY) {
+        eprintln!("slotwise linecard: no real-time priority, slots may be late: {error}");
+    }
+    println!("{}", json!({"event": "ready"}));
+    let mut process = Process {
+        clock,
+        start_ns,
+        ports,
+        station,
+        light_packets: 0,
+        to_switch: 0,
+    };
+    while !stop.load(Ordering::Relaxed) {
+        process.turn()?;
+    }
+    println!("{}", process.summary());
+    Ok(())
+}
+
+fn config(args: &Args) -> CardConfig {
+    CardConfig {
+        edge: args.edge,
+        core: args.core,
+        edges: args.edges,
+        slots: args.slots,
+        slot_ns: args.slot_ns,
+        // One a request block, one for the beacon.
+        signaling_ticks: args.edges.div_ceil(REQUEST_ENTRIES) + 1,
+        limit_bytes: args.limit_bytes,
+        max_frame_bytes: u64::from(args.mtu) + WIRE_OVERHEAD_BYTES,
+        rate_bps: args.rate_bps,
+        epoch_ns: args.epoch_ns,
+        t_d_ns: args.t_d_ns,
+        xcp: args.xcp,
+    }
+}
+
+fn stop_on_signals(ports: &Ports) -> Result<Arc<AtomicBool>, RunError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (flag, waker) = (stop.clone(), ports.waker());
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            flag.store(true, Ordering::Relaxed);
+            waker.wake();
+        }
+    });
+    Ok(stop)
+}
+
+struct Process {
+    clock: WallClock,
+    /// Unix time when the clock was 0. Steps of the system's clock after that are not followed.
+    start_ns: u64,
+    ports: Ports,
+    station: Station,
+    light_packets: u64,
+    to_switch: u64,
+}
+
+impl Process {
+    fn now_ns(&self) -> u64 {
+        self.start_ns + self.clock.now_ns()
+    }
+
+    /// Does what is due, then waits for the next event and takes what has come.
+    fn turn(&mut self) -> Result<(), RunError> {
+        let now_ns = self.now_ns();
+        let next_ns = match &mut self.station {
+            Station::Card(card) => {
+                card.advance(now_ns);
+                while let Some(output) = card.poll_output() {
+                    match output {
+                        CardOutput::ToSwitch(frame) => {
+                            self.to_switch += 1;
+                            self.ports.send(CONTROL, &frame);
+                        }
+                        CardOutput::Light(frame) => {
+                            self.light_packets += 1;
+                            self.ports.send(FIBRE, &frame);
+                        }
+                    }
+                }
+                card.next_at()
+            }
+            Station::Core {
+                slots,
+                slot_ns,
+                epoch_ns,
+                next_slot,
+            } => {
+                if now_ns >= *epoch_ns + *next_slot * *slot_ns {
+                    let slot = (now_ns - *epoch_ns) / *slot_ns;
+                    self.to_switch += 1;
+                    self.ports
+                        .send(CONTROL, &core_tick(*slots, slot, *epoch_ns + slot * *slot_ns));
+                    *next_slot = slot + 1;
+                }
+                *epoch_ns + *next_slot * *slot_ns
+            }
+        };
+        self.ports.flush();
+        let wait = Duration::from_nanos(next_ns.saturating_sub(self.now_ns())).min(LONGEST_SLEEP);
+        self.receive(wait)
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<(), RunError> {
+        let Process {
+            clock,
+            start_ns,
+            ports,
+            station,
+            ..
+        } = self;
+        let mut from_fibre = Vec::new();
+        ports.poll(Some(wait), &mut |place, frame| {
+            let now_ns = *start_ns + clock.now_ns();
+            match (&mut *station, place) {
+                (Station::Card(card), CONTROL) => card.handle_control(now_ns, frame),
+                (Station::Card(card), OPTICAL) => card.handle_packet(now_ns, frame),
+                (Station::Card(_), _) => from_fibre.push(frame.to_vec()),
+                // Nothing that a core's switch says is for its clock.
+                (Station::Core { .. }, _) => {}
+            }
+        })?;
+        for frame in from_fibre {
+            ports.send(OPTICAL, &frame);
+        }
+        ports.flush();
+        Ok(())
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        let drops: serde_json::Map<_, _> = match &self.station {
+            Station::Card(card) => card
+                .drops()
+                .iter()
+                .map(|(_, cause, count)| (cause.name().to_owned(), json!(count.packets)))
+                .collect(),
+            Station::Core { .. } => serde_json::Map::new(),
+        };
+        json!({"event": "ended", "to_switch": self.to_switch, "light_packets": self.light_packets, "drops": drops})
+    }
+}

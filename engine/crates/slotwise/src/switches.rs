@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who runs the P4 switches of a live fabric: the fabric itself, or processes outside.
+
+use std::io;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use slotwise_bmv2::Packets;
+use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
+use slotwise_netio::WallClock;
+use slotwise_p4::Port;
+use slotwise_p4runtime::DeviceHub;
+
+use crate::devices::execute;
+use crate::report::SwitchAnswers;
+
+/// How often digests and idle entries are looked after: their times are given in milliseconds at best.
+const AGENT_NS: u64 = 1_000_000;
+
+/// Time for the processes to put out what they still have at the end.
+const LAST_PACKETS: Duration = Duration::from_secs(5);
+
+/// Who runs the switches.
+pub enum Switches {
+    /// The fabric.
+    Inside(OwnSwitches),
+    /// BMv2 processes.
+    Bmv2(Bmv2Switches),
+}
+
+impl Switches {
+    /// Carries frames and commands to and from the fabric, which stands still meanwhile.
+    ///
+    /// # Errors
+    /// What ended a process's packets.
+    pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<()> {
+        match self {
+            Switches::Inside(switches) => {
+                switches.serve(fabric);
+                Ok(())
+            }
+            Switches::Bmv2(switches) => switches.serve(fabric, clock),
+        }
+    }
+
+    /// Takes what one of the fabric's own switches has for the controller or for its agent. A process speaks for itself.
+    pub fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+        match self {
+            Switches::Inside(switches) => switches.tell(fabric, event),
+            Switches::Bmv2(_) => {
+                if let ControlMessage::Packet(frame) = event.message {
+                    fabric.recycle(frame);
+                }
+            }
+        }
+    }
+
+    /// A host's link came or went.
+    pub fn port_status(&mut self, device_id: u64, port: Port, is_up: bool) {
+        if let Switches::Inside(switches) = self {
+            switches.hub.port_status(device_id, port, is_up);
+        }
+    }
+
+    /// Ends the processes' packets; afterwards the fabric has all that they put out. Says how long they had light.
+    pub fn finish(self, fabric: &mut Fabric, clock: &WallClock) -> Option<SwitchAnswers> {
+        match self {
+            Switches::Inside(_) => None,
+            Switches::Bmv2(switches) => Some(switches.finish(fabric, clock)),
+        }
+    }
+}
+
+/// Switches of the fabric itself: what the P4Runtime server wants done is done between two events.
+pub struct OwnSwitches {
+    hub: DeviceHub,
+    /// When to look after digests and idle entries.
+    agents_ns: u64,
+}
+
+impl OwnSwitches {
+    /// Serves the switches' agents at once and then regularly.
+    pub fn new(hub: DeviceHub) -> OwnSwitches {
+        OwnSwitches { hub, agents_ns: 0 }
+    }
+
+    fn serve(&mut self, fabric: &mut Fabric) {
+        while let Some(command) = self.hub.try_recv() {
+            execute(fabric, command);
+        }
+        let now_ns = fabric.now();
+        if now_ns >= self.agents_ns {
+            self.agents_ns = now_ns + AGENT_NS;
+            for device in fabric.devices() {
+                if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
+                    self.hub.tick(device.id(), now_ns, pipeline);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+        let ControlEvent {
+            at_ns,
+            device_id,
+            message,
+        } = event;
+        match message {
+            ControlMessage::Packet(frame) => {
+                // Without a controller the packet is lost, as on any switch; the schedule goes on.
+                self.hub.packet_in(device_id, &frame);
+                fabric.recycle(frame);
+            }
+            ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
+            ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
+        }
+    }
+}
+
+/// BMv2 processes and their packets.
+pub struct Bmv2Switches {
+    packets: Packets,
+    answers: Histogram<u64>,
+}
+
+impl Bmv2Switches {
+    /// Takes streams to all switches of the fabric.
+    pub fn new(packets: Packets) -> Bmv2Switches {
+        const LONGEST_NS: u64 = 60_000_000_000;
+        const SIGNIFICANT_DIGITS: u8 = 3;
+        Bmv2Switches {
+            packets,
+            answers: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+                .expect("bounds and digits are allowed"),
+        }
+    }
+
+    fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<()> {
+        while let Some(output) = self.packets.try_recv().map_err(io::Error::other)? {
+            let answer = put_out(fabric, clock.now_ns(), &output);
+            self.note(answer);
+        }
+        while let Some(input) = fabric.poll_switch_input() {
+            self.packets
+                .send(input.device_id, input.port, input.light, &input.frame);
+            fabric.recycle(input.frame);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, answer_ns: Option<u64>) {
+        if let Some(answer_ns) = answer_ns {
+            self.answers.saturating_record(answer_ns);
+        }
+    }
+
+    fn finish(mut self, fabric: &mut Fabric, clock: &WallClock) -> SwitchAnswers {
+        fabric.set_switches_running(false);
+        let lost = self.packets.lost();
+        for output in self.packets.finish(LAST_PACKETS) {
+            if let Some(answer_ns) = put_out(fabric, clock.now_ns(), &output) {
+                self.answers.saturating_record(answer_ns);
+            }
+        }
+        fabric.run_until(clock.now_ns());
+        fabric.settle_switches();
+        SwitchAnswers {
+            light: self.answers.len(),
+            p50_ns: self.answers.value_at_quantile(0.5),
+            p99_ns: self.answers.value_at_quantile(0.99),
+            max_ns: self.answers.max(),
+            not_taken: lost,
+        }
+    }
+}
+
+/// How long the switch had it, if it was light.
+fn put_out(fabric: &mut Fabric, now_ns: u64, output: &slotwise_bmv2::Output) -> Option<u64> {
+    // No switch has ports that do not fit; what comes from outside is not trusted to know.
+    let port = u16::try_from(output.port).ok()?;
+    fabric
+        .switch_output(now_ns, output.device_id, port, output.id, &output.packet)
+        .expect("streams are of the fabric's devices")
+}

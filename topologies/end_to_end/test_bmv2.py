@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stock BMv2 as the switches of a star. Runs need simple_switch_grpc on the PATH; what is refused does not."""
+import os
+import shutil
+import signal
+
+import pytest
+from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, children, command_name, load_report, slotwise
+
+STAR = ROOT / "topologies" / "star3-bmv2.yaml"
+SWITCHES = 4
+BMV2_TARGET = ("--target", "bmv2")
+needs_bmv2 = pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
+
+
+def switches(run: Emulation) -> list[int]:
+    # The kernel keeps 15 characters of a name.
+    return [pid for pid in children(run.inside()) if command_name(pid) == "simple_switch_grpc"[:15]]
+
+
+@needs_bmv2
+def test_a_star_of_bmv2_delivers_and_breaks_nothing(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("emulate", STAR, *BMV2_TARGET, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["verdict"]["ok"], report["verdict"]
+    assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
+    # TCP of every edge reached every other one, by slots that the controller gave.
+    assert len(report["series"]["pairs"]) == 6
+    for pair in report["series"]["pairs"]:
+        assert sum(pair["delivered_bytes"]) > 50_000, (pair["from"], pair["to"])
+    assert [file["intact"] for phase in report["phases"] for file in phase["files"]] == [True]
+    assert report["controller"]["commits"]["completed"] > 0
+    assert report["switch_answers"]["light"] > 1000
+
+
+@needs_bmv2
+def test_a_bmv2_that_ends_ends_the_run():
+    with Emulation(*BMV2_TARGET, scenario=STAR) as run:
+        run.read_until("1/2 uniform")
+        descendants, processes = run.descendants(), switches(run)
+        assert len(processes) == SWITCHES
+        os.kill(processes[0], signal.SIGKILL)
+        assert run.finish() == 1
+    assert "simple_switch_grpc of edge0 has ended (signal: 9" in run.output, run.output
+    assert_nothing_is_left(descendants)
+
+
+@needs_bmv2
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_on_bmv2_that_is_ended_leaves_nothing(number):
+    with Emulation(*BMV2_TARGET, scenario=STAR) as run:
+        run.read_until("1/2 uniform")
+        descendants = run.descendants()
+        run.process.send_signal(number)
+        assert run.finish() != 0
+    assert_nothing_is_left(descendants)
+
+
+def test_slots_too_short_for_bmv2_are_refused():
+    done = slotwise("emulate", SCENARIO, *BMV2_TARGET)
+    assert done.returncode == 1
+    assert "/frame/slot_ns: BMv2 cannot follow slots of 250000 ns" in done.stderr and "star3-bmv2.yaml" in done.stderr
+    assert "starting" not in done.stdout
+
+
+def test_a_missing_bmv2_is_named():
+    done = slotwise("emulate", STAR, *BMV2_TARGET, "--bmv2", "/nonexistent/simple_switch_grpc")
+    assert done.returncode == 1
+    assert "/nonexistent/simple_switch_grpc: not found" in done.stderr and "--bmv2" in done.stderr
+    assert "starting" not in done.stdout
