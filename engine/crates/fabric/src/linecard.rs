@@ -15,6 +15,8 @@ use crate::pool::Frame;
 struct Waiting {
     frame: Frame,
     arrived_ns: u64,
+    /// From then on it is of no use.
+    until_ns: u64,
 }
 
 #[derive(Default)]
@@ -128,6 +130,14 @@ impl LineCard {
 
     /// Takes a frame into the queue that its optical header names, or gives it back with the reason.
     pub(crate) fn enqueue(&mut self, now_ns: u64, frame: Frame) -> Result<(), (DropCause, Frame)> {
+        self.enqueue_until(now_ns, frame, u64::MAX)
+    }
+
+    /// As [`LineCard::enqueue`], for a frame that is of use before `until_ns` only.
+    pub(crate) fn enqueue_until(&mut self, now_ns: u64, frame: Frame, until_ns: u64) -> Result<(), (DropCause, Frame)> {
+        if now_ns >= until_ns {
+            return Err((DropCause::Late, frame));
+        }
         let Some(optical) = message::optical(&frame) else {
             return Err((DropCause::Malformed, frame));
         };
@@ -155,6 +165,7 @@ impl LineCard {
         queue.waiting.push_back(Waiting {
             frame,
             arrived_ns: now_ns,
+            until_ns,
         });
         Ok(())
     }
@@ -308,6 +319,19 @@ impl LineCard {
         let queue = &mut self.queues[usize::from(voq)];
         let waiting = queue.waiting.len() as u64;
         queue.meter.take(now_ns, queue.backlog_bytes, waiting)
+    }
+
+    /// Gives back messages that are of no use any more.
+    pub(crate) fn take_late(&mut self, now_ns: u64) -> Vec<Frame> {
+        let voqs = self.voqs();
+        let queue = &mut self.queues[voqs];
+        let (late, waiting) = std::mem::take(&mut queue.waiting)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|waiting| waiting.until_ns <= now_ns);
+        queue.waiting = waiting;
+        queue.backlog_bytes -= late.iter().map(|late| late.frame.len() as u64).sum::<u64>();
+        queue.dropped_packets += late.len() as u64;
+        late.into_iter().map(|late| late.frame).collect()
     }
 
     /// Shuts all gates and gives back what waits.
