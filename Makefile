@@ -10,7 +10,7 @@ help:
 	@echo 'make test       set up, then run every test'
 	@echo 'make setup      install what is missing and build'
 	@echo 'make p4         compile the P4 programs (needs p4c or a container engine)'
-	@echo 'make bench      measure the engine and the scheduler'
+	@echo 'make bench      measure the engine, a live switch and the scheduler'
 	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
 	@echo 'make diff-bmv2  random tables and packets on the engine and on simple_switch_grpc (needs it)'
 	@echo 'make clean-net  end forgotten runs and delete their interfaces'
@@ -32,6 +32,8 @@ p4:
 
 bench: setup
 	cd engine && cargo bench --locked
+	cd engine && cargo build --locked --release -p slotwise-netio --example loadgen
+	scripts/bench-switch
 	mvn --quiet --file controller/pom.xml --projects bench --also-make test --activate-profiles bench -DskipTests
 
 stf-corpus: setup

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edge switch: hosts on access ports, line cards and their fibres on optical ports.
 //
-//   line card ──> schedule, signaling ──────────────────> flow control, requests, beacons
+//   line card ──> schedule, signaling ──────────────────> flow control, requests, beacons, invitations, measurements
+//             ──> alarms ───────────────────────────────> faults
 //             ──> interval ticks ──> XCP ───────────────> flow control
 //   controller ──> commit, packet-out ──────────────────> any port
-//   fibre ──> requests to the controller, beacons ──┐
+//   fibre ──> requests, measurements to the controller; beacons, invitations, configurations ──> flow control
+//         ──> data ─────────────────────────────────┐
 //   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or XCP ──> VOQ of a line card
 #include <core.p4>
 #include <v1model.p4>
@@ -13,6 +15,7 @@
 #include "include/headers.p4"
 #include "include/edge_parser.p4"
 #include "include/params.p4"
+#include "include/membership.p4"
 #include "include/linecard.p4"
 #include "include/edge_control.p4"
 #include "include/fibre.p4"
@@ -26,6 +29,7 @@ control EdgeIngress(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
     @name(".EdgeIngress") EdgeParams() params;
+    @name(".EdgeIngress") MembershipParams() membership_params;
     LineCard() line_card;
     EdgeControl() edge_control;
     Fibre() fibre;
@@ -37,6 +41,7 @@ control EdgeIngress(inout edge_headers_t hdr,
     apply {
         mark_to_drop(standard_metadata);  // unless something below sends it
         params.apply(meta);
+        membership_params.apply(meta);
 
         if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;

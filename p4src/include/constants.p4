@@ -37,6 +37,14 @@ const bit<32> MAX_QUEUES      = 1024;  // queues of a line card, the signaling q
 const bit<16> SIGNALING_QUEUE = 1023;  // requests and commits wait here
 const bit<16> REQUEST_ENTRIES = 16;    // VOQs of one request; block b holds VOQs 16*b .. 16*b+15
 
+// Edges that join by invitation.
+const bit<16> ANSWER_SLOT       = 0xFFFF;      // slot of the tick that becomes the answer to an invitation
+const bit<16> INVITATION_ANSWER = 1;           // bit of invitation_t.flags
+const bit<32> MAX_ANSWER_NS     = 1000000000;  // longest time from an invitation to its answer
+const bit<32> MAX_SLOT_NS       = 1000000000;  // longest slot that a configuration may name
+const bit<64> MAX_PHASE_NS      = 1000000000;  // largest T_d, either sign
+const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
+
 // An interval timer whose tick is not answered in this time ticks again.
 const bit<32> TIMER_RETRY_NS = 100000000;
 
@@ -54,7 +62,8 @@ enum bit<4> LineCardKind {
     SLOT_TICK     = 1,
     INTERVAL_TICK = 2,
     QUEUE_REPORT  = 3,
-    FLOW_CONTROL  = 4
+    FLOW_CONTROL  = 4,
+    ALARM         = 5
 }
 
 // Operations of a flow-control message; `value` and the times are used as said.
@@ -63,15 +72,25 @@ enum bit<8> FlowOp {
     SHUT              = 2,  // gate shut now
     SET_RATE          = 3,  // value: bit/s, 0 = unlimited
     GRANT_BYTES       = 4,  // value: bytes that may leave, whatever the gate
-    SET_PHASE         = 5,  // value: T_d in ns, two's complement; the card's frames start T_d early
+    SET_PHASE         = 5,  // value: T_d in ns at local time open_ns; close_ns: its change, 2^-16 ns a frame; both two's complement
     SET_CONTROL_TIMER = 6,  // value: ns from the local_ns of the tick that this answers to the next one
-    SET_QUEUE_TIMER   = 7   // the same for the other timer
+    SET_QUEUE_TIMER   = 7,  // the same for the other timer
+    OPEN_AND_TICK     = 8,  // as OPEN; at open_ns the card sends a slot tick with slot ANSWER_SLOT
+    STOP              = 9   // shut all gates, send no slot tick until the next SET_PHASE
 }
 
 // Which of an output's two interval timers ticks.
 enum bit<8> IntervalTimer {
     CONTROL = 0,  // XCP's control interval ends: feedback is computed
     QUEUE   = 1   // XCP's queue interval ends: the persistent queue is noted
+}
+
+// What is wrong with an edge or its master.
+enum bit<8> FaultCode {
+    POWER          = 1,  // the edge is about to lose its power
+    LOSS_OF_SIGNAL = 2,  // no light comes
+    SYNC_ERROR     = 3,  // the edge does not know its T_d any more, and is silent
+    SHUTDOWN       = 4   // the master ends: its slaves are to be silent, or to find another one
 }
 
 enum bit<4> XcpFormat {
@@ -107,7 +126,10 @@ enum bit<8> DropReason {
     COLLISION        = 12,  // core: the output still carries another packet
     NO_SIGNALING     = 13,  // tick that no table entry answers (idle slot); not a loss
     TTL_EXPIRED      = 14,
-    BAD_QUEUE        = 15   // report or grant for a queue out of range
+    BAD_QUEUE        = 15,  // report or grant for a queue out of range
+    STALE            = 16,  // control message that is not newer than the last one that was taken
+    NOT_A_MEMBER     = 17,  // control message of a session that is not in force, or to or from a stranger
+    BAD_FIELD        = 18   // control message with a field out of range
 }
 const bit<32> MAX_DROP_REASONS = 32;  // size of the `drops` counter
 

@@ -3,20 +3,33 @@
 #define SLOTWISE_EDGE_CONTROL_P4
 #include "edge_parser.p4"
 #include "master.p4"
+#include "measure.p4"
+#include "membership.p4"
 #include "packet_out.p4"
 
-// Packets from the controller: a commit for the master itself, or something to send.
+// Packets from the controller: a commit or its shutdown for the master itself, a message for a member out of band, or
+// something to send.
 control EdgeControl(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
     StageVersion() stage;
     PacketOut() send;
+    MemberMessage() member_message;
 
     apply {
         if (hdr.packet_out.egress_port != PORT_SELF) {
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
         } else if (!hdr.optical.isValid()) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (hdr.fault.isValid() && meta.inviting == 1) {
+            if (hdr.fault.code == (bit<8>)FaultCode.SHUTDOWN) {
+                shutting_down.write(0, (bit<1>)(~hdr.fault.flags[0:0]));
+            } else {
+                meta.drop_reason = DropReason.BAD_FIELD;
+            }
+        } else if (hdr.configuration.isValid() || hdr.sync.isValid() || hdr.fault.isValid()) {
+            // An invitation comes as light only: its answer is timed by it.
+            member_message.apply(hdr, meta, standard_metadata, (bit<16>)PORT_OPTICAL_BASE);
         } else if (!hdr.commit.isValid()) {
             meta.drop_reason = DropReason.BAD_VERSION;
         } else if (meta.is_master == 0) {

@@ -12,7 +12,13 @@ struct edge_headers_t {
     interval_tick_t     interval_tick;
     queue_report_t      queue_report;
     flow_control_t      flow_control;
+    alarm_t             alarm;
     optical_t           optical;
+    stamp_t             stamp;
+    invitation_t        invitation;
+    configuration_t     configuration;
+    sync_t              sync;
+    fault_t             fault;
     commit_t            commit;
     request_t           request;
     request_entry_t[16] entries;  // REQUEST_ENTRIES
@@ -31,6 +37,15 @@ struct edge_metadata_t {
     bit<64> guard_ns;
     bit<64> slot_ns;
     bit<32> beacon_hold_frames;
+
+    // Set by membership.
+    bit<1>  by_invitation;
+    bit<1>  inviting;
+    bit<9>  fault_port;
+    bit<64> margin_ns;
+    bit<1>  acquiring;  // joined, but T_d is not known well enough for data
+    bit<64> own_phase_ns;
+    bit<32> session;  // of this edge; at the master, of the edge that a message comes from
 
     DropReason drop_reason;
     bool       routable;  // an IPv4 packet that came through an access port or for this edge through a fibre
@@ -75,6 +90,7 @@ parser EdgeParser(packet_in packet,
             (LINECARD_VERSION, LineCardKind.SLOT_TICK):     parse_slot_tick;
             (LINECARD_VERSION, LineCardKind.QUEUE_REPORT):  parse_queue_report;
             (LINECARD_VERSION, LineCardKind.INTERVAL_TICK): parse_interval_tick;
+            (LINECARD_VERSION, LineCardKind.ALARM):         parse_alarm;
             default:                                        accept;
         }
     }
@@ -94,18 +110,49 @@ parser EdgeParser(packet_in packet,
         transition accept;
     }
 
+    state parse_alarm {
+        packet.extract(hdr.alarm);
+        transition accept;
+    }
+
     state parse_optical {
         packet.extract(hdr.optical);
         transition select(hdr.optical.version, hdr.optical.kind, hdr.optical.inner_type) {
             (OPTICAL_VERSION, OpticalKind.DATA, ETHERTYPE_IPV4): parse_ipv4;
             (OPTICAL_VERSION, OpticalKind.REQUEST, _):           parse_request;
             (OPTICAL_VERSION, OpticalKind.COMMIT, _):            parse_commit;
+            (OPTICAL_VERSION, OpticalKind.INVITATION, _):        parse_invitation;
+            (OPTICAL_VERSION, OpticalKind.CONFIGURATION, _):     parse_configuration;
+            (OPTICAL_VERSION, OpticalKind.SYNC, _):              parse_sync;
+            (OPTICAL_VERSION, OpticalKind.FAULT, _):             parse_fault;
             default:                                             accept;
         }
     }
 
     state parse_commit {
         packet.extract(hdr.commit);
+        transition accept;
+    }
+
+    state parse_invitation {
+        packet.extract(hdr.stamp);
+        packet.extract(hdr.invitation);
+        transition accept;
+    }
+
+    state parse_configuration {
+        packet.extract(hdr.configuration);
+        transition accept;
+    }
+
+    state parse_sync {
+        packet.extract(hdr.stamp);
+        packet.extract(hdr.sync);
+        transition accept;
+    }
+
+    state parse_fault {
+        packet.extract(hdr.fault);
         transition accept;
     }
 
@@ -172,6 +219,11 @@ control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
         packet.emit(hdr.linecard);
         packet.emit(hdr.flow_control);
         packet.emit(hdr.optical);
+        packet.emit(hdr.stamp);
+        packet.emit(hdr.invitation);
+        packet.emit(hdr.configuration);
+        packet.emit(hdr.sync);
+        packet.emit(hdr.fault);
         packet.emit(hdr.commit);
         packet.emit(hdr.request);
         packet.emit(hdr.entries);

@@ -50,6 +50,48 @@ header commit_t {
     bit<32> first_frame;     // from which next_version holds
 }
 
+// Behind optical_t of INVITATION and SYNC. The sending line card writes sent_ns when the first bit leaves, the
+// receiving one received_ns when the first bit comes, each by its own clock.
+header stamp_t {
+    bit<64> sent_ns;
+    bit<64> received_ns;
+}
+
+// INVITATION: optical_t, stamp_t, invitation_t. From the master to an edge that has not joined, and back as its answer.
+header invitation_t {
+    bit<32> nonce;      // newer than that of any invitation before; becomes the session
+    bit<48> mac;        // of the invited edge
+    bit<16> flags;      // INVITATION_ANSWER
+    bit<32> answer_ns;  // from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
+}
+
+// CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then.
+header configuration_t {
+    bit<32> session;      // nonce of the invitation that was answered
+    bit<32> slot_ns;      // at most MAX_SLOT_NS
+    bit<32> guard_ns;     // less than slot_ns
+    bit<16> slots;        // of a frame
+    bit<16> hold_frames;  // the edge falls silent when its last measurement is older than this; at least 1
+    bit<64> phase_ns;     // T_d, two's complement; at most MAX_PHASE_NS either way
+}
+
+// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured.
+header sync_t {
+    bit<32> session;
+    bit<32> frame;     // in which the edge sent what is (to be) measured
+    bit<64> edge_ns;   // from the master: sent_ns of the message that was measured
+    bit<64> phase_ns;  // from an edge: its T_d in use; from the master: T_d measured; two's complement
+}
+
+// FAULT: optical_t, fault_t.
+header fault_t {
+    bit<32> session;  // 0 from a master
+    bit<32> frame;    // of the sender; 0 from one that has none
+    bit<8>  code;     // FaultCode
+    bit<8>  flags;    // bit 0: it is over
+    bit<16> edge;     // that has the fault
+}
+
 // ---- between line card and switch: Ethernet (ETHERTYPE_LINECARD), then linecard_t, then by kind ----
 
 header linecard_t {
@@ -91,6 +133,13 @@ header flow_control_t {
     bit<64> open_ns;
     bit<64> close_ns;
     bit<64> value;
+}
+
+// What the card finds wrong: P4 tells the master or the controller.
+header alarm_t {
+    bit<8>  code;   // FaultCode
+    bit<8>  flags;  // bit 0: it is over
+    bit<16> reserved;
 }
 
 // ---- hosts ----

@@ -64,8 +64,8 @@ control Schedule(inout edge_headers_t hdr,
         hdr.flow_control.queue = granted;
         hdr.flow_control.op = FlowOp.OPEN;
         hdr.flow_control.reserved = 0;
-        hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.guard_ns;
-        hdr.flow_control.close_ns = hdr.slot_tick.local_ns + meta.slot_ns;
+        hdr.flow_control.open_ns = hdr.slot_tick.local_ns + meta.guard_ns + meta.margin_ns;
+        hdr.flow_control.close_ns = hdr.slot_tick.local_ns + meta.slot_ns - meta.margin_ns;
         hdr.flow_control.value = 0;
         hdr.slot_tick.setInvalid();
         standard_metadata.egress_spec = PORT_LINECARD;
@@ -81,7 +81,7 @@ control Schedule(inout edge_headers_t hdr,
         if (slot_schedule.apply().hit) {
             if ((bit<32>)granted >= MAX_QUEUES) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
-            } else if (granted != SIGNALING_QUEUE && fresh == 0) {
+            } else if (granted != SIGNALING_QUEUE && (fresh == 0 || meta.acquiring == 1)) {
                 meta.drop_reason = DropReason.UNSYNCHRONIZED;
             } else {
                 open_gate();

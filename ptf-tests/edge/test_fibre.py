@@ -54,7 +54,7 @@ class BadVersion(FibreTest):
 
     def runTest(self):
         self.send_light(wire.Optical(version=UNKNOWN_VERSION, kind=OpticalKind.DATA, dst_edge=e.SLAVE), ipv4(HOST))
-        self.send_light(optical(OpticalKind.INVITATION, dst_edge=e.SLAVE))
+        self.send_light(optical(7, dst_edge=e.SLAVE))
         self.send_light(optical(15, dst_edge=e.SLAVE))
         self.expect_drop(DropReason.BAD_VERSION, 3)
 

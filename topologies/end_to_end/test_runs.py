@@ -123,6 +123,36 @@ def test_another_seed_is_another_simulation(tmp_path):
     assert reports[0] != reports[1]
 
 
+def files_below(directory: Path) -> dict[str, bytes]:
+    """Every file by its place in the directory."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_an_experiment_of_stars_does_not_depend_on_the_number_of_threads(tmp_path):
+    for jobs in (1, 2):
+        done = slotwise("reproduce", "agile-capacity", "--quick", "--only", "queue-cubic", "--only", "fairness-short",
+                        "--jobs", jobs, "--out", tmp_path / str(jobs))
+        assert done.returncode == 0, done.stdout + done.stderr
+    results = files_below(tmp_path / "1")
+    assert results == files_below(tmp_path / "2")
+    tables = {Path(name).name for name in results if name.endswith(".parquet")}
+    assert tables == {"access.parquet", "flows.parquet", "ports.parquet", "queues.parquet"}
+
+
+def test_columns_are_written_and_what_hosts_of_linux_cannot_play_is_refused(tmp_path):
+    scenario = tmp_path / "web.yaml"
+    text = SCENARIO.read_text()
+    web = "phases:\n- name: web\n  duration_ms: 300\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
+    scenario.write_text(text[:text.index("phases:")] + web)
+    done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", "--sample-frames", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(files_below(tmp_path / "columns")) == ["access.parquet", "flows.parquet", "ports.parquet", "queues.parquet"]
+    (flow,) = load_report(tmp_path / "report.json")["phases"][0]["flows"]
+    assert flow["kind"] == "web" and flow["pages"] > 0
+    refused = slotwise("emulate", scenario)
+    assert refused.returncode == 1 and "/phases/0/traffic/0/kind: hosts of Linux play no users of the web" in refused.stderr
+
+
 def test_traffic_outlives_its_controller(tmp_path):
     path = tmp_path / "report.json"
     with Emulation("--duration", 10, "--report", path) as run:

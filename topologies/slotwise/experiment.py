@@ -66,13 +66,20 @@ class Experiment:
         return self
 
     def tcp(self, source: str = "all", destination: str = "all", **options) -> "Experiment":
-        """Bulk TCP; options `rate_bps` of each stream and `streams` of each flow."""
+        """Bulk TCP; options `rate_bps` of each stream, `streams` of each flow, and `transport`."""
         return self._traffic("tcp", source, destination, options)
 
-    def udp(self, source: str, destination: str, rate_bps: int, payload_bytes: int, process: str = "constant") -> "Experiment":
-        """UDP datagrams, `process` constant or poisson."""
-        options = {"rate_bps": rate_bps, "payload_bytes": payload_bytes, "process": process}
+    def udp(
+        self, source: str, destination: str, rate_bps: int, payload_bytes: int, process: str = "constant", **options,
+    ) -> "Experiment":
+        """UDP datagrams, `process` constant, poisson, or (simulated) on-off-pareto with `mean_on_ns`, `mean_off_ns`, `shape`."""
+        options = {"rate_bps": rate_bps, "payload_bytes": payload_bytes, "process": process, **options}
         return self._traffic("udp", source, destination, options)
+
+    def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> "Experiment":
+        """Simulated users at `destination` who fetch pages; options `users`, `shape`, `max_bytes`, `transport`."""
+        options = {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options}
+        return self._traffic("web", source, destination, options)
 
     def file(self, source: str, destination: str, size_bytes: int) -> "Experiment":
         """One file over HTTP from host to host (`h0_0`), compared by SHA-256."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 -m slotwise.fileserver IP PORT DIRECTORY`: Python's HTTP server for a host's files.
+"""`python3 -m slotwise.fileserver IP PORT DIRECTORY CONGESTION_CONTROL`: Python's HTTP server for a host's files.
 
 `python3 -m http.server` asks the DNS for the host's name before it listens; in a host's namespace there is no DNS and
 the answer is a timeout of seconds.
 """
 import functools
+import socket
 import socketserver
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,9 +21,11 @@ class FileServer(ThreadingHTTPServer):
 
 def main() -> None:
     """Serves until killed; says so in one line once it listens."""
-    ip, port, directory = sys.argv[1:]
+    ip, port, directory, congestion_control = sys.argv[1:]
     handler = functools.partial(SimpleHTTPRequestHandler, directory=directory)
     with FileServer((ip, int(port)), handler) as server:
+        # Connections that are accepted inherit it.
+        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
         print(f"listening on {ip}:{port}", flush=True)
         server.serve_forever()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from mininet.node import Node
 
 from slotwise.process import ProcessError, output_of, running, wait_for_line
-from slotwise.traffic import Flow
+from slotwise.traffic import Flow, kernel_congestion_control
 
 CONNECT_TIMEOUT_MS = 10_000
 CHUNK_BYTES = 1 << 20
@@ -77,6 +77,7 @@ class IperfRun(FlowRun):
                    "--parallel", str(options.get("streams", 1))]
         if self.flow.kind == "udp":
             return [*command, "--udp", "--bitrate", str(options["rate_bps"]), "--length", str(options["payload_bytes"])]
+        command += ["--congestion", kernel_congestion_control(options)]
         if "rate_bps" in options:
             block = min(max(options["rate_bps"] // 8 // BLOCKS_PER_SECOND, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES)
             return [*command, "--bitrate", str(options["rate_bps"]), "--length", str(block)]
@@ -99,7 +100,8 @@ class FileRun(FlowRun):
             stack.callback(file.unlink, missing_ok=True)
         await asyncio.to_thread(write_pseudo_random, self.sent, self.flow.options["bytes"], self.seed)
         server = await stack.enter_async_context(
-            running(self.source, sys.executable, "-m", "slotwise.fileserver", self.flow.source.ip, self.port, str(self.sent.parent))
+            running(self.source, sys.executable, "-m", "slotwise.fileserver", self.flow.source.ip, self.port, str(self.sent.parent),
+                    kernel_congestion_control(self.flow.options))
         )
         await wait_for_line(server, self.source, "listening")
 

@@ -58,3 +58,8 @@ def _hosts_of(scenario: dict, endpoint: str) -> list[HostId]:
 
 def _is_host(endpoint: str) -> bool:
     return re.fullmatch(r"h\d+_\d+", endpoint) is not None
+
+
+def kernel_congestion_control(entry: dict) -> str:
+    """What Linux calls the `transport` of a `tcp` or `file` entry. Its reno is NewReno; it has no older one, and no XCP."""
+    return {"cubic": "cubic", "newreno": "reno", "reno": "reno"}[entry.get("transport", "cubic")]

@@ -28,6 +28,12 @@ PORT_DROP = 511  # what goes here is dropped
 MAX_QUEUES = 1024  # queues of a line card, the signaling queue included
 SIGNALING_QUEUE = 1023  # requests and commits wait here
 REQUEST_ENTRIES = 16  # VOQs of one request; block b holds VOQs 16*b .. 16*b+15
+ANSWER_SLOT = 0xFFFF  # slot of the tick that becomes the answer to an invitation
+INVITATION_ANSWER = 1  # bit of invitation_t.flags
+MAX_ANSWER_NS = 1000000000  # longest time from an invitation to its answer
+MAX_SLOT_NS = 1000000000  # longest slot that a configuration may name
+MAX_PHASE_NS = 1000000000  # largest T_d, either sign
+MAX_MEMBERS = 240  # edges that a master measures
 TIMER_RETRY_NS = 100000000
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
@@ -52,6 +58,7 @@ class LineCardKind(IntEnum):
     INTERVAL_TICK = 2
     QUEUE_REPORT = 3
     FLOW_CONTROL = 4
+    ALARM = 5
 
 
 class FlowOp(IntEnum):
@@ -61,9 +68,11 @@ class FlowOp(IntEnum):
     SHUT = 2  # gate shut now
     SET_RATE = 3  # value: bit/s, 0 = unlimited
     GRANT_BYTES = 4  # value: bytes that may leave, whatever the gate
-    SET_PHASE = 5  # value: T_d in ns, two's complement; the card's frames start T_d early
+    SET_PHASE = 5  # value: T_d in ns at local time open_ns; close_ns: its change, 2^-16 ns a frame; both two's complement
     SET_CONTROL_TIMER = 6  # value: ns from the local_ns of the tick that this answers to the next one
     SET_QUEUE_TIMER = 7  # the same for the other timer
+    OPEN_AND_TICK = 8  # as OPEN; at open_ns the card sends a slot tick with slot ANSWER_SLOT
+    STOP = 9  # shut all gates, send no slot tick until the next SET_PHASE
 
 
 class IntervalTimer(IntEnum):
@@ -71,6 +80,15 @@ class IntervalTimer(IntEnum):
 
     CONTROL = 0  # XCP's control interval ends: feedback is computed
     QUEUE = 1  # XCP's queue interval ends: the persistent queue is noted
+
+
+class FaultCode(IntEnum):
+    """What is wrong with an edge or its master. 8 bits on the wire."""
+
+    POWER = 1  # the edge is about to lose its power
+    LOSS_OF_SIGNAL = 2  # no light comes
+    SYNC_ERROR = 3  # the edge does not know its T_d any more, and is silent
+    SHUTDOWN = 4  # the master ends: its slaves are to be silent, or to find another one
 
 
 class XcpFormat(IntEnum):
@@ -110,6 +128,9 @@ class DropReason(IntEnum):
     NO_SIGNALING = 13  # tick that no table entry answers (idle slot); not a loss
     TTL_EXPIRED = 14
     BAD_QUEUE = 15  # report or grant for a queue out of range
+    STALE = 16  # control message that is not newer than the last one that was taken
+    NOT_A_MEMBER = 17  # control message of a session that is not in force, or to or from a stranger
+    BAD_FIELD = 18  # control message with a field out of range
 
 
 class Header:
@@ -205,6 +226,67 @@ class Commit(Header):
 
 
 @dataclass(frozen=True)
+class Stamp(Header):
+    """Behind optical_t of INVITATION and SYNC. The sending line card writes sent_ns when the first bit leaves, the receiving one received_ns when the first bit comes, each by its own clock. 16 bytes."""
+
+    sent_ns: int = 0
+    received_ns: int = 0
+    SIZE: ClassVar[int] = 16
+    LAYOUT: ClassVar[tuple] = (("sent_ns", 64), ("received_ns", 64),)
+
+
+@dataclass(frozen=True)
+class Invitation(Header):
+    """INVITATION: optical_t, stamp_t, invitation_t. From the master to an edge that has not joined, and back as its answer. 16 bytes."""
+
+    nonce: int = 0  # newer than that of any invitation before; becomes the session
+    mac: int = 0  # of the invited edge
+    flags: int = 0  # INVITATION_ANSWER
+    answer_ns: int = 0  # from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
+    SIZE: ClassVar[int] = 16
+    LAYOUT: ClassVar[tuple] = (("nonce", 32), ("mac", 48), ("flags", 16), ("answer_ns", 32),)
+
+
+@dataclass(frozen=True)
+class Configuration(Header):
+    """CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then. 24 bytes."""
+
+    session: int = 0  # nonce of the invitation that was answered
+    slot_ns: int = 0  # at most MAX_SLOT_NS
+    guard_ns: int = 0  # less than slot_ns
+    slots: int = 0  # of a frame
+    hold_frames: int = 0  # the edge falls silent when its last measurement is older than this; at least 1
+    phase_ns: int = 0  # T_d, two's complement; at most MAX_PHASE_NS either way
+    SIZE: ClassVar[int] = 24
+    LAYOUT: ClassVar[tuple] = (("session", 32), ("slot_ns", 32), ("guard_ns", 32), ("slots", 16), ("hold_frames", 16), ("phase_ns", 64),)
+
+
+@dataclass(frozen=True)
+class Sync(Header):
+    """SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured. 24 bytes."""
+
+    session: int = 0
+    frame: int = 0  # in which the edge sent what is (to be) measured
+    edge_ns: int = 0  # from the master: sent_ns of the message that was measured
+    phase_ns: int = 0  # from an edge: its T_d in use; from the master: T_d measured; two's complement
+    SIZE: ClassVar[int] = 24
+    LAYOUT: ClassVar[tuple] = (("session", 32), ("frame", 32), ("edge_ns", 64), ("phase_ns", 64),)
+
+
+@dataclass(frozen=True)
+class Fault(Header):
+    """FAULT: optical_t, fault_t. 12 bytes."""
+
+    session: int = 0  # 0 from a master
+    frame: int = 0  # of the sender; 0 from one that has none
+    code: int = 0  # FaultCode
+    flags: int = 0  # bit 0: it is over
+    edge: int = 0  # that has the fault
+    SIZE: ClassVar[int] = 12
+    LAYOUT: ClassVar[tuple] = (("session", 32), ("frame", 32), ("code", 8), ("flags", 8), ("edge", 16),)
+
+
+@dataclass(frozen=True)
 class Linecard(Header):
     """linecard_t. 4 bytes."""
 
@@ -262,6 +344,16 @@ class FlowControl(Header):
     value: int = 0
     SIZE: ClassVar[int] = 28
     LAYOUT: ClassVar[tuple] = (("queue", 16), ("op", 8), (None, 8), ("open_ns", 64), ("close_ns", 64), ("value", 64),)
+
+
+@dataclass(frozen=True)
+class Alarm(Header):
+    """What the card finds wrong: P4 tells the master or the controller. 4 bytes."""
+
+    code: int = 0  # FaultCode
+    flags: int = 0  # bit 0: it is over
+    SIZE: ClassVar[int] = 4
+    LAYOUT: ClassVar[tuple] = (("code", 8), ("flags", 8), (None, 16),)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """Which flows traffic entries stand for."""
 import pytest
 
-from slotwise.traffic import flows
+from slotwise.traffic import flows, kernel_congestion_control
 
 
 def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
@@ -51,3 +51,8 @@ def test_flows_keep_their_entry(star):
     found = flows(star, 0)
     assert [(flow.entry, flow.kind) for flow in found] == [(0, "tcp"), (0, "tcp"), (1, "file")]
     assert found[0].options["streams"] == 3
+
+
+def test_a_transport_has_the_kernels_name():
+    assert kernel_congestion_control({}) == "cubic"
+    assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "newreno", "reno")] == ["cubic", "reno", "reno"]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A case on stock simple_switch_grpc.
 
+use crate::aftermath::{self, Aftermath, Count, Counted, Digests};
 use crate::engine::Outputs;
+use crate::entities;
 use slotwise_bmv2::dataplane::PacketStreamRequest;
 use slotwise_bmv2::dataplane::dataplane_interface_client::DataplaneInterfaceClient;
 use slotwise_p4runtime::proto::p4::config::v1 as config;
@@ -9,8 +11,9 @@ use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::{
-    ForwardingPipelineConfig, MasterArbitrationUpdate, SetForwardingPipelineConfigRequest, StreamMessageRequest,
-    Uint128, Update, WriteRequest,
+    CounterData, DigestList, Entity, ForwardingPipelineConfig, MasterArbitrationUpdate, P4Data, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, Update, WriteRequest, entity, p4_data,
+    stream_message_response,
 };
 use std::process::Stdio;
 use std::time::Duration;
@@ -34,6 +37,7 @@ pub struct Bmv2 {
     dataplane: DataplaneInterfaceClient<Channel>,
     /// The device is ours as long as the stream is open.
     _stream: mpsc::Sender<StreamMessageRequest>,
+    digests: mpsc::UnboundedReceiver<DigestList>,
 }
 
 fn said(what: &str) -> impl Fn(tonic::Status) -> String {
@@ -84,10 +88,21 @@ impl Bmv2 {
             .stream_channel(ReceiverStream::new(requests))
             .await
             .map_err(said("stream"))?;
-        let answer = timeout(ANSWER_LIMIT, answers.into_inner().message()).await;
+        let mut answers = answers.into_inner();
+        let answer = timeout(ANSWER_LIMIT, answers.message()).await;
         answer
             .map_err(|_| "no answer to arbitration".to_owned())?
             .map_err(said("arbitration"))?;
+        let (learned, digests) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok(Some(message)) = answers.message().await {
+                if let Some(stream_message_response::Update::Digest(list)) = message.update
+                    && learned.send(list).is_err()
+                {
+                    return;
+                }
+            }
+        });
         let request = SetForwardingPipelineConfigRequest {
             device_id: DEVICE,
             election_id: Some(ELECTION_ID),
@@ -108,6 +123,7 @@ impl Bmv2 {
             runtime,
             dataplane,
             _stream: stream,
+            digests,
         })
     }
 
@@ -125,6 +141,66 @@ impl Bmv2 {
                 .map_err(|status| format!("{COMMAND} refuses what the engine takes: {}: {shown}", status.message()))?;
         }
         Ok(())
+    }
+
+    /// Counters, and digests: as many as are `expected`, if they come, and those that have come by then.
+    pub async fn aftermath(
+        &mut self,
+        p4info: &config::P4Info,
+        counters: &[Counted],
+        expected: Option<&Digests>,
+    ) -> Result<Aftermath, String> {
+        let mut counts = Vec::with_capacity(counters.len());
+        for counter in counters {
+            counts.push(Some(counter.counted(self.count(p4info, counter).await?)));
+        }
+        let mut digests = Digests::new();
+        let limit = Instant::now() + ANSWER_LIMIT;
+        let wanted = expected.map_or(0, Digests::len);
+        loop {
+            let list = match digests.len() < wanted {
+                true => tokio::time::timeout_at(limit, self.digests.recv()).await.ok().flatten(),
+                false => self.digests.try_recv().ok(),
+            };
+            let Some(DigestList { digest_id, data, .. }) = list else {
+                break;
+            };
+            let named = p4info.digests.iter().filter_map(|digest| digest.preamble.as_ref());
+            let name = named.into_iter().find(|preamble| preamble.id == digest_id);
+            let name = name.map_or("", |preamble| preamble.name.as_str());
+            for message in data {
+                let mut fields = Vec::new();
+                flatten(&message, &mut fields);
+                digests.insert(aftermath::digest(name, &fields));
+            }
+        }
+        Ok(Aftermath {
+            counts,
+            digests: Some(digests),
+        })
+    }
+
+    async fn count(&mut self, p4info: &config::P4Info, counter: &Counted) -> Result<Count, String> {
+        let request = ReadRequest {
+            device_id: DEVICE,
+            entities: vec![Entity {
+                entity: Some(entities::counter_read(p4info, &counter.place)?),
+            }],
+            ..Default::default()
+        };
+        let answers = self.runtime.read(request).await.map_err(said("counters"))?;
+        let answer = answers.into_inner().message().await.map_err(said("counters"))?;
+        let found = answer.and_then(|answer| answer.entities.into_iter().next()?.entity);
+        let data = match found {
+            Some(entity::Entity::CounterEntry(entry)) => entry.data,
+            Some(entity::Entity::DirectCounterEntry(entry)) => entry.data,
+            _ => return Err(format!("{COMMAND} has no counter {}", counter.name)),
+        };
+        let CounterData {
+            packet_count,
+            byte_count,
+        } = data.unwrap_or_default();
+        Ok((packet_count.unsigned_abs(), byte_count.unsigned_abs()))
     }
 
     /// Ends the process; its ports are free afterwards.
@@ -168,5 +244,17 @@ impl Bmv2 {
             Ok(Ok(_)) => Ok(None),
             _ => Err(said("packets")(status)),
         }
+    }
+}
+
+/// The values of a digest, in order.
+fn flatten(data: &P4Data, fields: &mut Vec<Vec<u8>>) {
+    match &data.data {
+        Some(p4_data::Data::Bitstring(bits)) => fields.push(bits.clone()),
+        Some(p4_data::Data::Bool(value)) => fields.push(vec![u8::from(*value)]),
+        Some(p4_data::Data::Struct(parts) | p4_data::Data::Tuple(parts)) => {
+            parts.members.iter().for_each(|member| flatten(member, fields));
+        }
+        _ => {}
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Statements of a script as P4Runtime entities.
 
+use crate::aftermath::CounterPlace;
 use slotwise_p4::{ActionCall, KeyField, TableEntry};
 use slotwise_p4runtime::proto::p4::config::v1 as config;
 use slotwise_p4runtime::proto::p4::v1::{
@@ -11,17 +12,53 @@ use slotwise_stf::Schema;
 use slotwise_stf::script::Statement;
 use std::collections::BTreeMap;
 
-/// The setup of a case as inserts, in order.
+/// The setup of a case as updates, in order.
 pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) -> Result<Vec<Update>, String> {
-    let mut entities = Vec::new();
+    let mut updates = Vec::new();
     let mut nodes: Vec<Vec<Replica>> = Vec::new();
     let mut groups: BTreeMap<u32, Vec<Replica>> = BTreeMap::new();
     for statement in setup {
         match statement {
             Statement::Add { .. } => {
-                let (table, entry) = schema.entry(statement)?;
-                let member = entities.len() as u32 + 1;
-                entities.extend(table_entry(p4info, &table, &entry, member)?);
+                let (table, entry, others) = schema.entry(statement)?;
+                let member = updates.len() as u32 + 1;
+                let entities = table_entry(p4info, &table, &entry, &others, member)?;
+                updates.extend(entities.into_iter().map(insert));
+            }
+            Statement::SetDefault { .. } => {
+                let (table, call) = schema.default_action(statement)?;
+                let table = named(&p4info.tables, |table| &table.preamble, &table)?;
+                let chosen = table_action::Type::Action(action(p4info, &call)?);
+                let entry = entity::Entity::TableEntry(v1::TableEntry {
+                    table_id: id(&table.preamble),
+                    is_default_action: true,
+                    action: Some(v1::TableAction { r#type: Some(chosen) }),
+                    ..Default::default()
+                });
+                updates.push(update(update::Type::Modify, entry));
+            }
+            Statement::MeterSetRates {
+                meter,
+                index: Some(index),
+                rates: [committed, peak],
+            } => {
+                let meter = named(&p4info.meters, |meter| &meter.preamble, meter)?;
+                let config = v1::MeterConfig {
+                    cir: committed.per_second as i64,
+                    cburst: committed.burst as i64,
+                    pir: peak.per_second as i64,
+                    pburst: peak.burst as i64,
+                    ..Default::default()
+                };
+                let entry = entity::Entity::MeterEntry(v1::MeterEntry {
+                    meter_id: id(&meter.preamble),
+                    index: Some(v1::Index {
+                        index: i64::from(*index),
+                    }),
+                    config: Some(config),
+                    ..Default::default()
+                });
+                updates.push(update(update::Type::Modify, entry));
             }
             Statement::GroupCreate(group) => drop(groups.insert(*group, Vec::new())),
             Statement::NodeCreate { instance, ports } => {
@@ -41,8 +78,8 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
                     replicas,
                     ..Default::default()
                 };
-                entities.push(replication(packet_replication_engine_entry::Type::CloneSessionEntry(
-                    session,
+                updates.push(insert(replication(
+                    packet_replication_engine_entry::Type::CloneSessionEntry(session),
                 )));
             }
             other => return Err(format!("not a statement of a case: {other:?}")),
@@ -54,15 +91,59 @@ pub fn updates(p4info: &config::P4Info, schema: &Schema, setup: &[Statement]) ->
             replicas,
             ..Default::default()
         };
-        entities.push(replication(packet_replication_engine_entry::Type::MulticastGroupEntry(
-            group,
+        updates.push(insert(replication(
+            packet_replication_engine_entry::Type::MulticastGroupEntry(group),
         )));
     }
-    let update = |entity| Update {
-        r#type: update::Type::Insert.into(),
+    for digest in &p4info.digests {
+        // Each message at once, in a list of its own.
+        let config = v1::digest_entry::Config {
+            max_list_size: 1,
+            ..Default::default()
+        };
+        updates.push(insert(entity::Entity::DigestEntry(v1::DigestEntry {
+            digest_id: id(&digest.preamble),
+            config: Some(config),
+        })));
+    }
+    Ok(updates)
+}
+
+fn update(kind: update::Type, entity: entity::Entity) -> Update {
+    Update {
+        r#type: kind.into(),
         entity: Some(Entity { entity: Some(entity) }),
-    };
-    Ok(entities.into_iter().map(update).collect())
+    }
+}
+
+fn insert(entity: entity::Entity) -> Update {
+    update(update::Type::Insert, entity)
+}
+
+/// What reads a counter: all cells of an indirect one, or an entry's direct one.
+pub fn counter_read(p4info: &config::P4Info, place: &CounterPlace) -> Result<entity::Entity, String> {
+    Ok(match place {
+        CounterPlace::Cell { counter, index } => {
+            let counter = named(&p4info.counters, |counter| &counter.preamble, counter)?;
+            entity::Entity::CounterEntry(v1::CounterEntry {
+                counter_id: id(&counter.preamble),
+                index: Some(v1::Index { index: *index as i64 }),
+                data: None,
+            })
+        }
+        CounterPlace::Entry { table, entry } => {
+            let table = named(&p4info.tables, |it| &it.preamble, table)?;
+            entity::Entity::DirectCounterEntry(v1::DirectCounterEntry {
+                table_entry: Some(v1::TableEntry {
+                    table_id: id(&table.preamble),
+                    r#match: matches(table, entry),
+                    priority: entry.priority,
+                    ..Default::default()
+                }),
+                data: None,
+            })
+        }
+    })
 }
 
 fn replica(port: u16, instance: u16) -> Replica {
@@ -80,7 +161,7 @@ fn replication(entry: packet_replication_engine_entry::Type) -> entity::Entity {
 }
 
 /// Without leading zeros, but at least one byte.
-fn canonical(value: &[u8]) -> Vec<u8> {
+pub fn canonical(value: &[u8]) -> Vec<u8> {
     let start = value
         .iter()
         .position(|&byte| byte != 0)
@@ -141,40 +222,59 @@ fn id(preamble: &Option<config::Preamble>) -> u32 {
     preamble.as_ref().map_or(0, |preamble| preamble.id)
 }
 
-/// The entry, after the member that it names if the table has an action profile.
+/// The entry, after the member, or the group of members, that it names if the table has an action profile.
 fn table_entry(
     p4info: &config::P4Info,
     table: &str,
     entry: &TableEntry,
-    member: u32,
+    others: &[ActionCall],
+    first_member: u32,
 ) -> Result<Vec<entity::Entity>, String> {
     let table = named(&p4info.tables, |table| &table.preamble, table)?;
-    let action = action(p4info, &entry.action)?;
     let mut entities = Vec::new();
     let chosen = match table.implementation_id {
-        0 => table_action::Type::Action(action),
+        0 => table_action::Type::Action(action(p4info, &entry.action)?),
         profile => {
-            entities.push(entity::Entity::ActionProfileMember(v1::ActionProfileMember {
-                action_profile_id: profile,
-                member_id: member,
-                action: Some(action),
-            }));
-            table_action::Type::ActionProfileMemberId(member)
+            let mut members = Vec::new();
+            for (member, call) in (first_member..).zip(std::iter::once(&entry.action).chain(others)) {
+                entities.push(entity::Entity::ActionProfileMember(v1::ActionProfileMember {
+                    action_profile_id: profile,
+                    member_id: member,
+                    action: Some(action(p4info, call)?),
+                }));
+                members.push(v1::action_profile_group::Member {
+                    member_id: member,
+                    weight: 1,
+                    ..Default::default()
+                });
+            }
+            if others.is_empty() {
+                table_action::Type::ActionProfileMemberId(first_member)
+            } else {
+                entities.push(entity::Entity::ActionProfileGroup(v1::ActionProfileGroup {
+                    action_profile_id: profile,
+                    group_id: first_member,
+                    max_size: members.len() as i32,
+                    members,
+                    ..Default::default()
+                }));
+                table_action::Type::ActionProfileGroupId(first_member)
+            }
         }
     };
     entities.push(entity::Entity::TableEntry(v1::TableEntry {
         table_id: id(&table.preamble),
-        r#match: table
-            .match_fields
-            .iter()
-            .zip(&entry.key)
-            .filter_map(|(field, key)| field_match(field, key))
-            .collect(),
+        r#match: matches(table, entry),
         action: Some(v1::TableAction { r#type: Some(chosen) }),
         priority: entry.priority,
         ..Default::default()
     }));
     Ok(entities)
+}
+
+fn matches(table: &config::Table, entry: &TableEntry) -> Vec<FieldMatch> {
+    let fields = table.match_fields.iter().zip(&entry.key);
+    fields.filter_map(|(field, key)| field_match(field, key)).collect()
 }
 
 fn action(p4info: &config::P4Info, call: &ActionCall) -> Result<v1::Action, String> {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random tables and packets that fit a program well enough to get deep into it.
 
-use crate::model::{BitString, FieldName, Key, Model, Table, Transition};
+use crate::model::{Action, BitString, FieldName, Key, Model, Table, Transition};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64Mcg;
 use slotwise_p4runtime::proto::p4::config::v1::match_field::MatchType;
-use slotwise_stf::script::{Call, Match, Number, Statement};
+use slotwise_stf::script::{Call, Match, Number, Rate, Statement};
 use std::collections::BTreeMap;
 
 /// Most entries of one table.
 const MAX_ENTRIES: usize = 6;
+/// Most actions beside the first among which a selector chooses.
+const MAX_CHOICES: usize = 3;
 /// Longest walk through a parser.
 const MAX_STATES: usize = 32;
 /// Packets come in on ports below this, and most ports in entries are below it.
@@ -33,8 +35,24 @@ pub fn case(model: &Model, packets: usize, random: &mut Pcg64Mcg) -> Case {
     let mut pools = Pools::new();
     for table in &model.tables {
         for _ in 0..random.random_range(0..=MAX_ENTRIES.min(table.size)) {
-            setup.extend(entry(table, &mut pools, random));
+            let id = format!("e{}", setup.len());
+            setup.extend(entry(table, id, &mut pools, random));
         }
+    }
+    for fallback in model
+        .defaults
+        .iter()
+        .filter(|_| random.random_bool(0.3))
+        .collect::<Vec<_>>()
+    {
+        let action = fallback.actions.choose(random);
+        setup.extend(action.map(|action| Statement::SetDefault {
+            table: fallback.table.clone(),
+            action: call(action, random),
+        }));
+    }
+    for (meter, size) in &model.meters {
+        setup.extend(meter_rates(meter, *size, random));
     }
     let packets = (0..packets).map(|number| {
         let mut frame = frame(model, &pools, random);
@@ -99,7 +117,7 @@ fn value(width: usize, random: &mut Pcg64Mcg) -> BitString {
     }
 }
 
-fn entry(table: &Table, pools: &mut Pools, random: &mut Pcg64Mcg) -> Option<Statement> {
+fn entry(table: &Table, id: String, pools: &mut Pools, random: &mut Pcg64Mcg) -> Option<Statement> {
     let mut key = Vec::new();
     for part in &table.key {
         let bits = value(part.width, random);
@@ -108,22 +126,49 @@ fn entry(table: &Table, pools: &mut Pools, random: &mut Pcg64Mcg) -> Option<Stat
         }
         key.extend(key_match(part, bits, random).map(|value| (part.name.clone(), value)));
     }
-    let action = table.actions.choose(random)?;
-    let args = action
-        .params
-        .iter()
-        .map(|(name, width)| (name.clone(), number(&value(*width, random))))
+    let action = call(table.actions.choose(random)?, random);
+    let most = if table.has_selector { MAX_CHOICES } else { 0 };
+    let others = (0..random.random_range(0..=most))
+        .filter_map(|_| Some(call(table.actions.choose(random)?, random)))
         .collect();
     Some(Statement::Add {
         table: table.name.clone(),
         // Different priorities: which of equals wins is not specified.
         priority: Some(random.random_range(0..1_000_000)),
         key,
-        action: Call {
-            action: action.name.clone(),
-            args,
-        },
-        id: None,
+        action,
+        others,
+        id: Some(id),
+    })
+}
+
+fn call(action: &Action, random: &mut Pcg64Mcg) -> Call {
+    let args = action
+        .params
+        .iter()
+        .map(|(name, width)| (name.clone(), number(&value(*width, random))));
+    Call {
+        action: action.name.clone(),
+        args: args.collect(),
+    }
+}
+
+/// Rates with which the color depends neither on time nor on earlier packets: nothing passes a bucket that is empty, and
+/// everything one that holds more than all packets of a case.
+fn meter_rates(meter: &str, size: u64, random: &mut Pcg64Mcg) -> Option<Statement> {
+    let empty = Rate {
+        per_second: 0,
+        burst: 0,
+    };
+    let ample = Rate {
+        per_second: 1_000_000_000,
+        burst: 1_000_000_000,
+    };
+    let rates = *[[empty, empty], [empty, ample], [ample, ample]].choose(random)?;
+    Some(Statement::MeterSetRates {
+        meter: meter.to_owned(),
+        index: Some(random.random_range(0..size.clamp(1, 8)) as u32),
+        rates,
     })
 }
 
@@ -172,7 +217,13 @@ fn frame(model: &Model, pools: &Pools, random: &mut Pcg64Mcg) -> Vec<u8> {
                     .filter(|_| random.random_bool(0.7))
                 {
                     Some(known) => known.clone(),
-                    None => value(*width, random),
+                    None => match model.constants.choose(random).filter(|_| random.random_bool(0.3)) {
+                        Some(&constant) => (0..*width)
+                            .rev()
+                            .map(|bit| bit < 64 && constant >> bit & 1 == 1)
+                            .collect(),
+                        None => value(*width, random),
+                    },
                 }
             };
             let fields = fields

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Differential testing: random tables and packets on the engine and on stock simple_switch_grpc.
 //!
-//! Both get the same program, the same entries (over P4Runtime there), multicast groups and clone sessions, and the same
-//! packets one by one. What comes out for each must be the same on each port. The first
-//! difference is made small (few entries, if possible one packet) and written as an STF file that expects what
-//! simple_switch_grpc does, so that `slotwise stf PROGRAM.json P4INFO FILE` shows it.
+//! Both get the same program, the same entries (over P4Runtime there), default actions, members and groups of action
+//! profiles, meter rates, multicast groups and clone sessions, and the same packets one by one. What comes out for each
+//! must be the same on each port, in the same order, and afterwards the counters, direct ones too, and the set of digests.
+//! The first difference is made small (few entries, if possible one packet) and written as an STF file that expects what
+//! simple_switch_grpc does, so that `slotwise stf --bmv2-compat PROGRAM.json P4INFO FILE` shows it.
 //!
 //! What cannot be compared is left out:
 //!
@@ -16,7 +17,10 @@
 //! * Programs that read queue depths or waiting times: the engine has no queue.
 //! * Packets without an end (a resubmission of every resubmitted packet): the engine gives them up.
 //! * Packets that end simple_switch itself, by an assertion or an index out of range: they are counted.
+//! * Registers and value sets, which simple_switch_grpc's P4Runtime server does not serve; rates of meters are such that
+//!   the color does not depend on time, and direct meters have none.
 
+mod aftermath;
 mod bmv2;
 mod engine;
 mod entities;
@@ -24,8 +28,9 @@ mod generate;
 mod model;
 mod shrink;
 
+use crate::aftermath::{Aftermath, Counted};
 use crate::bmv2::Bmv2;
-use crate::engine::{Engine, Outputs, Wanted};
+use crate::engine::{Engine, Expectation, Outputs, Wanted};
 use crate::generate::Case;
 use crate::model::Model;
 use clap::Parser;
@@ -75,8 +80,15 @@ struct Pair {
 enum Verdict {
     /// After so many packets compared; simple_switch_grpc may have ended itself.
     Same { compared: usize, ended: bool },
-    /// At this packet, and what simple_switch_grpc did for all.
-    Differs { at: usize, got: Vec<Outputs> },
+    /// At this packet, the last one if it is what was left afterwards.
+    Differs { at: usize, seen: Box<Seen> },
+}
+
+/// What simple_switch_grpc did.
+struct Seen {
+    outputs: Vec<Outputs>,
+    /// If it did the same for all packets.
+    aftermath: Option<Aftermath>,
 }
 
 impl Pair {
@@ -97,45 +109,71 @@ impl Pair {
         })
     }
 
-    /// Runs a case on both. An error is that of simple_switch_grpc, or of a setup that contradicts itself.
-    async fn run(&self, case: &Case) -> Result<Verdict, String> {
-        let wanted = self.engine.wanted(case)?;
-        let known = wanted
-            .iter()
-            .take_while(|wanted| matches!(wanted, Wanted::Packets(_)))
-            .count();
-        let mut bmv2 = Bmv2::start(self.port, &self.p4info, &self.json).await?;
-        let got = self.run_bmv2(&mut bmv2, case, known).await;
-        bmv2.stop().await?;
-        let got = got?;
-        Ok(match engine::first_difference(&wanted, &got) {
-            Some(at) => Verdict::Differs { at, got },
-            None => Verdict::Same {
-                compared: got.len(),
-                ended: got.len() < known,
-            },
-        })
+    fn counters(&self, case: &Case) -> Result<Vec<Counted>, String> {
+        aftermath::counters(&self.model, self.engine.schema(), &case.setup)
     }
 
-    /// Outputs of the first packets of a case, up to one that ends the switch.
-    async fn run_bmv2(&self, bmv2: &mut Bmv2, case: &Case, packets: usize) -> Result<Vec<Outputs>, String> {
+    /// Runs a case on both. An error is that of simple_switch_grpc, or of a setup that contradicts itself.
+    async fn run(&self, case: &Case) -> Result<Verdict, String> {
+        let counters = self.counters(case)?;
+        let wanted = self.engine.wanted(case, &counters)?;
+        let mut bmv2 = Bmv2::start(self.port, &self.p4info, &self.json).await?;
+        let verdict = self.run_bmv2(&mut bmv2, case, &wanted, &counters).await;
+        bmv2.stop().await?;
+        verdict
+    }
+
+    async fn run_bmv2(
+        &self,
+        bmv2: &mut Bmv2,
+        case: &Case,
+        wanted: &Expectation,
+        counters: &[Counted],
+    ) -> Result<Verdict, String> {
         bmv2.write(entities::updates(&self.p4info, self.engine.schema(), &case.setup)?)
             .await?;
-        let mut got = Vec::new();
-        for (port, frame) in case.packets.iter().take(packets) {
+        let is_known = |wanted: &&Wanted| matches!(wanted, Wanted::Packets(_));
+        let known = wanted.packets.iter().take_while(is_known).count();
+        let mut outputs = Vec::new();
+        for (port, frame) in case.packets.iter().take(known) {
             match bmv2.process(*port, frame).await? {
-                Some(outputs) => got.push(outputs),
+                Some(output) => outputs.push(output),
                 None => break,
             }
         }
-        Ok(got)
+        if let Some(at) = engine::first_difference(&wanted.packets, &outputs) {
+            let seen = Box::new(Seen {
+                outputs,
+                aftermath: None,
+            });
+            return Ok(Verdict::Differs { at, seen });
+        }
+        let compared = outputs.len();
+        if compared == case.packets.len() {
+            let digests = wanted.aftermath.digests.as_ref();
+            let left = bmv2.aftermath(&self.p4info, counters, digests).await?;
+            if !wanted.aftermath.is_met_by(&left) {
+                let seen = Box::new(Seen {
+                    outputs,
+                    aftermath: Some(left),
+                });
+                return Ok(Verdict::Differs {
+                    at: compared.saturating_sub(1),
+                    seen,
+                });
+            }
+        }
+        Ok(Verdict::Same {
+            compared,
+            ended: compared < known,
+        })
     }
 }
 
 /// A case and what simple_switch_grpc made of it, as a script.
-fn script(case: &Case, wanted: &[Wanted], got: &[Outputs]) -> Script {
+fn script(case: &Case, wanted: &Expectation, counters: &[Counted], seen: &Seen) -> Script {
     let mut statements = case.setup.clone();
-    for (((port, frame), wanted), got) in case.packets.iter().zip(wanted).zip(got) {
+    for (((port, frame), wanted), got) in case.packets.iter().zip(&wanted.packets).zip(&seen.outputs) {
         statements.push(Statement::Packet {
             port: *port,
             frame: frame.clone(),
@@ -150,6 +188,16 @@ fn script(case: &Case, wanted: &[Wanted], got: &[Outputs]) -> Script {
             statements.push(Statement::NoPacket);
         }
     }
+    if let Some(left) = &seen.aftermath {
+        let counts = counters.iter().zip(&wanted.aftermath.counts).zip(&left.counts);
+        for ((counter, wanted), got) in counts {
+            if let (Some(wanted), Some(got)) = (wanted, got)
+                && wanted != got
+            {
+                statements.extend(counter.checks(*got));
+            }
+        }
+    }
     Script {
         statements: statements
             .into_iter()
@@ -157,6 +205,19 @@ fn script(case: &Case, wanted: &[Wanted], got: &[Outputs]) -> Script {
             .map(|(statement, line)| Located { line, statement })
             .collect(),
     }
+}
+
+/// Scripts know no digests: what differs in them is a comment.
+fn digest_comments(wanted: &Expectation, seen: &Seen) -> String {
+    let left = seen.aftermath.as_ref().and_then(|left| left.digests.as_ref());
+    let (Some(wanted), Some(got)) = (&wanted.aftermath.digests, left) else {
+        return String::new();
+    };
+    let line =
+        |who: &str, (name, fields): &(String, Vec<Vec<u8>>)| format!("# digest of {who} only: {name} {fields:02x?}\n");
+    let ours = wanted.difference(got).map(|digest| line("the engine", digest));
+    let theirs = got.difference(wanted).map(|digest| line(bmv2::COMMAND, digest));
+    ours.chain(theirs).collect()
 }
 
 async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, String> {
@@ -178,11 +239,12 @@ async fn check(name: &str, pair: &Pair, options: &Options) -> Result<bool, Strin
             Ok(Verdict::Same { compared: packets, .. }) => compared += packets,
             Ok(Verdict::Differs { at, .. }) => {
                 let small = shrink::shrink(pair, case, at).await;
-                let Ok(Verdict::Differs { at, got }) = pair.run(&small).await else {
+                let Ok(Verdict::Differs { at, seen }) = pair.run(&small).await else {
                     return Err(format!("{name}: seed {seed}: a difference that does not come again"));
                 };
-                let wanted = pair.engine.wanted(&small)?;
-                let text = script(&small, &wanted, &got).to_string();
+                let counters = pair.counters(&small)?;
+                let wanted = pair.engine.wanted(&small, &counters)?;
+                let text = script(&small, &wanted, &counters, &seen).to_string() + &digest_comments(&wanted, &seen);
                 debug_assert!(parse(&text).is_ok());
                 fs::create_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
                 let path = options.out.join(format!("{}-{seed}.stf", name.replace('/', "-")));

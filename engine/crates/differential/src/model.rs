@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use slotwise_p4runtime::proto::p4::config::v1 as config;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of a value, most significant first.
 pub type BitString = Vec<bool>;
@@ -18,6 +18,29 @@ pub struct Model {
     pub states: BTreeMap<String, State>,
     pub start: String,
     pub tables: Vec<Table>,
+    /// Tables whose default action may be changed.
+    pub defaults: Vec<Fallback>,
+    pub counters: Vec<Counter>,
+    /// Numbers in its expressions.
+    pub constants: Vec<u64>,
+    /// Indirect meters: names and numbers of cells.
+    pub meters: Vec<(String, u64)>,
+}
+
+/// An array of counters, or a table's direct counter.
+pub struct Counter {
+    pub name: String,
+    pub size: usize,
+    /// Whose direct counter it is.
+    pub table: Option<String>,
+    /// Whether it counts packets, and bytes.
+    pub units: (bool, bool),
+}
+
+/// A table and the actions that may be its default.
+pub struct Fallback {
+    pub table: String,
+    pub actions: Vec<Action>,
 }
 
 #[derive(Default)]
@@ -39,6 +62,8 @@ pub struct Table {
     pub key: Vec<Key>,
     pub actions: Vec<Action>,
     pub size: usize,
+    /// A selector may choose among several actions.
+    pub has_selector: bool,
 }
 
 pub struct Key {
@@ -61,6 +86,10 @@ impl Model {
             states,
             start,
             tables: tables(json, p4info),
+            defaults: fallbacks(p4info),
+            counters: counters(p4info),
+            constants: constants(json).into_iter().collect(),
+            meters: meters(p4info),
         }
     }
 }
@@ -186,11 +215,8 @@ fn tables(json: &Value, p4info: &config::P4Info) -> Vec<Table> {
             }
         }
     }
-    let name =
-        |preamble: &Option<config::Preamble>| preamble.as_ref().map(|p| (p.id, p.name.clone())).unwrap_or_default();
-    let actions: BTreeMap<u32, &config::Action> = p4info.actions.iter().map(|a| (name(&a.preamble).0, a)).collect();
     let table = |table: &config::Table| {
-        let table_name = name(&table.preamble).1;
+        let table_name = name(&table.preamble);
         let key = table.match_fields.iter().map(|field| Key {
             name: field.name.clone(),
             kind: match field.r#match {
@@ -200,27 +226,110 @@ fn tables(json: &Value, p4info: &config::P4Info) -> Vec<Table> {
             width: usize::try_from(field.bitwidth).unwrap_or(0),
             field: targets.get(&(table_name.clone(), field.name.clone())).cloned(),
         });
-        let in_entries = |reference: &&config::ActionRef| reference.scope() != config::action_ref::Scope::DefaultOnly;
-        let action = |reference: &config::ActionRef| {
-            let action = actions.get(&reference.id)?;
-            let params = action
-                .params
-                .iter()
-                .map(|p| (p.name.clone(), usize::try_from(p.bitwidth).unwrap_or(0)));
-            Some(Action {
-                name: name(&action.preamble).1,
-                params: params.collect(),
-            })
-        };
+        let selector = |profile: &&config::ActionProfile| id(&profile.preamble) == table.implementation_id;
         Table {
             key: key.collect(),
-            actions: table.action_refs.iter().filter(in_entries).filter_map(action).collect(),
+            actions: actions(p4info, table, config::action_ref::Scope::DefaultOnly),
             size: usize::try_from(table.size).unwrap_or(0),
+            has_selector: p4info
+                .action_profiles
+                .iter()
+                .find(selector)
+                .is_some_and(|profile| profile.with_selector),
             name: table_name,
         }
     };
     let writable = |table: &&config::Table| !table.is_const_table && !table.match_fields.is_empty();
     p4info.tables.iter().filter(writable).map(table).collect()
+}
+
+fn id(preamble: &Option<config::Preamble>) -> u32 {
+    preamble.as_ref().map_or(0, |preamble| preamble.id)
+}
+
+fn name(preamble: &Option<config::Preamble>) -> String {
+    preamble
+        .as_ref()
+        .map_or_else(String::new, |preamble| preamble.name.clone())
+}
+
+/// The actions of a table but those of one scope.
+fn actions(p4info: &config::P4Info, table: &config::Table, but: config::action_ref::Scope) -> Vec<Action> {
+    let action = |reference: &config::ActionRef| {
+        let mut all = p4info.actions.iter();
+        let action = all.find(|action| id(&action.preamble) == reference.id)?;
+        let params = action
+            .params
+            .iter()
+            .map(|p| (p.name.clone(), usize::try_from(p.bitwidth).unwrap_or(0)));
+        Some(Action {
+            name: name(&action.preamble),
+            params: params.collect(),
+        })
+    };
+    let wanted = table.action_refs.iter().filter(|reference| reference.scope() != but);
+    wanted.filter_map(action).collect()
+}
+
+/// Small numbers with which a program compares or computes.
+fn constants(json: &Value) -> BTreeSet<u64> {
+    if text(json, "type") == "hexstr" {
+        let digits = text(json, "value");
+        return u64::from_str_radix(digits.trim_start_matches("0x"), 16)
+            .into_iter()
+            .collect();
+    }
+    let parts: Vec<&Value> = match json {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(members) => members.values().collect(),
+        _ => Vec::new(),
+    };
+    parts.into_iter().flat_map(constants).collect()
+}
+
+fn fallbacks(p4info: &config::P4Info) -> Vec<Fallback> {
+    let may_change = |table: &&config::Table| table.const_default_action_id == 0 && table.implementation_id == 0;
+    let fallback = |table: &config::Table| Fallback {
+        table: name(&table.preamble),
+        actions: actions(p4info, table, config::action_ref::Scope::TableOnly),
+    };
+    p4info.tables.iter().filter(may_change).map(fallback).collect()
+}
+
+/// Of large arrays the first cells.
+const MAX_CELLS: i64 = 1024;
+
+fn counters(p4info: &config::P4Info) -> Vec<Counter> {
+    use config::counter_spec::Unit;
+    let units = |spec: &Option<config::CounterSpec>| match spec.as_ref().map(config::CounterSpec::unit) {
+        Some(Unit::Packets) => (true, false),
+        Some(Unit::Bytes) => (false, true),
+        Some(Unit::Both) => (true, true),
+        Some(Unit::Unspecified) | None => (false, false),
+    };
+    let array = |counter: &config::Counter| Counter {
+        name: name(&counter.preamble),
+        size: counter.size.clamp(0, MAX_CELLS) as usize,
+        table: None,
+        units: units(&counter.spec),
+    };
+    let direct = |counter: &config::DirectCounter| {
+        let mut tables = p4info.tables.iter();
+        let table = tables.find(|table| id(&table.preamble) == counter.direct_table_id)?;
+        Some(Counter {
+            name: name(&counter.preamble),
+            size: 0,
+            table: Some(name(&table.preamble)),
+            units: units(&counter.spec),
+        })
+    };
+    let arrays = p4info.counters.iter().map(array);
+    arrays.chain(p4info.direct_counters.iter().filter_map(direct)).collect()
+}
+
+fn meters(p4info: &config::P4Info) -> Vec<(String, u64)> {
+    let meter = |meter: &config::Meter| (name(&meter.preamble), u64::try_from(meter.size).unwrap_or(0));
+    p4info.meters.iter().map(meter).collect()
 }
 
 #[cfg(test)]

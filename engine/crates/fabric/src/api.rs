@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes into a fabric and comes out of it.
 
-use slotwise_p4::Bits;
+use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
 use slotwise_wire::DropReason;
 
@@ -59,7 +59,7 @@ pub struct HostFrame {
     pub frame: Frame,
 }
 
-/// What a device has for the controller.
+/// What a device has for the controller, or for its own agent of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlEvent {
     /// When it left the device.
@@ -81,6 +81,13 @@ pub enum ControlMessage {
         name: String,
         /// Its fields in order.
         fields: Vec<Bits>,
+    },
+    /// A port's link came or went; all are up at first.
+    Link {
+        /// The port.
+        port: Port,
+        /// Whether light passes now.
+        is_up: bool,
     },
 }
 

@@ -3,7 +3,9 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId, optical_port};
-use slotwise_wire::{Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick};
+use slotwise_wire::{
+    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick,
+};
 
 use crate::api::{ControlEvent, ControlMessage, HostFrame};
 use crate::capture::CapturePoint;
@@ -21,6 +23,8 @@ pub(crate) enum Origin {
     Light { arrived_ns: u64, duration_ns: u64 },
     /// From a fibre to an edge.
     Fibre { card: usize, optical: Option<Optical> },
+    /// From a host that sent it at this time.
+    Host { born_ns: u64 },
     /// Anything else.
     Local,
 }
@@ -33,18 +37,19 @@ fn is_fibre(port: Port) -> bool {
 impl Fabric {
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
-            Event::LinkChange(index) => {
-                let change = self.plan.link_changes[index];
-                let edge = &self.edges[usize::from(change.edge)];
-                if let Some(fibre) = edge.cards[usize::from(change.core)] {
-                    self.fibres[fibre].change(&change);
-                }
-            }
+            Event::LinkChange(index) => self.link_change(index),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
+            Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
+            Event::CardAnswer { card } => self.card_answer(card),
             Event::CardTimer { card } => self.card_timer(card),
-            Event::AtEdge { edge, port, frame } => {
-                self.enter(Device::Edge(edge), port, &frame, Origin::Local);
+            Event::AtEdge {
+                edge,
+                port,
+                frame,
+                born_ns,
+            } => {
+                self.enter(Device::Edge(edge), port, &frame, Origin::Host { born_ns });
                 self.pool.give_back(frame);
             }
             Event::AtCore {
@@ -73,7 +78,12 @@ impl Fabric {
                 }
                 self.pool.give_back(frame);
             }
-            Event::AtHost { edge, port, frame } => self.at_host(edge, port, frame),
+            Event::AtHost {
+                edge,
+                port,
+                frame,
+                born_ns,
+            } => self.at_host(HostId { edge, index: port - 1 }, frame, born_ns),
             Event::Source(index) => self.source(index),
             Event::HostTimer(host) => {
                 if let Some(traffic) = &mut self.traffic {
@@ -90,9 +100,44 @@ impl Fabric {
         }
     }
 
+    /// Both ends see at once whether there is light.
+    fn link_change(&mut self, index: usize) {
+        let change = self.plan.link_changes[index];
+        let (edge, core) = (change.edge, change.core);
+        let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
+            return;
+        };
+        let Some(is_up) = self.fibres[fibre].change(&change) else {
+            return;
+        };
+        self.alarm(fibre, FaultCode::LossOfSignal, is_up);
+        for (device, peer) in [(Device::Edge(edge), core), (Device::Core(core), edge)] {
+            let port = optical_port(peer);
+            self.tell(device, ControlMessage::Link { port, is_up });
+        }
+    }
+
+    /// For the controller, or the agent that stands between it and the device.
+    fn tell(&mut self, device: Device, message: ControlMessage) {
+        self.control.push_back(ControlEvent {
+            at_ns: self.now_ns,
+            device_id: device.id(),
+            message,
+        });
+    }
+
     fn core_tick(&mut self, core: u16, slot: u64) {
         let next_ns = self.plan.epoch_ns + (slot + 1) * self.plan.slot_ns;
         self.events.schedule(next_ns, Event::CoreTick { core, slot: slot + 1 });
+        if slot % self.plan.slots == 0 {
+            // A card without slots is in the core's frame.
+            let without: Vec<usize> = (0..self.cards.len())
+                .filter(|card| self.cards[*card].core == core && self.cards[*card].time_difference.is_none())
+                .collect();
+            for card in without {
+                self.telemetry.frame_starts(card, slot / self.plan.slots);
+            }
+        }
         self.lose_overdue_light(self.now_ns);
         if self.runs(Device::Core(core)) {
             // A core's control unit serves no single port.
@@ -116,16 +161,12 @@ impl Fabric {
         }
     }
 
-    /// When a card's slot starts, by its present phase.
-    fn card_slot_start_ns(&self, card: usize, slot: u64) -> u64 {
-        let at_core_ns = self.plan.epoch_ns + slot * self.plan.slot_ns;
-        at_core_ns.saturating_add_signed(-self.cards[card].phase_ns)
-    }
-
     pub(crate) fn schedule_card_tick(&mut self, card: usize) {
-        let Some(next) = self.cards.get(card) else { return };
-        let (slot, generation) = (next.next_slot, next.generation);
-        let at_ns = self.card_slot_start_ns(card, slot).max(self.now_ns);
+        let (slot, generation) = (self.cards[card].next_slot, self.cards[card].generation);
+        let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
+            return;
+        };
+        let at_ns = self.cards[card].clock.fabric_ns(local_ns).max(self.now_ns);
         self.events.schedule(at_ns, Event::CardTick { card, slot, generation });
     }
 
@@ -134,7 +175,13 @@ impl Fabric {
             return;
         }
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        let local_ns = self.card_slot_start_ns(card, slot);
+        let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
+            return;
+        };
+        self.cards[card]
+            .clock
+            .forget_before(self.now_ns.saturating_sub(self.plan.frame_ns()));
+        self.note_sync_error(card, slot);
         self.cards[card].next_slot = slot + 1;
         self.schedule_card_tick(card);
 
@@ -206,12 +253,7 @@ impl Fabric {
             self.leave(device, port, bytes, origin);
         }
         for (name, fields) in outbox.digests.drain(..) {
-            let message = ControlMessage::Digest { name, fields };
-            self.control.push_back(ControlEvent {
-                at_ns: self.now_ns,
-                device_id: device.id(),
-                message,
-            });
+            self.tell(device, ControlMessage::Digest { name, fields });
         }
         self.outbox = outbox;
         count
@@ -224,21 +266,14 @@ impl Fabric {
         }
         let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
         match (device, port) {
-            (_, PORT_CPU) => {
-                let message = ControlMessage::Packet(bytes.to_vec());
-                self.control.push_back(ControlEvent {
-                    at_ns: self.now_ns,
-                    device_id: device.id(),
-                    message,
-                });
-            }
+            (_, PORT_CPU) => self.tell(device, ControlMessage::Packet(bytes.to_vec())),
             (Device::Edge(edge), PORT_LINECARD) => self.obey(edge, bytes),
             (_, PORT_CORE_CONTROL) => self.leave_by_control(device, bytes),
             (Device::Edge(edge), _) => {
                 let hosts = self.edges[usize::from(edge)].downlinks.len();
                 let cards = &self.edges[usize::from(edge)].cards;
                 if let Some(card) = peer.and_then(|core| cards.get(core).copied().flatten()) {
-                    self.enqueue(card, bytes);
+                    self.enqueue(card, bytes, origin);
                 } else if (1..=hosts).contains(&usize::from(port)) {
                     self.send_downlink(HostId { edge, index: port - 1 }, bytes, origin);
                 } else {
@@ -292,43 +327,52 @@ impl Fabric {
             let card = self.edges[usize::from(edge)].cards.get(core).copied().flatten()?;
             Some((card, message))
         });
-        let Some((card, message)) = card else {
+        let Some((card, mut message)) = card else {
             self.drops
                 .add(Place::Device(Device::Edge(edge)), DropCause::Malformed, bytes.len());
             return;
         };
-        match self.cards[card].queues.control(self.now_ns, &message) {
-            Ok(Controlled::Done) => {}
+        self.in_fabric_time(card, &mut message);
+        let controlled = self.cards[card].queues.control(self.now_ns, &message);
+        let result = match controlled {
+            Ok(Controlled::Done) => Ok(()),
             Ok(Controlled::Granted { voq }) => {
                 if let Some(record) = self.telemetry.voq(card, edge, voq) {
                     record.granted_slots += 1;
                 }
+                Ok(())
             }
-            Ok(Controlled::Phase(phase_ns)) => {
-                self.cards[card].phase_ns = phase_ns;
-                self.cards[card].generation += 1;
-                self.schedule_card_tick(card);
+            Ok(Controlled::Phase) => self.set_phase(card, &message),
+            Ok(Controlled::Stop) => {
+                self.stop(card);
+                Ok(())
             }
-            Err(cause) => self.drops.add(
-                Place::LineCard {
-                    edge,
-                    core: self.cards[card].core,
-                },
-                cause,
-                bytes.len(),
-            ),
+            Ok(Controlled::Answer { at_ns }) => {
+                self.cards[card].answer_ns = Some(at_ns);
+                self.events.schedule(at_ns, Event::CardAnswer { card });
+                Ok(())
+            }
+            Err(cause) => Err(cause),
+        };
+        if let Err(cause) = result {
+            let place = self.cards[card].place();
+            self.drops.add(place, cause, bytes.len());
         }
         self.serve(card);
     }
 
-    fn enqueue(&mut self, card: usize, bytes: &[u8]) {
+    fn enqueue(&mut self, card: usize, bytes: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(bytes);
-        let place = Place::LineCard {
-            edge: self.cards[card].edge,
-            core: self.cards[card].core,
-        };
+        let place = self.cards[card].place();
         match self.cards[card].queues.enqueue(self.now_ns, frame) {
-            Ok(()) => self.serve(card),
+            Ok(()) => {
+                if let (Origin::Host { born_ns }, Some(optical), true) =
+                    (origin, message::optical(bytes), self.traffic.is_some())
+                {
+                    self.births.insert(&optical, born_ns);
+                }
+                self.serve(card);
+            }
             Err((cause, frame)) => {
                 self.drops.add(place, cause, frame.len());
                 self.pool.give_back(frame);
@@ -362,14 +406,16 @@ impl Fabric {
         let port = host.access_port();
         let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
         let cause = if frame.len() > self.plan.access_frame_bytes {
+            link.used.dropped_packets += 1;
             DropCause::TooLong
-        } else if let Some(at_ns) = link.send(at_ns, frame.len()) {
+        } else if let Some(arrival_ns) = link.send(at_ns, frame.len()) {
             return self.events.schedule(
-                at_ns,
+                arrival_ns,
                 Event::AtEdge {
                     edge: host.edge,
                     port,
                     frame,
+                    born_ns: at_ns,
                 },
             );
         } else {
@@ -380,6 +426,13 @@ impl Fabric {
     }
 
     fn send_downlink(&mut self, host: HostId, bytes: &[u8], origin: Origin) {
+        let born_ns = match origin {
+            Origin::Host { born_ns } => Some(born_ns),
+            Origin::Fibre {
+                optical: Some(optical), ..
+            } => self.births.take(&optical),
+            _ => None,
+        };
         if let Origin::Fibre {
             card,
             optical: Some(optical),
@@ -399,6 +452,7 @@ impl Fabric {
                         edge: host.edge,
                         port: host.access_port(),
                         frame,
+                        born_ns,
                     },
                 );
             }
@@ -406,17 +460,16 @@ impl Fabric {
         }
     }
 
-    fn at_host(&mut self, edge: u16, port: u16, frame: Frame) {
+    fn at_host(&mut self, host: HostId, frame: Frame, born_ns: Option<u64>) {
         let Some(traffic) = &mut self.traffic else {
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
-                edge,
-                port,
+                edge: host.edge,
+                port: host.access_port(),
                 frame,
             });
         };
-        let host = HostId { edge, index: port - 1 };
-        if !traffic.receive(host, self.now_ns, &frame) {
+        if !traffic.receive(host, self.now_ns, &frame, born_ns) {
             self.drops.add(Place::Host(host), DropCause::NotForHost, frame.len());
         }
         self.pool.give_back(frame);

@@ -69,6 +69,8 @@ pub enum DropCause {
     Collision,
     /// It waited in a queue when its switch got a new pipeline.
     PipelineReplaced,
+    /// It waited for a slot of an edge that lost its time.
+    Stopped,
     /// It reached a host that it is not for.
     NotForHost,
 }
@@ -87,6 +89,7 @@ impl DropCause {
             DropCause::LinkLoss => "link_loss",
             DropCause::Collision => "collision",
             DropCause::PipelineReplaced => "pipeline_replaced",
+            DropCause::Stopped => "stopped",
             DropCause::NotForHost => "not_for_host",
         }
     }

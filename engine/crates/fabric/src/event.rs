@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use slotwise_scenario::{Device, HostId};
+use slotwise_wire::FaultCode;
 
 use crate::pool::Frame;
 
@@ -16,10 +17,19 @@ pub(crate) enum Event {
     CoreTick { core: u16, slot: u64 },
     /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
     CardTick { card: usize, slot: u64, generation: u32 },
+    /// A line card tells P4 of a fault, or that it is over.
+    CardAlarm { card: usize, code: FaultCode, over: bool },
+    /// The tick that P4 asked a line card for.
+    CardAnswer { card: usize },
     /// Interval timers of a line card may expire.
     CardTimer { card: usize },
-    /// A host's frame has arrived at its edge.
-    AtEdge { edge: u16, port: u16, frame: Frame },
+    /// A host's frame, sent at `born_ns`, has arrived at its edge.
+    AtEdge {
+        edge: u16,
+        port: u16,
+        frame: Frame,
+        born_ns: u64,
+    },
     /// The head of a packet has reached a core.
     AtCore {
         fibre: usize,
@@ -39,8 +49,13 @@ pub(crate) enum Event {
         light: u64,
         frame: Frame,
     },
-    /// A frame has arrived at a host.
-    AtHost { edge: u16, port: u16, frame: Frame },
+    /// A frame has arrived at a host; `born_ns` is when it left its source, if that is known.
+    AtHost {
+        edge: u16,
+        port: u16,
+        frame: Frame,
+        born_ns: Option<u64>,
+    },
     /// A source's turn.
     Source(usize),
     /// Timers of a host's streams.
@@ -56,7 +71,7 @@ impl Event {
         match self {
             Event::LinkChange(_) => 0,
             Event::CoreTick { .. } => 1,
-            Event::CardTick { .. } => 2,
+            Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::CardTimer { .. } => 3,
             Event::AtEdge { .. }
             | Event::AtCore { .. }

@@ -11,14 +11,17 @@ use slotwise_wire::{DropReason, Ethernet};
 
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
 use crate::capture::Captures;
+use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
+use crate::measure::Births;
 use crate::node::{self, Outbox};
 use crate::pool::{Frame, FramePool};
+use crate::synchronization::{SyncError, TimeDifference};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
 
@@ -48,10 +51,23 @@ pub(crate) struct Card {
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,
-    /// T_d: how much earlier than at the core its slots start.
-    pub(crate) phase_ns: i64,
+    pub(crate) clock: Clock,
+    /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
+    pub(crate) time_difference: Option<TimeDifference>,
+    pub(crate) sync_error: SyncError,
+    /// When P4 wants a tick to answer an invitation.
+    pub(crate) answer_ns: Option<u64>,
     pub(crate) next_slot: u64,
     pub(crate) generation: u32,
+}
+
+impl Card {
+    pub(crate) fn place(&self) -> Place {
+        Place::LineCard {
+            edge: self.edge,
+            core: self.core,
+        }
+    }
 }
 
 /// What the fabric needs of a scenario while it runs.
@@ -64,6 +80,13 @@ pub(crate) struct Plan {
     pub(crate) signaling_ticks: u16,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
+    pub(crate) joins_by_invitation: bool,
+}
+
+impl Plan {
+    pub(crate) fn frame_ns(&self) -> u64 {
+        self.slots * self.slot_ns
+    }
 }
 
 /// The network of one scenario.
@@ -90,6 +113,7 @@ pub struct Fabric {
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
+    pub(crate) births: Births,
     pub(crate) captures: Option<Captures>,
 }
 
@@ -111,6 +135,7 @@ impl Fabric {
                 signaling_ticks: scenario.signaling_ticks(),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
+                joins_by_invitation: scenario.joins_by_invitation(),
             },
             events: EventQueue::default(),
             pool: FramePool::default(),
@@ -135,6 +160,7 @@ impl Fabric {
                 (scenario.epoch_ns(), frame.frame_ns()),
                 options.frame_records,
             ),
+            births: Births::default(),
             captures: options.captures.map(Captures::new),
         };
         fabric.build(scenario);
@@ -173,13 +199,17 @@ impl Fabric {
                 cards[usize::from(fibre.core)] = Some(index);
                 self.cores[usize::from(fibre.core)].fibres[usize::from(edge.id)] = Some(index);
                 self.fibres.push(FibrePair::new(self.seed, edge.id, fibre));
+                let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
                 self.cards.push(Card {
                     edge: edge.id,
                     core: fibre.core,
                     queues: LineCard::new(self.plan.voqs, limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
-                    phase_ns: fibre.t_d_ns() as i64,
+                    clock,
+                    time_difference,
+                    sync_error: SyncError::default(),
+                    answer_ns: None,
                     next_slot: 0,
                     generation: 0,
                 });
@@ -283,6 +313,7 @@ impl Fabric {
         *self.pipeline_slot(device) = Some(pipeline);
         if let Device::Edge(edge) = device {
             self.invariants.forget_sequences(edge);
+            self.births.forget(edge);
             for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
                 let place = Place::LineCard { edge, core: card.core };
                 for frame in card.queues.reset() {

@@ -11,6 +11,7 @@
 
 mod api;
 mod capture;
+mod clock;
 mod dispatch;
 mod drops;
 mod event;
@@ -22,12 +23,14 @@ mod light;
 mod linecard;
 mod link;
 pub mod lockstep;
+mod measure;
 mod message;
 mod node;
 mod pool;
 mod random;
 pub mod routed;
 mod station;
+mod synchronization;
 mod telemetry;
 mod traffic;
 
@@ -40,7 +43,9 @@ pub use external::SwitchInput;
 pub use fabric::Fabric;
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
+pub use measure::{AccessReport, AccessUse, DelayUse, QueueUse};
 pub use pool::Frame;
 pub use station::{CardConfig, CardConfigError, CardOutput, CardStation, core_tick};
+pub use synchronization::SyncError;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub use traffic::{DelaySummary, FlowResult, StreamResult};

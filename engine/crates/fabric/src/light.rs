@@ -15,8 +15,9 @@ use crate::pool::Frame;
 
 impl Fabric {
     /// Light enters the fibre to a core.
-    pub(crate) fn leave_edge(&mut self, card: usize, queue: u16, frame: Frame, duration_ns: u64) {
+    pub(crate) fn leave_edge(&mut self, card: usize, queue: u16, mut frame: Frame, duration_ns: u64) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        self.stamp(card, &mut frame, self.now_ns, false);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
         self.capture(CapturePoint::Fibre { from, to }, &frame);
         // The signaling queue is no VOQ and has no record.
@@ -135,8 +136,10 @@ impl Fabric {
     }
 
     /// The tail of a packet reaches an edge.
-    pub(crate) fn light_at_edge(&mut self, fibre: usize, frame: Frame) {
+    pub(crate) fn light_at_edge(&mut self, fibre: usize, mut frame: Frame) {
         let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let duration_ns = transmission_ns(frame.len() as u64, self.fibres[fibre].rate_bps);
+        self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Edge(edge));
         if let Some(packet) = optical {

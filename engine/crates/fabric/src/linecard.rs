@@ -3,16 +3,14 @@
 
 use std::collections::VecDeque;
 
-use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, SIGNALING_QUEUE};
+use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
+use crate::measure::{Meter, QueueUse};
 use crate::message;
 use crate::pool::Frame;
-
-/// Largest T_d, either sign, that a card takes.
-const MAX_PHASE_NS: i64 = 1_000_000_000;
 
 struct Waiting {
     frame: Frame,
@@ -36,6 +34,7 @@ struct Queue {
     paced_until_ns: u64,
     /// For XCP.
     timers: Option<IntervalTimers>,
+    meter: Meter,
 }
 
 impl Queue {
@@ -77,8 +76,12 @@ pub(crate) enum Controlled {
     Done,
     /// A gate has been opened for a data queue: a slot is granted to it.
     Granted { voq: u16 },
-    /// The card's frames are to start this much early.
-    Phase(i64),
+    /// The card's frames are to start early as the message says.
+    Phase,
+    /// The card is to have no slots.
+    Stop,
+    /// P4 wants a tick at this time.
+    Answer { at_ns: u64 },
 }
 
 /// Queues of one optical port: VOQs `0..voqs` and the signaling queue.
@@ -135,15 +138,18 @@ impl LineCard {
         let bytes = frame.len() as u64;
         if bytes > self.max_frame_bytes {
             queue.dropped_packets += 1;
+            queue.meter.dropped();
             return Err((DropCause::TooLong, frame));
         }
         if queue.backlog_bytes + bytes > self.limit_bytes {
             queue.dropped_packets += 1;
+            queue.meter.dropped();
             return Err((DropCause::QueueFull, frame));
         }
         if let Some(timers) = &mut queue.timers {
             timers.observe(queue.backlog_bytes);
         }
+        queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
@@ -178,14 +184,10 @@ impl LineCard {
     /// Obeys a flow-control message.
     pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
-        if operation == FlowOp::SetPhase {
-            let phase_ns = message.value as i64;
-            let sane = (-MAX_PHASE_NS..=MAX_PHASE_NS).contains(&phase_ns);
-            return if sane {
-                Ok(Controlled::Phase(phase_ns))
-            } else {
-                Err(DropCause::Malformed)
-            };
+        match operation {
+            FlowOp::SetPhase => return Ok(Controlled::Phase),
+            FlowOp::Stop => return Ok(Controlled::Stop),
+            _ => {}
         }
         let index = self.index(message.queue).ok_or(DropCause::NoSuchQueue)?;
         let is_voq = index < self.voqs();
@@ -197,8 +199,17 @@ impl LineCard {
                 }
                 (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
                 if is_voq {
+                    queue.meter.granted();
                     return Ok(Controlled::Granted { voq: message.queue });
                 }
+            }
+            FlowOp::OpenAndTick => {
+                let to_come = now_ns..now_ns.saturating_add(2 * u64::from(MAX_ANSWER_NS));
+                if message.open_ns >= message.close_ns || !to_come.contains(&message.open_ns) {
+                    return Err(DropCause::Malformed);
+                }
+                (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                return Ok(Controlled::Answer { at_ns: message.open_ns });
             }
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
             FlowOp::SetRate => queue.rate_bps = message.value,
@@ -216,7 +227,7 @@ impl LineCard {
                     _ => return Err(DropCause::Malformed),
                 }
             }
-            FlowOp::SetPhase => unreachable!("returned above"),
+            FlowOp::SetPhase | FlowOp::Stop => unreachable!("returned above"),
         }
         Ok(Controlled::Done)
     }
@@ -255,6 +266,7 @@ impl LineCard {
             return Next::Idle;
         };
         let bytes = frame.len() as u64;
+        queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
         if queue.rate_bps > 0 {
@@ -280,14 +292,34 @@ impl LineCard {
         }
     }
 
+    /// Shuts all gates and gives back the signaling that waits: it was for slots that are not to come.
+    pub(crate) fn stop(&mut self) -> Vec<Frame> {
+        for queue in &mut self.queues {
+            (queue.open_ns, queue.close_ns, queue.granted_bytes) = (0, 0, 0);
+        }
+        let voqs = self.voqs();
+        let signaling = &mut self.queues[voqs];
+        signaling.backlog_bytes = 0;
+        signaling.waiting.drain(..).map(|waiting| waiting.frame).collect()
+    }
+
+    /// What a VOQ did since the last call.
+    pub(crate) fn take_use(&mut self, now_ns: u64, voq: u16) -> QueueUse {
+        let queue = &mut self.queues[usize::from(voq)];
+        let waiting = queue.waiting.len() as u64;
+        queue.meter.take(now_ns, queue.backlog_bytes, waiting)
+    }
+
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
         let empty = |queue: &mut Queue| {
             let timers = queue.timers.take();
+            let meter = std::mem::take(&mut queue.meter);
             let waiting = std::mem::replace(
                 queue,
                 Queue {
                     timers,
+                    meter,
                     ..Queue::default()
                 },
             )
@@ -482,10 +514,10 @@ mod tests {
             refused(FlowOp::Open.into(), 4, 0, 1_000_000, 0),
             Some(DropCause::NoSuchQueue)
         );
-        assert_eq!(
-            refused(FlowOp::SetPhase.into(), 0, 0, 0, u64::MAX / 2),
-            Some(DropCause::Malformed)
-        );
+        for open_ns in [5, u64::MAX - 1] {
+            let late = refused(FlowOp::OpenAndTick.into(), 0, open_ns, open_ns.min(4), 0);
+            assert_eq!(late, Some(DropCause::Malformed));
+        }
         assert_eq!(refused(FlowOp::Open.into(), 0, u64::MAX - 1, u64::MAX, 0), None);
         assert!(departures(&mut card, 0).is_empty());
     }

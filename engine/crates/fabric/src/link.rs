@@ -5,6 +5,7 @@ use rand::RngCore;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Fibre, LinkChange};
 
+use crate::measure::AccessUse;
 use crate::random;
 
 /// Time that `bytes` take at `rate_bps`, rounded up.
@@ -73,11 +74,14 @@ impl FibrePair {
         }
     }
 
-    pub(crate) fn change(&mut self, change: &LinkChange) {
+    /// Whether light passes from now on, if that has changed.
+    pub(crate) fn change(&mut self, change: &LinkChange) -> Option<bool> {
         self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
         self.delay_ns = change.delay_ns.unwrap_or(self.delay_ns);
         self.loss_threshold = change.loss.map_or(self.loss_threshold, loss_threshold);
-        self.up = change.up.unwrap_or(self.up);
+        let now_up = change.up.filter(|now_up| *now_up != self.up);
+        self.up = now_up.unwrap_or(self.up);
+        now_up
     }
 
     pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
@@ -114,6 +118,7 @@ pub(crate) struct AccessLink {
     delay_ns: u64,
     limit_ns: u64,
     busy_until_ns: u64,
+    pub(crate) used: AccessUse,
 }
 
 impl AccessLink {
@@ -123,6 +128,7 @@ impl AccessLink {
             delay_ns,
             limit_ns: transmission_ns(limit_bytes, rate_bps),
             busy_until_ns: 0,
+            used: AccessUse::default(),
         }
     }
 
@@ -131,9 +137,12 @@ impl AccessLink {
         let start_ns = self.busy_until_ns.max(now_ns);
         let end_ns = start_ns + transmission_ns(bytes as u64, self.rate_bps);
         if end_ns - now_ns > self.limit_ns {
+            self.used.dropped_packets += 1;
             return None;
         }
         self.busy_until_ns = end_ns;
+        self.used.packets += 1;
+        self.used.bytes += bytes as u64;
         Some(end_ns + self.delay_ns)
     }
 }
@@ -199,17 +208,20 @@ mod tests {
             loss: None,
             up: None,
         };
-        pair.change(&LinkChange {
+        let down = LinkChange {
             up: Some(false),
             ..nothing
-        });
+        };
+        assert_eq!(pair.change(&down), Some(false));
+        assert_eq!(pair.change(&down), None, "it was down already");
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Down);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 100));
-        pair.change(&LinkChange {
+        let up = LinkChange {
             up: Some(true),
             delay_ns: Some(7),
             ..nothing
-        });
+        };
+        assert_eq!(pair.change(&up), Some(true));
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Through);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 7));
     }

@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 
-use crate::api::{ControlEvent, FabricError};
+use crate::api::{ControlEvent, ControlMessage, FabricError};
 use crate::fabric::Fabric;
+use crate::pool::Frame;
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,20 +28,69 @@ pub struct Exchange {
     pub next_deadline_ns: Option<u64>,
 }
 
-/// A controller in lock step with the fabric.
+/// What reaches the controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival<N> {
+    /// When it left its device.
+    pub at_ns: u64,
+    /// P4Runtime device id.
+    pub device_id: u64,
+    /// What it is.
+    pub message: Message<N>,
+}
+
+/// A packet-in, or what a device's agent has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message<N> {
+    /// What left by the CPU port, controller header included.
+    Packet(Frame),
+    /// A list of digests, idle table entries ...
+    Notice(N),
+}
+
+/// What the agents of the devices did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served<N> {
+    /// For the controller, with the device ids, in order.
+    pub notices: Vec<(u64, N)>,
+    /// When an agent wants to be served again even if nothing has happened.
+    pub next_ns: Option<u64>,
+}
+
+impl<N> Default for Served<N> {
+    fn default() -> Served<N> {
+        Served {
+            notices: Vec::new(),
+            next_ns: None,
+        }
+    }
+}
+
+/// A controller in lock step with the fabric, and the agents between it and the devices: they collect digests, watch
+/// over idle entries, and take members of action profiles out of use whose ports are down.
 pub trait Controller {
     /// Why it cannot answer.
     type Error;
+    /// What agents tell the controller.
+    type Notice;
 
     /// Configures the devices of `fabric`, before time starts.
     fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, Self::Error>;
+
+    /// Lets the agents, which are at the devices, handle at `now_ns` what `happened` there: digests and links, no packets.
+    fn serve(
+        &mut self,
+        fabric: &mut Fabric,
+        now_ns: u64,
+        happened: Vec<ControlEvent>,
+    ) -> Result<Served<Self::Notice>, Self::Error>;
 
     /// Handles what has arrived at `now_ns` (nothing, at a deadline). Reads and writes of tables go to `fabric`.
     fn exchange(
         &mut self,
         fabric: &mut Fabric,
         now_ns: u64,
-        arrived: Vec<ControlEvent>,
+        arrived: Vec<Arrival<Self::Notice>>,
     ) -> Result<Exchange, Self::Error>;
 }
 
@@ -64,12 +114,14 @@ pub enum LockstepError<E> {
 }
 
 /// Keeps a fabric and a controller in step.
-pub struct Lockstep<C> {
+pub struct Lockstep<C: Controller> {
     controller: C,
     latency_ns: u64,
     /// On their way to the controller, in order of time.
-    under_way: VecDeque<ControlEvent>,
+    under_way: VecDeque<Arrival<C::Notice>>,
     deadline_ns: Option<u64>,
+    /// When agents want to be served.
+    agents_ns: Option<u64>,
 }
 
 impl<C: Controller> Lockstep<C> {
@@ -85,6 +137,7 @@ impl<C: Controller> Lockstep<C> {
             latency_ns,
             under_way: VecDeque::new(),
             deadline_ns: None,
+            agents_ns: None,
         };
         lockstep.take(fabric, answer)?;
         Ok(lockstep)
@@ -94,25 +147,28 @@ impl<C: Controller> Lockstep<C> {
     pub fn run_until(&mut self, fabric: &mut Fabric, until_ns: u64) -> Result<(), LockstepError<C::Error>> {
         loop {
             let due_ns = [
-                self.under_way.front().map(|event| event.at_ns + self.latency_ns),
+                self.under_way.front().map(|arrival| arrival.at_ns + self.latency_ns),
                 self.deadline_ns,
+                self.agents_ns,
             ];
             let stop_ns = due_ns
                 .into_iter()
                 .flatten()
                 .min()
                 .map_or(until_ns, |due_ns| due_ns.min(until_ns));
-            // What happens at a time comes before what the controller hears at that time.
-            if fabric.run_until_control(stop_ns) {
-                self.under_way.extend(std::iter::from_fn(|| fabric.poll_control()));
-                if self.latency_ns > 0 {
-                    continue;
-                }
-            }
+            // What happens at a time comes before what agents and controller hear at that time.
+            let is_early = fabric.run_until_control(stop_ns);
             let now_ns = fabric.now();
+            self.collect(fabric)?;
+            if is_early && self.latency_ns > 0 {
+                continue;
+            }
             let arrived = self.arrived(now_ns);
             let deadline_is_due = self.deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns);
             if arrived.is_empty() && !deadline_is_due {
+                if is_early || now_ns < until_ns {
+                    continue;
+                }
                 return Ok(());
             }
             if deadline_is_due {
@@ -126,10 +182,45 @@ impl<C: Controller> Lockstep<C> {
         }
     }
 
+    /// Sends off what the devices have for the controller; what is for their agents, these handle at once.
+    fn collect(&mut self, fabric: &mut Fabric) -> Result<(), LockstepError<C::Error>> {
+        let mut happened = Vec::new();
+        while let Some(event) = fabric.poll_control() {
+            let ControlEvent { at_ns, device_id, .. } = event;
+            match event.message {
+                ControlMessage::Packet(frame) => self.under_way.push_back(Arrival {
+                    at_ns,
+                    device_id,
+                    message: Message::Packet(frame),
+                }),
+                ControlMessage::Digest { .. } | ControlMessage::Link { .. } => happened.push(event),
+            }
+        }
+        if !happened.is_empty() || self.agents_ns.is_some_and(|agents_ns| agents_ns <= fabric.now()) {
+            self.serve(fabric, happened)?;
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, fabric: &mut Fabric, happened: Vec<ControlEvent>) -> Result<(), LockstepError<C::Error>> {
+        let at_ns = fabric.now();
+        let served = self.controller.serve(fabric, at_ns, happened);
+        let Served { notices, next_ns } = served.map_err(LockstepError::Controller)?;
+        // Never at the same time again: time goes on whatever an agent says.
+        self.agents_ns = next_ns.map(|next_ns| next_ns.max(at_ns + 1));
+        self.under_way
+            .extend(notices.into_iter().map(|(device_id, notice)| Arrival {
+                at_ns,
+                device_id,
+                message: Message::Notice(notice),
+            }));
+        Ok(())
+    }
+
     /// Takes the messages that have reached the controller by `now_ns`.
-    fn arrived(&mut self, now_ns: u64) -> Vec<ControlEvent> {
-        let is_due = |event: &ControlEvent| event.at_ns + self.latency_ns <= now_ns;
-        let count = self.under_way.iter().take_while(|event| is_due(event)).count();
+    fn arrived(&mut self, now_ns: u64) -> Vec<Arrival<C::Notice>> {
+        let is_due = |arrival: &Arrival<C::Notice>| arrival.at_ns + self.latency_ns <= now_ns;
+        let count = self.under_way.iter().take_while(|arrival| is_due(arrival)).count();
         self.under_way.drain(..count).collect()
     }
 
@@ -142,7 +233,8 @@ impl<C: Controller> Lockstep<C> {
             return Err(LockstepError::PastDeadline { now_ns, deadline_ns });
         }
         self.deadline_ns = answer.next_deadline_ns;
-        Ok(())
+        // What the controller wrote may have set timers.
+        self.serve(fabric, Vec::new())
     }
 
     /// The controller.

@@ -2,8 +2,8 @@
 //! Messages between line card and P4, as in contract 2 of `docs/architecture.md`.
 
 use slotwise_wire::{
-    ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FlowControl, IntervalTick, LINECARD_VERSION, LineCardKind,
-    Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
+    Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FaultCode, FlowControl, IntervalTick, LINECARD_VERSION,
+    LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
 };
 
 use crate::linecard::QueueState;
@@ -23,6 +23,18 @@ pub(crate) fn queue_report(port: u16, queue: u16, state: &QueueState) -> [u8; HE
     let mut message = [0; HEADER + QueueReport::SIZE];
     message[..HEADER].copy_from_slice(&header(port, LineCardKind::QueueReport));
     message[HEADER..].copy_from_slice(&report(queue, state).encode());
+    message
+}
+
+/// The card has a fault, or it is over.
+pub(crate) fn alarm(port: u16, code: FaultCode, over: bool) -> [u8; HEADER + Alarm::SIZE] {
+    let mut message = [0; HEADER + Alarm::SIZE];
+    message[..HEADER].copy_from_slice(&header(port, LineCardKind::Alarm));
+    let alarm = Alarm {
+        code: code.into(),
+        flags: u8::from(over),
+    };
+    message[HEADER..].copy_from_slice(&alarm.encode());
     message
 }
 

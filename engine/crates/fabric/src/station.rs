@@ -17,6 +17,7 @@ use slotwise_wire::{MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
 use crate::drops::{DropCause, Drops, Place};
 use crate::linecard::{Controlled, LineCard, Next};
 use crate::message;
+use crate::synchronization::TimeDifference;
 
 /// What a line card is to know. Times are of the clock that the driver passes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +111,16 @@ impl CardStation {
             return self.drop(DropCause::Malformed, frame.len());
         };
         match self.queues.control(now_ns, &message) {
-            Ok(Controlled::Phase(phase_ns)) => self.phase_ns = phase_ns,
+            Ok(Controlled::Phase) => {
+                let frame_ns = u64::from(self.config.slots) * self.config.slot_ns;
+                let set = TimeDifference::from_message(&message, now_ns, frame_ns);
+                match set.and_then(|set| set.steady_ns()) {
+                    Some(phase_ns) => self.phase_ns = phase_ns,
+                    None => self.drop(DropCause::Malformed, frame.len()),
+                }
+            }
+            // Membership by invitation takes stamps, which only a card inside a fabric writes.
+            Ok(Controlled::Stop | Controlled::Answer { .. }) => self.drop(DropCause::Malformed, frame.len()),
             Ok(Controlled::Done | Controlled::Granted { .. }) => {}
             Err(cause) => self.drop(cause, frame.len()),
         }

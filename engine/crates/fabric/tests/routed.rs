@@ -131,3 +131,30 @@ fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
     let total: u64 = run(&sized, 3).iter().map(|(_, flows)| flows[0].delivered_bytes).sum();
     assert_eq!(total, 100_000);
 }
+
+#[test]
+fn bursts_and_pages_cross_routers() {
+    let flows = "{name: u, from: s, to: d, udp: {rate_bps: 2000000, process: on-off-pareto, mean_on_ns: 20000000, \
+                 mean_off_ns: 20000000}}, {name: w, from: d, to: s, web: {users: 2, mean_think_ns: 50000000, mean_bytes: 20000, \
+                 shape: 1.5}, transport: newreno}";
+    let mut network = network(&dumbbell(flows, ""), 1);
+    network.run_until(10_000_000_000);
+    let uses: Vec<_> = (0..4).map(|flow| network.take_flow_use(flow)).collect();
+    for used in &uses[..2] {
+        // Half of 2 Mb/s for 10 s, less the headers: 1.2 MB.
+        assert!((700_000..1_700_000).contains(&used.delivered_bytes), "{used:?}");
+        assert!(used.packets > 0 && used.delay_sum_ns > 0, "{used:?}");
+        assert_eq!((used.window_bytes, used.srtt_ns), (0, 0));
+    }
+    for used in &uses[2..] {
+        // Two users who need some 100 ms a page of 20 kB, for 10 s.
+        assert!((1_000_000..10_000_000).contains(&used.delivered_bytes), "{used:?}");
+        assert_eq!(used.wrong_bytes, 0);
+        assert!(used.window_bytes > 0 && used.srtt_ns > 0);
+    }
+    assert_eq!(network.strays(), 0);
+    let before: u64 = uses.iter().map(|used| used.delivered_bytes).sum();
+    network.run_until(10_000_000_001);
+    let after: u64 = (0..4).map(|flow| network.take_flow_use(flow).delivered_bytes).sum();
+    assert!(after < before / 100, "only what is new is counted");
+}

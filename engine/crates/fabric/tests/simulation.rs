@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use slotwise_fabric::lockstep::{Controller, Exchange, Lockstep, LockstepError, PacketOut};
+use slotwise_fabric::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Message, PacketOut, Served};
 use slotwise_fabric::{
     CapturePoint, ControlEvent, ControlMessage, DropCause, Fabric, FabricOptions, FlowResult, FrameRecord, HostMode,
     Invariants,
@@ -75,6 +75,7 @@ impl Scripted {
 
 impl Controller for Scripted {
     type Error = Infallible;
+    type Notice = Infallible;
 
     fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, Infallible> {
         configure(fabric, &self.scenario);
@@ -85,17 +86,19 @@ impl Controller for Scripted {
         })
     }
 
+    fn serve(&mut self, _: &mut Fabric, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+        Ok(Served::default())
+    }
+
     fn exchange(
         &mut self,
         fabric: &mut Fabric,
         now_ns: u64,
-        arrived: Vec<ControlEvent>,
+        arrived: Vec<Arrival<Infallible>>,
     ) -> Result<Exchange, Infallible> {
-        for event in arrived {
-            self.heard.push((event.at_ns, now_ns));
-            let ControlMessage::Packet(frame) = event.message else {
-                panic!("no digests here")
-            };
+        for arrival in arrived {
+            self.heard.push((arrival.at_ns, now_ns));
+            let Message::Packet(frame) = arrival.message;
             let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
             let optical = Optical::decode(frame).unwrap();
             let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
@@ -121,7 +124,7 @@ impl Controller for Scripted {
     }
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 struct Outcome {
     records: Vec<FrameRecord>,
     flows: Vec<FlowResult>,
@@ -368,6 +371,7 @@ struct Stuck;
 
 impl Controller for Stuck {
     type Error = Infallible;
+    type Notice = Infallible;
 
     fn start(&mut self, _fabric: &mut Fabric) -> Result<Exchange, Infallible> {
         Ok(Exchange {
@@ -376,7 +380,11 @@ impl Controller for Stuck {
         })
     }
 
-    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, _: Vec<ControlEvent>) -> Result<Exchange, Infallible> {
+    fn serve(&mut self, _: &mut Fabric, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+        Ok(Served::default())
+    }
+
+    fn exchange(&mut self, _: &mut Fabric, now_ns: u64, _: Vec<Arrival<Infallible>>) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
             next_deadline_ns: Some(now_ns),

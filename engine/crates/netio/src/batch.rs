@@ -6,9 +6,16 @@ use std::mem;
 use std::os::fd::RawFd;
 
 use crate::MAX_FRAME_BYTES;
+use crate::offload::coalesce::{Coalescer, Message};
+use crate::offload::segment::Segmenter;
+use crate::offload::virtio::{HEADER_BYTES, Offload};
 
-/// Frames a call.
+/// Messages a call.
 const BATCH: usize = 32;
+/// What a port sends at once: beyond that, more bytes at a time only leave the cache.
+const BATCH_BYTES: usize = 256 << 10;
+/// Longest super-frame.
+const MAX_MESSAGE_BYTES: usize = 68 << 10;
 
 /// Room in front of a frame for a VLAN tag that the kernel took out.
 const VLAN_TAG_BYTES: usize = 4;
@@ -18,33 +25,50 @@ const TPID_8021Q: u16 = 0x8100;
 
 /// Buffers for one recvmmsg.
 pub(crate) struct Receiver {
-    frames: Vec<[u8; VLAN_TAG_BYTES + MAX_FRAME_BYTES]>,
+    offloads: Vec<[u8; HEADER_BYTES]>,
+    frames: Vec<[u8; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]>,
     control: Vec<[u64; CONTROL_BYTES / 8]>,
+    segmenter: Segmenter,
+    /// Messages that were no frames: too long, or of a kind that nobody asked for.
+    unreadable: u64,
 }
 
 impl Receiver {
     pub(crate) fn new() -> Receiver {
         Receiver {
-            frames: vec![[0; VLAN_TAG_BYTES + MAX_FRAME_BYTES]; BATCH],
+            offloads: vec![[0; HEADER_BYTES]; BATCH],
+            frames: vec![[0; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]; BATCH],
             control: vec![[0; CONTROL_BYTES / 8]; BATCH],
+            segmenter: Segmenter::default(),
+            unreadable: 0,
         }
     }
 
-    /// Hands each frame that waits at `fd` to `handler`; longer ones than [`MAX_FRAME_BYTES`] are passed over.
-    /// Returns whether more may wait.
+    /// Messages that could not be read as frames.
+    pub(crate) fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// Hands each frame that waits at `fd` to `handler`, super-frames cut. Returns whether more may wait.
     pub(crate) fn receive(&mut self, fd: RawFd, handler: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
         // SAFETY: all-zero is valid for both structures; every pointer set below is to memory that `self` owns and that
         // outlives the call.
-        let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
+        let mut parts: [[libc::iovec; 2]; BATCH] = unsafe { mem::zeroed() };
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
         for (k, header) in headers.iter_mut().enumerate() {
             let room = &mut self.frames[k][VLAN_TAG_BYTES..];
-            parts[k] = libc::iovec {
-                iov_base: room.as_mut_ptr().cast(),
-                iov_len: room.len(),
-            };
-            header.msg_hdr.msg_iov = &raw mut parts[k];
-            header.msg_hdr.msg_iovlen = 1;
+            parts[k] = [
+                libc::iovec {
+                    iov_base: self.offloads[k].as_mut_ptr().cast(),
+                    iov_len: HEADER_BYTES,
+                },
+                libc::iovec {
+                    iov_base: room.as_mut_ptr().cast(),
+                    iov_len: room.len(),
+                },
+            ];
+            header.msg_hdr.msg_iov = parts[k].as_mut_ptr();
+            header.msg_hdr.msg_iovlen = 2;
             header.msg_hdr.msg_control = self.control[k].as_mut_ptr().cast();
             header.msg_hdr.msg_controllen = CONTROL_BYTES;
         }
@@ -60,30 +84,55 @@ impl Receiver {
         };
         if count < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::WouldBlock {
-                Ok(false)
-            } else {
-                Err(error)
+            return match error.raw_os_error() {
+                Some(libc::EAGAIN) => Ok(false),
+                // The kernel has dropped a super-frame of a kind that its header cannot say.
+                Some(libc::EINVAL) => {
+                    self.unreadable += 1;
+                    Ok(true)
+                }
+                _ => Err(error),
             };
         }
         let count = count as usize;
         for (k, header) in headers[..count].iter().enumerate() {
-            if header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
-                continue;
-            }
-            let length = header.msg_len as usize;
-            let buffer = &mut self.frames[k];
-            match vlan_tag(&header.msg_hdr) {
-                Some((tpid, tci)) if length >= MAC_ADDRESSES_BYTES => {
-                    buffer.copy_within(VLAN_TAG_BYTES..VLAN_TAG_BYTES + MAC_ADDRESSES_BYTES, 0);
-                    buffer[MAC_ADDRESSES_BYTES..][..2].copy_from_slice(&tpid.to_be_bytes());
-                    buffer[MAC_ADDRESSES_BYTES + 2..][..2].copy_from_slice(&tci.to_be_bytes());
-                    handler(&buffer[..VLAN_TAG_BYTES + length]);
-                }
-                _ => handler(&buffer[VLAN_TAG_BYTES..][..length]),
+            if self.read(k, header, handler).is_none() {
+                self.unreadable += 1;
             }
         }
         Ok(count == BATCH)
+    }
+
+    /// Hands over the frames of message `k`; `None` if it has none.
+    fn read(&mut self, k: usize, header: &libc::mmsghdr, handler: &mut dyn FnMut(&[u8])) -> Option<()> {
+        if header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
+            return None;
+        }
+        let length = (header.msg_len as usize).checked_sub(HEADER_BYTES)?;
+        let mut offload = Offload::parse(&self.offloads[k]).ok()?;
+        let buffer = &mut self.frames[k];
+        let frame = match vlan_tag(&header.msg_hdr) {
+            Some((tpid, tci)) if length >= MAC_ADDRESSES_BYTES => {
+                buffer.copy_within(VLAN_TAG_BYTES..VLAN_TAG_BYTES + MAC_ADDRESSES_BYTES, 0);
+                buffer[MAC_ADDRESSES_BYTES..][..2].copy_from_slice(&tpid.to_be_bytes());
+                buffer[MAC_ADDRESSES_BYTES + 2..][..2].copy_from_slice(&tci.to_be_bytes());
+                if let Some(partial) = &mut offload.checksum {
+                    partial.start = partial.start.checked_add(VLAN_TAG_BYTES as u16)?;
+                }
+                &mut buffer[..VLAN_TAG_BYTES + length]
+            }
+            _ => &mut buffer[VLAN_TAG_BYTES..][..length],
+        };
+        let mut all_fit = true;
+        let mut hand_over = |frame: &[u8]| {
+            if frame.len() <= MAX_FRAME_BYTES {
+                handler(frame);
+            } else {
+                all_fit = false;
+            }
+        };
+        self.segmenter.segment(offload, frame, &mut hand_over).ok()?;
+        all_fit.then_some(())
     }
 }
 
@@ -108,72 +157,70 @@ fn vlan_tag(header: &libc::msghdr) -> Option<(u16, u16)> {
 }
 
 /// Frames waiting for one sendmmsg.
-pub(crate) struct Sender {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
+pub(crate) struct Sender(Coalescer);
 
 impl Sender {
-    pub(crate) fn new() -> Sender {
-        Sender {
-            bytes: Vec::with_capacity(BATCH * 2048),
-            ends: Vec::with_capacity(BATCH),
-        }
+    /// For an interface that takes frames up to `max_frame_bytes`.
+    pub(crate) fn new(max_frame_bytes: usize) -> Sender {
+        Sender(Coalescer::new(max_frame_bytes))
     }
 
     pub(crate) fn push(&mut self, frame: &[u8]) {
-        self.bytes.extend_from_slice(frame);
-        self.ends.push(self.bytes.len());
+        self.0.push(frame);
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.ends.len() >= BATCH
+        self.0.len() >= BATCH || self.0.bytes() >= BATCH_BYTES
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.0.len() == 0
     }
 
     /// Sends what waits and forgets it. Returns how many frames the kernel did not take.
-    pub(crate) fn send(&mut self, fd: RawFd) -> usize {
-        // SAFETY: all-zero is valid for both structures; the pointers set below are into `self.bytes`, which is not
-        // touched until the call is over.
-        let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
-        let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
-        let total = self.ends.len().min(BATCH);
-        let mut start = 0;
-        for k in 0..total {
-            let frame = &mut self.bytes[start..self.ends[k]];
-            start = self.ends[k];
+    pub(crate) fn send(&mut self, fd: RawFd) -> u64 {
+        self.0.take(|bytes, messages| send(fd, bytes, messages))
+    }
+}
+
+/// Sends messages that lie one after the other in `bytes`. Returns how many frames the kernel did not take.
+fn send(fd: RawFd, bytes: &mut [u8], messages: &[Message]) -> u64 {
+    // SAFETY: all-zero is valid for both structures; the pointers set below are into `bytes`, which is not touched until the
+    // call is over.
+    let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
+    let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
+    let mut refused = 0;
+    let mut start = 0;
+    for batch in messages.chunks(BATCH) {
+        for (k, message) in batch.iter().enumerate() {
+            let message_bytes = &mut bytes[start..message.end];
+            start = message.end;
             parts[k] = libc::iovec {
-                iov_base: frame.as_mut_ptr().cast(),
-                iov_len: frame.len(),
+                iov_base: message_bytes.as_mut_ptr().cast(),
+                iov_len: message_bytes.len(),
             };
             headers[k].msg_hdr.msg_iov = &raw mut parts[k];
             headers[k].msg_hdr.msg_iovlen = 1;
         }
         let mut done = 0;
-        let mut refused = 0;
-        while done < total {
-            // SAFETY: see above; `done < total` bounds pointer and count.
+        while done < batch.len() {
+            // SAFETY: see above; `done < batch.len() <= BATCH` bounds pointer and count.
             let sent = unsafe {
                 libc::sendmmsg(
                     fd,
                     headers[done..].as_mut_ptr(),
-                    (total - done) as libc::c_uint,
+                    (batch.len() - done) as libc::c_uint,
                     libc::MSG_DONTWAIT,
                 )
             };
             if sent > 0 {
                 done += sent as usize;
             } else {
-                // The kernel names the first frame that it does not take (queue full, interface down): a wire would lose it.
-                refused += 1;
+                // The kernel names the first message that it does not take (queue full, interface down): a wire would lose it.
+                refused += u64::from(batch[done].frames);
                 done += 1;
             }
         }
-        self.bytes.clear();
-        self.ends.clear();
-        refused
     }
+    refused
 }

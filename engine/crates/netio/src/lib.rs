@@ -5,18 +5,22 @@
 //! Ports::open -> loop { poll(timeout, handler); send(port, frame) ...; flush() }
 //! ```
 //!
-//! One thread owns a [`Ports`]; any thread may hold a [`Waker`].
+//! One thread owns a [`Ports`]; any thread may hold a [`Waker`]. Beside them, [`RawIpSocket`] sends and receives IPv4 packets of one
+//! protocol as a host does.
 
 mod batch;
 mod clock;
 mod cpu;
 mod namespace;
+mod offload;
 mod packet_socket;
 mod ports;
+mod raw_ip;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, be_realtime};
-pub use ports::{PortError, Ports, Waker};
+pub use ports::{PortError, Ports, Senders, Waker};
+pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 
 /// Longest frame that a port carries, Ethernet header included.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024;

@@ -5,6 +5,8 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use crate::offload::headers::ETHERNET_BYTES;
+
 /// Kernel buffers: at a gigabit, 4 MiB bridge more than 30 ms in which the loop does not run.
 const SOCKET_BUFFER_BYTES: libc::c_int = 4 << 20;
 
@@ -12,7 +14,11 @@ const SOCKET_BUFFER_BYTES: libc::c_int = 4 << 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 #[derive(Debug)]
-pub(crate) struct PacketSocket(OwnedFd);
+pub(crate) struct PacketSocket {
+    fd: OwnedFd,
+    /// Longest frame that the interface takes, Ethernet header included.
+    pub(crate) max_frame_bytes: usize,
+}
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
@@ -22,8 +28,27 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
+/// Payload bytes that an interface takes in a frame.
+fn mtu(fd: &OwnedFd, interface: &str) -> io::Result<usize> {
+    // SAFETY: all-zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // The name fits, with a zero behind it: the kernel knows the interface by it.
+    for (to, from) in request
+        .ifr_name
+        .iter_mut()
+        .zip(interface.bytes().take(libc::IFNAMSIZ - 1))
+    {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the pointer is to a live local of the type that this request takes.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;
+    // SAFETY: the kernel has filled this member.
+    Ok(unsafe { request.ifr_ifru.ifru_mtu } as usize)
+}
+
 impl PacketSocket {
-    /// Opens a non-blocking raw socket that sees every frame arriving at `interface`, and none of its own.
+    /// Opens a non-blocking raw socket that sees every frame arriving at `interface`, and none of its own. Both ways a frame has a
+    /// `virtio_net_hdr` in front ([`crate::offload`]).
     pub(crate) fn open(interface: &str) -> io::Result<PacketSocket> {
         let index = nix::net::if_::if_nametoindex(interface)? as libc::c_int;
         // Protocol 0: nothing arrives until bind() names the interface.
@@ -35,13 +60,16 @@ impl PacketSocket {
                 0,
             ))?)
         };
-        let socket = PacketSocket(fd);
+        let socket = PacketSocket {
+            max_frame_bytes: mtu(&fd, interface)? + ETHERNET_BYTES,
+            fd,
+        };
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER_BYTES)?;
         let on: libc::c_int = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
-        socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
         let membership = libc::packet_mreq {
             mr_ifindex: index,
             mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
@@ -80,6 +108,6 @@ impl PacketSocket {
     }
 
     pub(crate) fn raw(&self) -> RawFd {
-        self.0.as_raw_fd()
+        self.fd.as_raw_fd()
     }
 }

@@ -51,9 +51,43 @@ struct Port {
     refused: u64,
 }
 
+/// The sending side of [`Ports`].
+pub struct Senders(Vec<Port>);
+
+impl Senders {
+    /// Queues a frame to leave by `port`; it goes at [`Senders::flush`] or when a batch is full. One longer than
+    /// [`MAX_FRAME_BYTES`] counts as refused. TCP segments that follow one another may go to the kernel as one.
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn send(&mut self, port: usize, frame: &[u8]) {
+        let port = &mut self.0[port];
+        if frame.len() > MAX_FRAME_BYTES {
+            port.refused += 1;
+            return;
+        }
+        port.sender.push(frame);
+        if port.sender.is_full() {
+            port.refused += port.sender.send(port.socket.raw());
+        }
+    }
+
+    /// Sends everything that waits.
+    pub fn flush(&mut self) {
+        for port in &mut self.0 {
+            if !port.sender.is_empty() {
+                port.refused += port.sender.send(port.socket.raw());
+            }
+        }
+    }
+}
+
 /// Raw ports, numbered in the order in which they were given.
+///
+/// What they give and take are frames of a wire. Between them and the kernel go super-frames where a host sends them and
+/// receives them, with checksums that nobody has computed yet; the ports cut, compute and pack.
 pub struct Ports {
-    ports: Vec<Port>,
+    ports: Senders,
     receiver: Receiver,
     waker: Waker,
     /// The waker's descriptor, then one a port.
@@ -75,8 +109,8 @@ impl Ports {
                 source,
             })?;
             ports.push(Port {
+                sender: Sender::new(socket.max_frame_bytes),
                 socket,
-                sender: Sender::new(),
                 refused: 0,
             });
         }
@@ -92,7 +126,7 @@ impl Ports {
             })
             .collect();
         Ok(Ports {
-            ports,
+            ports: Senders(ports),
             receiver: Receiver::new(),
             waker,
             watched,
@@ -110,6 +144,18 @@ impl Ports {
     /// # Errors
     /// What the kernel said; an interface that went down is no error.
     pub fn poll(&mut self, timeout: Option<Duration>, handler: &mut dyn FnMut(usize, &[u8])) -> io::Result<()> {
+        self.poll_and_send(timeout, &mut |_, port, frame| handler(port, frame))
+    }
+
+    /// As [`Ports::poll`], for a handler that sends at once.
+    ///
+    /// # Errors
+    /// As [`Ports::poll`].
+    pub fn poll_and_send(
+        &mut self,
+        timeout: Option<Duration>,
+        handler: &mut dyn FnMut(&mut Senders, usize, &[u8]),
+    ) -> io::Result<()> {
         for watched in &mut self.watched {
             watched.revents = 0;
         }
@@ -138,13 +184,14 @@ impl Ports {
             // Empty when two wake-ups fell together; the loop is awake either way.
             let _ = self.waker.0.read();
         }
-        for port in 0..self.ports.len() {
+        for port in 0..self.ports.0.len() {
             if self.watched[port + 1].revents == 0 {
                 continue;
             }
-            let fd = self.ports[port].socket.raw();
+            let fd = self.ports.0[port].socket.raw();
             for _ in 0..BATCHES_A_POLL {
-                match self.receiver.receive(fd, &mut |frame| handler(port, frame)) {
+                let senders = &mut self.ports;
+                match self.receiver.receive(fd, &mut |frame| handler(senders, port, frame)) {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => break,
@@ -155,34 +202,32 @@ impl Ports {
         Ok(())
     }
 
-    /// Queues a frame to leave by `port`; it goes at [`Ports::flush`] or when a batch is full. One longer than
-    /// [`MAX_FRAME_BYTES`] counts as refused.
+    /// The sending side.
+    pub fn senders(&mut self) -> &mut Senders {
+        &mut self.ports
+    }
+
+    /// As [`Senders::send`].
     ///
     /// # Panics
     /// When there is no such port: the caller's mistake.
     pub fn send(&mut self, port: usize, frame: &[u8]) {
-        let port = &mut self.ports[port];
-        if frame.len() > MAX_FRAME_BYTES {
-            port.refused += 1;
-            return;
-        }
-        port.sender.push(frame);
-        if port.sender.is_full() {
-            port.refused += port.sender.send(port.socket.raw()) as u64;
-        }
+        self.ports.send(port, frame);
     }
 
     /// Sends everything that waits.
     pub fn flush(&mut self) {
-        for port in &mut self.ports {
-            if !port.sender.is_empty() {
-                port.refused += port.sender.send(port.socket.raw()) as u64;
-            }
-        }
+        self.ports.flush();
     }
 
     /// Frames of `port` that the kernel did not take.
     pub fn refused(&self, port: usize) -> u64 {
-        self.ports[port].refused
+        self.ports.0[port].refused
+    }
+
+    /// What the kernel handed over and was no frame: longer than [`MAX_FRAME_BYTES`] when cut, or of a kind of offload that
+    /// nobody asked for.
+    pub fn unreadable(&self) -> u64 {
+        self.receiver.unreadable()
     }
 }

@@ -16,6 +16,15 @@ pub(crate) struct LiveTable {
     pub entries: Entries,
     /// In force; `None`: a miss does nothing.
     pub default: Option<EntryAction>,
+    pub miss: Miss,
+}
+
+/// Direct resources of a table's default entry.
+#[derive(Debug, Default)]
+pub(crate) struct Miss {
+    pub packets: u64,
+    pub bytes: u64,
+    pub meter: Meter,
 }
 
 /// Keys of up to so many words need no other memory than the stack's.
@@ -118,7 +127,16 @@ pub(crate) fn choose<'t>(
             };
             (true, action)
         }
-        None => (false, live.default.as_ref()),
+        None => {
+            let miss = &mut live.miss;
+            miss.packets = miss.packets.wrapping_add(1);
+            miss.bytes = miss.bytes.wrapping_add(machine.packet.ingress_length);
+            // Without rates a miss leaves the color as it is, as in BMv2, which has no meter there.
+            if let Some(meter) = table.direct_meter.filter(|_| miss.meter.is_configured()) {
+                run_direct_meter(meter, &mut miss.meter, machine);
+            }
+            (false, live.default.as_ref())
+        }
     }
 }
 

@@ -9,17 +9,8 @@
 //! running it cannot fail: `load` makes it, `parser`, `control` and `action` run it, `config` is the controller's side.
 //! `jit` makes machine code of it, which runs packets several times as fast: see [`Executor`].
 //!
-//! # Where it differs from BMv2's simple_switch
-//!
-//! * A packet starts with zeros in every header and field; BMv2 leaves what an earlier packet left there.
-//! * A resubmitted or recirculated packet keeps its `ingress_port`; in BMv2 it becomes 0.
-//! * A stack index out of range reads 0 and writes nothing; BMv2 ends.
-//! * A failed `assert` or `assume` drops the packet and counts it ([`Pipeline::aborted_packets`]); BMv2 ends.
-//! * A parser that visits 1024 states more than the frame has bytes stops with `ParserTimeout`, an action that jumps
-//!   back 65536 times and an input that becomes more than 4096 packets are given up and counted; BMv2 goes on.
-//! * Of const entries with equal keys the first stays; BMv2 refuses the program.
-//! * Of a packet and its ingress clone on one port, the packet leaves first; in BMv2 the clone.
-//! * There is no queue between ingress and egress: queue depths and waiting times are 0.
+//! `docs/limitations.md` lists where it differs from BMv2's simple_switch; [`Pipeline::set_bmv2_compatible`] chooses
+//! BMv2's way where a program may rely on it.
 
 mod action;
 mod api;
@@ -36,6 +27,7 @@ mod meter;
 mod parser;
 mod pipeline;
 mod profile;
+mod stages;
 mod state;
 mod table;
 mod trace;
@@ -45,7 +37,7 @@ pub use api::{
     ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
-pub use config::{EntryState, EntryTarget, Indirect, WeightedMember};
+pub use config::{DefaultResources, EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 use std::sync::{Arc, OnceLock};

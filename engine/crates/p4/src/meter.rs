@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two-rate three-color meters, as BMv2 has them.
+//! Three-color meters: with two rates as BMv2 has them, with one rate and an excess burst as in RFC 2697 section 3.
 
 /// Rates of a meter, in its unit (bytes or packets).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,9 @@ pub struct MeterConfig {
     pub peak_rate: u64,
     /// Peak burst, units.
     pub peak_burst: u64,
+    /// Not 0: a meter with one rate, whose yellow is what the committed burst has no room for; the peak is as the
+    /// committed one then.
+    pub excess_burst: u64,
 }
 
 /// Colors as BMv2 numbers them.
@@ -22,7 +25,20 @@ pub(crate) const RED: u64 = 2;
 /// One cell of a meter array; green until it is configured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Meter {
-    buckets: Option<(Bucket, Bucket)>,
+    buckets: Option<Buckets>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Buckets {
+    TwoRates {
+        committed: Bucket,
+        peak: Bucket,
+    },
+    /// The excess bucket has no rate of its own.
+    OneRate {
+        committed: Bucket,
+        excess: Bucket,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,19 +62,25 @@ impl Bucket {
         }
     }
 
-    fn fill(&mut self, now_ns: u64) {
+    /// Adds the tokens of the time that has passed; gives those for which there was no room.
+    fn fill(&mut self, now_ns: u64) -> u64 {
         let elapsed = u128::from(now_ns.saturating_sub(self.filled_ns));
         let tokens = elapsed * u128::from(self.rate) / NS_PER_S;
-        let Ok(added) = u64::try_from(tokens) else {
-            self.tokens = self.burst;
+        let Ok(tokens) = u64::try_from(tokens) else {
             self.filled_ns = now_ns;
-            return;
+            return self.add(u64::MAX);
         };
-        if added > 0 {
+        if tokens > 0 {
             // Time that did not make a whole token yet stays on the account.
-            self.filled_ns += (tokens * NS_PER_S / u128::from(self.rate)) as u64;
-            self.tokens = self.tokens.saturating_add(added).min(self.burst);
+            self.filled_ns += (u128::from(tokens) * NS_PER_S / u128::from(self.rate)) as u64;
         }
+        self.add(tokens)
+    }
+
+    fn add(&mut self, tokens: u64) -> u64 {
+        let added = tokens.min(self.burst - self.tokens);
+        self.tokens += added;
+        tokens - added
     }
 
     fn take(&mut self, amount: u64) -> bool {
@@ -75,34 +97,65 @@ impl Meter {
     pub fn configure(&mut self, config: Option<MeterConfig>, now_ns: u64) {
         self.buckets = config.map(|c| {
             let committed = Bucket::new(c.committed_rate, c.committed_burst, now_ns);
-            (committed, Bucket::new(c.peak_rate, c.peak_burst, now_ns))
+            match c.excess_burst {
+                0 => Buckets::TwoRates {
+                    committed,
+                    peak: Bucket::new(c.peak_rate, c.peak_burst, now_ns),
+                },
+                burst => Buckets::OneRate {
+                    committed,
+                    excess: Bucket::new(0, burst, now_ns),
+                },
+            }
         });
     }
 
     /// The rates in force.
     pub fn config(&self) -> Option<MeterConfig> {
-        self.buckets.map(|(committed, peak)| MeterConfig {
+        let (committed, peak, excess_burst) = match self.buckets? {
+            Buckets::TwoRates { committed, peak } => (committed, peak, 0),
+            Buckets::OneRate { committed, excess } => (committed, committed, excess.burst),
+        };
+        Some(MeterConfig {
             committed_rate: committed.rate,
             committed_burst: committed.burst,
             peak_rate: peak.rate,
             peak_burst: peak.burst,
+            excess_burst,
         })
+    }
+
+    /// Whether it has rates.
+    pub fn is_configured(&self) -> bool {
+        self.buckets.is_some()
     }
 
     /// The color of `amount` units now.
     pub fn execute(&mut self, amount: u64, now_ns: u64) -> u64 {
-        let Some((committed, peak)) = &mut self.buckets else {
-            return GREEN;
-        };
-        committed.fill(now_ns);
-        peak.fill(now_ns);
-        // BMv2 asks the peak bucket first and lets a yellow packet keep what it took there.
-        if !peak.take(amount) {
-            RED
-        } else if !committed.take(amount) {
-            YELLOW
-        } else {
-            GREEN
+        match &mut self.buckets {
+            None => GREEN,
+            Some(Buckets::TwoRates { committed, peak }) => {
+                committed.fill(now_ns);
+                peak.fill(now_ns);
+                // BMv2 asks the peak bucket first and lets a yellow packet keep what it took there.
+                if !peak.take(amount) {
+                    RED
+                } else if !committed.take(amount) {
+                    YELLOW
+                } else {
+                    GREEN
+                }
+            }
+            Some(Buckets::OneRate { committed, excess }) => {
+                excess.add(committed.fill(now_ns));
+                if committed.take(amount) {
+                    GREEN
+                } else if excess.take(amount) {
+                    YELLOW
+                } else {
+                    RED
+                }
+            }
         }
     }
 }
@@ -124,6 +177,7 @@ mod tests {
             committed_burst: 100,
             peak_rate: 2000,
             peak_burst: 200,
+            excess_burst: 0,
         };
         meter.configure(Some(config), 0);
         assert_eq!(meter.config(), Some(config));
@@ -144,6 +198,7 @@ mod tests {
             committed_burst: 1,
             peak_rate: 1,
             peak_burst: 1,
+            excess_burst: 0,
         };
         meter.configure(Some(config), 0);
         assert_eq!(meter.execute(1, 0), GREEN);
@@ -151,5 +206,33 @@ mod tests {
             assert_eq!(meter.execute(1, now_ms * 1_000_000), RED);
         }
         assert_eq!(meter.execute(1, 1_000_000_000), GREEN);
+    }
+
+    #[test]
+    fn with_one_rate_the_excess_bucket_takes_what_the_other_has_no_room_for() {
+        let mut meter = Meter::default();
+        let config = MeterConfig {
+            committed_rate: 1000,
+            committed_burst: 100,
+            peak_rate: 1000,
+            peak_burst: 100,
+            excess_burst: 50,
+        };
+        meter.configure(Some(config), 0);
+        assert_eq!(meter.config(), Some(config));
+        assert_eq!(meter.execute(100, 0), GREEN);
+        assert_eq!(meter.execute(50, 0), YELLOW);
+        assert_eq!(meter.execute(1, 0), RED);
+        // 100 ms fill the committed bucket, and the next 20 ms bring the excess bucket 20.
+        assert_eq!(meter.execute(101, 120_000_000), RED);
+        assert_eq!(meter.execute(100, 120_000_000), GREEN);
+        assert_eq!(meter.execute(21, 120_000_000), RED);
+        assert_eq!(meter.execute(20, 120_000_000), YELLOW);
+        // Long after, both are full, and no fuller.
+        let later_ns = u64::MAX;
+        assert_eq!(meter.execute(51, later_ns), GREEN);
+        assert_eq!(meter.execute(50, later_ns), YELLOW);
+        assert_eq!(meter.execute(49, later_ns), GREEN);
+        assert_eq!(meter.execute(1, later_ns), RED);
     }
 }

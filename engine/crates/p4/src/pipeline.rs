@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way of a packet through the switch, as BMv2's simple_switch goes it.
 
-use crate::action::Machine;
 use crate::api::{Bits, Executor, Output, PipelineConfig, Port, Replica, TimestampUnit};
-use crate::calculation;
-use crate::control::{self, LiveTable};
+use crate::control::LiveTable;
 use crate::ir::{self, Ir, Stage};
 use crate::jit::Code;
-use crate::parser::{ParserRun, ValueSetMembers};
+use crate::parser::ValueSetMembers;
 use crate::profile::Profile;
 use crate::state::{Packet, Persistent, Requests};
 use crate::trace::TraceEvent;
@@ -31,7 +29,7 @@ mod instance {
 pub struct Pipeline {
     pub(crate) ir: Arc<Ir>,
     /// `None`: the interpreter runs it.
-    code: Option<Arc<Code>>,
+    pub(crate) code: Option<Arc<Code>>,
     pub(crate) config: PipelineConfig,
     pub(crate) tables: Vec<LiveTable>,
     pub(crate) profiles: Vec<Profile>,
@@ -40,6 +38,8 @@ pub struct Pipeline {
     pub(crate) multicast_groups: BTreeMap<u32, Vec<Replica>>,
     pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
     pub(crate) aborted_packets: u64,
+    /// See [`Pipeline::set_bmv2_compatible`].
+    bmv2_compatible: bool,
     /// Latest time seen.
     pub(crate) now_ns: u64,
     packet: Packet,
@@ -101,6 +101,7 @@ impl Pipeline {
             multicast_groups: BTreeMap::new(),
             clone_sessions: BTreeMap::new(),
             aborted_packets: 0,
+            bmv2_compatible: false,
             now_ns: 0,
             packet: Packet::default(),
             queue: VecDeque::new(),
@@ -116,6 +117,16 @@ impl Pipeline {
             Some(_) => Executor::Jit,
             None => Executor::Interpreter,
         }
+    }
+
+    /// Whether to do as BMv2's simple_switch does where a program can notice that it does otherwise than one would expect
+    /// (the engine does not, unless told so):
+    ///
+    /// * The `ingress_port` of a resubmitted or recirculated packet, and of an ingress clone at egress, is 0 if no field
+    ///   list keeps it.
+    /// * A packet leaves after its ingress clones.
+    pub fn set_bmv2_compatible(&mut self, on: bool) {
+        self.bmv2_compatible = on;
     }
 
     /// Runs one packet to its end: parser, ingress, replication, egress, deparser, with clones, resubmits,
@@ -216,7 +227,9 @@ impl Pipeline {
         if let Some((previous, list)) = arrival.kept {
             packet.copy_fields(Self::field_list(ir, list), previous);
         }
-        packet.set(standard.ingress_port, u64::from(arrival.port));
+        if arrival.kept.is_none() || !self.bmv2_compatible {
+            packet.set(standard.ingress_port, u64::from(arrival.port));
+        }
         packet.set(standard.packet_length, arrival.frame.len() as u64);
         packet.set(standard.instance_type, arrival.instance_type);
         packet.set_if(standard.ingress_timestamp, self.timestamp());
@@ -262,6 +275,9 @@ impl Pipeline {
             self.persistent.note(|| TraceEvent::Dropped {
                 reason: "marked in ingress",
             });
+        } else if self.bmv2_compatible && !self.queue.is_empty() {
+            packet.set(standard.instance_type, instance::NORMAL);
+            self.queue_egress(packet, (arrival.port, arrival.frame, payload_at), egress_port as Port);
         } else {
             packet.set(standard.instance_type, instance::NORMAL);
             self.egress(
@@ -274,93 +290,6 @@ impl Pipeline {
                 out,
             );
         }
-    }
-
-    /// Parses and verifies checksums; says where the payload starts.
-    fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
-        let code = active(&self.code, &self.persistent);
-        let mut machine = Machine {
-            ir,
-            packet,
-            persistent: &mut self.persistent,
-            payload: &[],
-            now_ns: self.now_ns,
-            drop_port: u64::from(self.config.drop_port),
-            out,
-        };
-        let (error, at) = match code {
-            Some(code) => code.parse(&mut machine, frame, &self.value_sets),
-            None => {
-                let mut run = ParserRun {
-                    machine: &mut machine,
-                    frame,
-                    value_sets: &self.value_sets,
-                    at: 0,
-                };
-                let error = run.run();
-                (error, run.at)
-            }
-        };
-        machine.persistent.note(|| TraceEvent::ParserEnd {
-            bytes: at,
-            error: ir
-                .errors
-                .names
-                .get(&error)
-                .cloned()
-                .unwrap_or_else(|| error.to_string()),
-        });
-        machine.packet.set_if(ir.standard.parser_error, error);
-        if !ir.verify_checksums.is_empty() {
-            machine.payload = &frame[at..];
-            let right = match code {
-                Some(code) => code.verify(&mut machine),
-                None => calculation::verify(ir, machine.packet, machine.payload),
-            };
-            machine.packet.set_if(ir.standard.checksum_error, u64::from(!right));
-        }
-        at
-    }
-
-    fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
-        let code = active(&self.code, &self.persistent);
-        let mut machine = Machine {
-            ir,
-            packet,
-            persistent: &mut self.persistent,
-            payload,
-            now_ns: self.now_ns,
-            drop_port: u64::from(self.config.drop_port),
-            out,
-        };
-        match code {
-            // What the parser asked for is not the code's business: it only looks after what may have asked.
-            Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
-                code.control(stage, &mut self.tables, &self.profiles, &mut machine);
-            }
-            _ => control::run(ir.control(stage), &mut self.tables, &self.profiles, &mut machine),
-        }
-    }
-
-    /// The frame that leaves: checksums, valid headers in order, payload.
-    fn deparse(&mut self, ir: &Ir, packet: &mut Packet, payload: &[u8], deparsed: &mut Vec<u8>, out: &mut dyn Output) {
-        deparsed.clear();
-        match active(&self.code, &self.persistent) {
-            Some(code) => {
-                let mut machine = Machine {
-                    ir,
-                    packet,
-                    persistent: &mut self.persistent,
-                    payload,
-                    now_ns: self.now_ns,
-                    drop_port: u64::from(self.config.drop_port),
-                    out,
-                };
-                code.deparse(&mut machine, deparsed);
-            }
-            None => emit_headers(ir, packet, payload, deparsed),
-        }
-        deparsed.extend_from_slice(payload);
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
@@ -382,15 +311,22 @@ impl Pipeline {
         self.queue.push_back(job);
     }
 
-    /// Queues a copy of a packet for egress.
+    /// Queues a copy of a packet for egress, as a replica.
     fn copy_to(&mut self, ir: &Ir, packet: &Packet, source: (Port, &[u8], usize), replica: Replica) {
+        if let Some(copy) = self.queue_egress(packet, source, replica.port) {
+            copy.set_if(ir.standard.replica, u64::from(replica.instance));
+        }
+    }
+
+    /// Queues a packet, of which `source` is ingress port, frame and start of the payload; gives what is queued.
+    fn queue_egress(&mut self, packet: &Packet, source: (Port, &[u8], usize), port: Port) -> Option<&mut Packet> {
         if self.queue.len() >= MAX_OFFSPRING {
             self.aborted_packets += 1;
-            return;
+            return None;
         }
         let (ingress_port, frame, payload_at) = source;
         let mut job = self.idle_job(ingress_port, frame);
-        job.egress_port = Some(replica.port);
+        job.egress_port = Some(port);
         job.payload_at = payload_at;
         job.packet.words.clear();
         job.packet.words.extend_from_slice(&packet.words);
@@ -400,8 +336,8 @@ impl Pipeline {
             truncate: packet.requests.truncate,
             ..Requests::default()
         };
-        job.packet.set_if(ir.standard.replica, u64::from(replica.instance));
         self.queue.push_back(job);
+        self.queue.back_mut().map(|job| &mut job.packet)
     }
 
     fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
@@ -439,7 +375,9 @@ impl Pipeline {
         let payload_at = self.parse(ir, &mut copy.packet, arrival.frame, out);
         reset_metadata(ir, &mut copy.packet);
         copy.packet.copy_fields(Self::field_list(ir, list), &packet.words);
-        copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
+        if !self.bmv2_compatible {
+            copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
+        }
         copy.packet.set(ir.standard.instance_type, instance::INGRESS_CLONE);
         copy.packet.requests = Requests {
             truncate: session.max_bytes,
@@ -549,21 +487,4 @@ fn reset_metadata(ir: &Ir, packet: &mut Packet) {
             packet.words[words.clone()].copy_from_slice(&ir.layout.initial[words]);
         }
     }
-}
-
-/// Updates checksums and writes the valid headers in order.
-fn emit_headers(ir: &Ir, packet: &mut Packet, payload: &[u8], out: &mut Vec<u8>) {
-    calculation::update(ir, packet, payload);
-    for &header in &ir.deparser {
-        let instance = &ir.layout.headers[header];
-        let words = &packet.words[instance.base..];
-        if words[0] != 0 {
-            ir.layout.types[instance.header_type].codec.emit(words, out);
-        }
-    }
-}
-
-/// The code that runs packets; while they are traced the interpreter does.
-fn active<'a>(code: &'a Option<Arc<Code>>, persistent: &Persistent) -> Option<&'a Code> {
-    code.as_deref().filter(|_| persistent.trace.is_none())
 }

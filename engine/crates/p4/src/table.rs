@@ -3,26 +3,23 @@
 //!
 //! Entries with one mask share a hash table on the masked key. Exact tables have one mask, LPM tables one for each
 //! prefix length in use, ternary tables one for each combination in use. Masks are tried in order of their best
-//! priority, so a lookup ends as soon as nothing better can come; prefix lengths that no prefix near the address has
-//! are left out ([`lengths`]). Ternary tables of many masks intersect bitmaps instead ([`bitmaps`]). Range entries are
+//! priority, so a lookup ends as soon as nothing better can come; in LPM tables, the first bits of an address say which
+//! lengths are worth trying, or even which prefixes ([`near`]). Ternary tables of many masks intersect bitmaps instead ([`bitmaps`]). Range entries are
 //! scanned in order of priority.
 
 mod bitmaps;
-mod lengths;
+mod near;
 
 use crate::ir::MatchKind;
 use crate::meter::Meter;
-use bitmaps::Bitmaps;
+use bitmaps::{Bitmaps, MAX_ENTRIES};
 use hashbrown::HashTable;
-use lengths::Lengths;
-pub(crate) use lengths::Prefix;
+pub(crate) use near::Prefix;
+use near::{Lookup, MAX_LENGTHS, Near};
 use smallvec::SmallVec;
 
 /// Ternary tables with more masks use bitmaps, unless they have more entries than this.
 const MAX_MASKS: usize = 8;
-const MAX_BITMAP_ENTRIES: usize = 4096;
-/// Masks that can be told apart where prefix lengths are left out; of others each is tried.
-const MAX_LENGTHS: u32 = u64::BITS;
 
 /// An action with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +87,7 @@ pub(crate) struct Cold {
 #[derive(Debug)]
 struct Group {
     mask: Vec<u64>,
-    /// Number of the mask in [`Lengths`]; from [`MAX_LENGTHS`] on it is not there.
+    /// Number of the mask in [`Near`]; from [`MAX_LENGTHS`] on it is not there, and always tried.
     number: u32,
     best_priority: i32,
     /// Masked key to the entries that have it, best first.
@@ -133,7 +130,7 @@ pub(crate) struct Entries {
     scan: Vec<u32>,
     /// LPM tables.
     prefix: Option<Prefix>,
-    lengths: Option<Lengths>,
+    near: Option<Near>,
     /// Ternary tables of many masks.
     bitmaps: Option<Bitmaps>,
     next_sequence: u64,
@@ -174,7 +171,7 @@ impl Entries {
             kind,
             key_words,
             prefix,
-            lengths: prefix.map(|prefix| Lengths::new(prefix, 0)),
+            near: prefix.map(|prefix| Near::new(prefix, key_words, 0)),
             bitmaps: None,
             slots: Vec::new(),
             values: Vec::new(),
@@ -204,7 +201,11 @@ impl Entries {
             bitmaps.matches(key, |index| self.keep_better(&mut best, index));
             return best.map(|(.., index)| index);
         }
-        let lengths = self.lengths.as_ref().map_or(u64::MAX, |lengths| lengths.of(key));
+        let lengths = match self.near.as_ref().map(|near| near.lookup(key)) {
+            Some(Lookup::Found(index)) => return Some(index),
+            Some(Lookup::Try(lengths)) => lengths,
+            None => u64::MAX,
+        };
         for group in &self.groups {
             if group.number < MAX_LENGTHS && lengths >> group.number & 1 == 0 {
                 continue;
@@ -342,18 +343,18 @@ impl Entries {
 
     /// Keeps what speeds lookups up in step with a new entry.
     fn index_insertion(&mut self, index: u32, key: &EntryKey, position: usize) {
-        if let Some((prefix, lengths)) = self.prefix.zip(self.lengths.as_mut()) {
-            if lengths.outgrown(prefix, self.len) {
-                let mut wider = Lengths::new(prefix, self.len);
+        if let Some((prefix, near)) = self.prefix.zip(self.near.as_mut()) {
+            if near.outgrown(prefix, self.len) {
+                let mut wider = Near::new(prefix, self.key_words, self.len);
                 for group in self.groups.iter().filter(|group| group.number < MAX_LENGTHS) {
                     for chain in &group.chains {
                         let value = &self.values[chain.best as usize * self.key_words..][..self.key_words];
-                        wider.add(value, &group.mask, group.number);
+                        wider.add(value, &group.mask, group.number, chain.best);
                     }
                 }
-                *lengths = wider;
+                *near = wider;
             } else if self.groups[position].number < MAX_LENGTHS {
-                lengths.add(&key.value, &key.mask, self.groups[position].number);
+                near.add(&key.value, &key.mask, self.groups[position].number, index);
             }
         }
         if self.kind != MatchKind::Ternary {
@@ -370,7 +371,7 @@ impl Entries {
     /// Makes the bitmaps of all entries, or none if they would be too large.
     fn make_bitmaps(&mut self) {
         self.bitmaps = None;
-        if self.slots.len() > MAX_BITMAP_ENTRIES {
+        if self.slots.len() > MAX_ENTRIES {
             return;
         }
         let mut bitmaps = Bitmaps::new(self.slots.len());
@@ -410,14 +411,17 @@ impl Entries {
             }
             if group.chains.is_empty() {
                 let number = self.groups.remove(position).number;
-                if let Some(lengths) = self.lengths.as_mut().filter(|_| number < MAX_LENGTHS) {
-                    lengths.forget(number);
+                if let Some(near) = self.near.as_mut().filter(|_| number < MAX_LENGTHS) {
+                    near.forget(number);
                 }
             } else if self.kind == MatchKind::Ternary && key.priority == group.best_priority {
                 let best = |chain: &Chain| entry_at(slots, chain.best).map(|e| e.cold.key.priority);
                 group.best_priority = group.chains.iter().filter_map(best).max().unwrap_or(i32::MIN);
                 self.sort_groups();
             }
+        }
+        if let Some(near) = &mut self.near {
+            near.remove(&key.value, index);
         }
         if let Some(bitmaps) = &mut self.bitmaps {
             bitmaps.remove(index);

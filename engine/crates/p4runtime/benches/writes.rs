@@ -2,13 +2,19 @@
 //! Table entries written a second, over gRPC on loopback, while packets run without a pause.
 //!
 //! Each batch also moves the traffic from one multicast group to another: it empties the group in use, writes its routes,
-//! fills the other group and points the rule at it. A packet that saw half of a batch would find an empty group.
+//! fills the other group and points the rule at it. A packet that saw half of a batch would find an empty group: the bench fails.
+//! It compares its figures with those in `writes.json`; `SAVE=1` keeps new ones there.
+
+#[path = "../../p4/benches/throughput/record.rs"]
+#[allow(dead_code)] // these rates are of elapsed time
+mod record;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use record::Record;
 use slotwise_p4::{Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_p4runtime::proto::p4::config::v1::Preamble;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
@@ -242,6 +248,7 @@ async fn measure(server: &Server, traffic: &Traffic) {
     .await;
 
     println!("{ROUTES} routes; entries a second");
+    let mut record = Record::open(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/writes.json"));
     for size in [10, 100, 1000, 5000] {
         let before = (traffic.packets.load(Ordering::Relaxed), Instant::now());
         let inserted = write_routes(&mut client, &ids, update::Type::Insert, size).await;
@@ -253,6 +260,11 @@ async fn measure(server: &Server, traffic: &Traffic) {
             "batches of {size:>4}: insert {inserted:>8.0}  modify {modified:>8.0}  delete {deleted:>8.0}  \
              meanwhile {packets_a_second:>8.0} packets a second"
         );
+        let case = format!("batches of {size}");
+        let rates = [("insert", inserted), ("modify", modified), ("delete", deleted)];
+        for (what, rate) in rates.into_iter().chain([("packets meanwhile", packets_a_second)]) {
+            record.add(&case, what, rate);
+        }
     }
     let halves = traffic.halves.load(Ordering::Relaxed);
     println!(
@@ -260,6 +272,7 @@ async fn measure(server: &Server, traffic: &Traffic) {
         traffic.packets.load(Ordering::Relaxed)
     );
     assert_eq!(halves, 0);
+    record.finish();
 }
 
 fn main() {

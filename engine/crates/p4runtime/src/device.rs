@@ -281,20 +281,17 @@ impl Link {
             .filter_map(|role| Some((role.streams.get(&role.election.primary()?)?, &*role.access)))
     }
 
-    /// Sends something about an object of P4Info to the primaries that it is for. Who does not read fast enough misses it.
-    fn notify(&self, object_id: u32, update: &Update) {
-        for (sender, _) in self.entitled().filter(|(_, access)| access.permits(object_id)) {
-            send(sender, update.clone());
-        }
+    /// Sends something about an object of P4Info to the primaries that it is for. False if one of them does not read fast
+    /// enough and misses it.
+    pub fn notify(&self, object_id: u32, update: &Update) -> bool {
+        let concerned = self.entitled().filter(|(_, access)| access.permits(object_id));
+        concerned.fold(true, |all, (sender, _)| send(sender, update.clone()) && all)
     }
 
-    /// Sends a digest list.
-    pub fn send_digests(&self, list: List, timestamp_ns: i64) {
-        let shape = self
-            .info
-            .as_ref()
-            .and_then(|info| info.objects.digests.get(&list.digest_id)?.shape.as_ref());
-        let Some(shape) = shape else { return };
+    /// A digest list as a message.
+    pub fn digest_list(&self, list: List, timestamp_ns: i64) -> Option<(u32, Update)> {
+        let info = self.info.as_ref()?;
+        let shape = info.objects.digests.get(&list.digest_id)?.shape.as_ref()?;
         let data = list
             .messages
             .iter()
@@ -306,12 +303,12 @@ impl Link {
             data: data.collect(),
             timestamp: timestamp_ns,
         };
-        self.notify(digest_id, &Update::Digest(digest));
+        Some((digest_id, Update::Digest(digest)))
     }
 
-    /// Sends idle notifications, one a table.
-    pub fn send_idle(&self, expired: Vec<Expired>, timestamp_ns: i64) {
-        let Some(info) = &self.info else { return };
+    /// Idle entries as messages, one a table.
+    pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp_ns: i64) -> Vec<(u32, Update)> {
+        let Some(info) = &self.info else { return Vec::new() };
         let mut by_table: BTreeMap<u32, Vec<v1::TableEntry>> = BTreeMap::new();
         for Expired { id, note } in expired {
             if let Some(table) = info.tables.get(&id.table()) {
@@ -320,13 +317,14 @@ impl Link {
                 by_table.entry(table.id).or_default().push(entry);
             }
         }
-        for (table, entries) in by_table {
+        let notification = |(table, table_entry)| {
             let notification = v1::IdleTimeoutNotification {
-                table_entry: entries,
+                table_entry,
                 timestamp: timestamp_ns,
             };
-            self.notify(table, &Update::IdleTimeoutNotification(notification));
-        }
+            (table, Update::IdleTimeoutNotification(notification))
+        };
+        by_table.into_iter().map(notification).collect()
     }
 
     /// Starts and stops timers of entries that have been written.

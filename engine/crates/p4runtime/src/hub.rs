@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::device::Device;
 use crate::entity::EntryId;
 use crate::error::ApiError;
+use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::slotwise::v1::Done;
 use crate::service::Shared;
 
@@ -82,6 +83,17 @@ pub(crate) enum HubEvent {
     Done(Done),
     /// A stream ended; somebody may be missing now.
     StreamEnded,
+    /// What follows from a port's new status has been done.
+    PortsRefreshed,
+}
+
+/// What a device tells its controllers by itself: a list of digests, or entries of a table that were idle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    device_id: u64,
+    /// In P4Info: who may not use it does not hear of it.
+    object_id: u32,
+    update: Update,
 }
 
 /// The owner's side. Not for several threads at once.
@@ -112,27 +124,50 @@ impl DeviceHub {
 
     /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks.
     pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) {
-        let Some(device) = self.devices().get(&device_id) else {
-            return;
-        };
-        let mut link = device.link();
-        let id = link
-            .info
-            .as_ref()
-            .and_then(|info| info.objects.digest_ids.get(name).copied());
-        if let Some(list) = id.and_then(|id| link.digests.learn(id, fields.to_vec(), now_ns)) {
-            link.send_digests(list, self.timestamp_ns(now_ns));
+        if let Some(list) = self.learn(device_id, name, fields, now_ns) {
+            self.notify(&list);
         }
+    }
+
+    /// As [`DeviceHub::digest`], but what is to be sent at once is handed to the caller.
+    pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Option<Notification> {
+        let mut link = self.devices().get(&device_id)?.link();
+        let digest_id = *link.info.as_ref()?.objects.digest_ids.get(name)?;
+        let list = link.digests.learn(digest_id, fields.to_vec(), now_ns)?;
+        let (object_id, update) = link.digest_list(list, self.timestamp_ns(now_ns))?;
+        Some(Notification {
+            device_id,
+            object_id,
+            update,
+        })
     }
 
     /// Sends the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns. Says
     /// when it wants to be called again; after commands have run, it may be earlier. Never blocks.
     pub fn tick(&self, device_id: u64, now_ns: u64, pipeline: &mut Pipeline) -> Option<u64> {
+        let mut due = Vec::new();
+        let next_ns = self.due(device_id, now_ns, pipeline, &mut due);
+        for notification in &due {
+            self.notify(notification);
+        }
+        next_ns
+    }
+
+    /// As [`DeviceHub::tick`], but what is to be sent is added to `due`.
+    pub(crate) fn due(
+        &self,
+        device_id: u64,
+        now_ns: u64,
+        pipeline: &mut Pipeline,
+        due: &mut Vec<Notification>,
+    ) -> Option<u64> {
         pipeline.advance_time(now_ns);
         let mut link = self.devices().get(&device_id)?.link();
-        for list in link.digests.due(now_ns) {
-            link.send_digests(list, self.timestamp_ns(now_ns));
-        }
+        let lists = link.digests.due(now_ns);
+        let mut updates: Vec<_> = lists
+            .into_iter()
+            .filter_map(|list| link.digest_list(list, self.timestamp_ns(now_ns)))
+            .collect();
         if link.idle.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
             let info = link.info.clone()?;
             let expired = link.idle.due(now_ns, |id| match id {
@@ -141,19 +176,41 @@ impl DeviceHub {
                     .ok(),
                 EntryId::Default { .. } => None,
             });
-            link.send_idle(expired, self.timestamp_ns(now_ns));
+            updates.extend(link.idle_notifications(expired, self.timestamp_ns(now_ns)));
         }
+        due.extend(updates.into_iter().map(|(object_id, update)| Notification {
+            device_id,
+            object_id,
+            update,
+        }));
         [link.digests.deadline_ns(), link.idle.deadline_ns()]
             .into_iter()
             .flatten()
             .min()
     }
 
+    /// Sends a notification to the primaries that it is for. False if one of them does not read fast enough and misses it.
+    pub(crate) fn notify(&self, notification: &Notification) -> bool {
+        let Notification {
+            device_id,
+            object_id,
+            update,
+        } = notification;
+        self.devices()
+            .get(device_id)
+            .is_none_or(|device| device.link().notify(*object_id, update))
+    }
+
     /// A port of a device got or lost its link: groups leave out members that watch it. Never blocks; all ports are up
     /// at first.
     pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
+        self.begin_port_status(device_id, port, is_up);
+    }
+
+    /// Begins what follows from a port's status; true if [`HubEvent::PortsRefreshed`] will say that it is done.
+    pub(crate) fn begin_port_status(&self, device_id: u64, port: Port, is_up: bool) -> bool {
         let Some(device) = self.devices().get(&device_id) else {
-            return;
+            return false;
         };
         let mut link = device.link();
         let has_changed = if is_up {
@@ -168,8 +225,10 @@ impl DeviceHub {
                 let device = &shared.devices[&device_id];
                 // Groups that fitted before fit with fewer members; the owner may be gone.
                 let _ = shared.refresh_ports(device).await;
+                let _ = shared.owner.send(HubEvent::PortsRefreshed).await;
             });
         }
+        has_changed
     }
 
     pub(crate) fn devices(&self) -> &BTreeMap<u64, Device> {

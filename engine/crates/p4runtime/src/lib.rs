@@ -33,8 +33,8 @@ mod stream;
 mod tls;
 
 pub use error::ApiError;
-pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Waker, Work};
-pub use lockstep::{ControllerPacket, LockstepError, LockstepLink, Turn};
+pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Notification, Waker, Work};
+pub use lockstep::{Arrival, ControllerPacket, LockstepError, LockstepLink, Turn};
 pub use p4info::parse as parse_p4info;
 pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};
 pub use tls::Tls;

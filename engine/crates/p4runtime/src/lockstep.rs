@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use slotwise_p4::{Bits, Pipeline, Port};
+
 use crate::device::send;
 use crate::error::any;
-use crate::hub::{Delivery, DeviceCommand, DeviceHub, HubEvent, Work};
+use crate::hub::{Delivery, DeviceCommand, DeviceHub, HubEvent, Notification, Work};
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::slotwise::v1::{Advance, Done};
 
@@ -16,6 +18,15 @@ pub struct ControllerPacket {
     pub device_id: u64,
     /// Controller header, then the frame from Ethernet on.
     pub frame: Vec<u8>,
+}
+
+/// What reaches the controller before its turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrival {
+    /// What left a CPU port.
+    Packet(ControllerPacket),
+    /// What [`LockstepLink::learn`] or [`LockstepLink::due`] gave.
+    Notification(Notification),
 }
 
 /// What the controller did with its turn.
@@ -83,6 +94,8 @@ pub struct LockstepLink {
     sequence: u64,
     /// Packet-outs since the connection began, refused ones included.
     received: u64,
+    /// Those that no turn has given yet.
+    packet_outs: Vec<ControllerPacket>,
 }
 
 impl LockstepLink {
@@ -94,6 +107,7 @@ impl LockstepLink {
             patience,
             sequence: 0,
             received: 0,
+            packet_outs: Vec::new(),
         }
     }
 
@@ -102,24 +116,95 @@ impl LockstepLink {
         self.turn(false, execute)
     }
 
-    /// Gives the controller a turn at `now_ns`: what left CPU ports before, then the time. `execute` gets its commands
+    /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the list that is full with it.
+    pub fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Option<Notification> {
+        self.hub.learn(device_id, name, fields, now_ns)
+    }
+
+    /// Adds to `due` the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns.
+    /// Says when it wants to be called again; after a turn, it may be earlier.
+    pub fn due(
+        &self,
+        device_id: u64,
+        now_ns: u64,
+        pipeline: &mut Pipeline,
+        due: &mut Vec<Notification>,
+    ) -> Option<u64> {
+        self.hub.due(device_id, now_ns, pipeline, due)
+    }
+
+    /// A port got or lost its link. Groups leave out members that watch it when this returns; `execute` gets the commands.
+    pub fn port_status(
+        &mut self,
+        device_id: u64,
+        port: Port,
+        is_up: bool,
+        execute: &mut dyn FnMut(DeviceCommand),
+    ) -> Result<(), LockstepError> {
+        if !self.hub.begin_port_status(device_id, port, is_up) {
+            return Ok(());
+        }
+        loop {
+            match self.next_event()? {
+                HubEvent::PortsRefreshed => return Ok(()),
+                event => self.handle(event, execute)?,
+            }
+        }
+    }
+
+    fn handle(&mut self, event: HubEvent, execute: &mut dyn FnMut(DeviceCommand)) -> Result<(), LockstepError> {
+        match event {
+            HubEvent::Command(DeviceCommand {
+                device_id,
+                work: Work::PacketOut(frame),
+            }) => {
+                self.received += 1;
+                self.packet_outs.push(ControllerPacket { device_id, frame });
+            }
+            HubEvent::Command(command) => execute(command),
+            HubEvent::RefusedPacketOut => self.received += 1,
+            HubEvent::Done(answer) => return Err(self.wrong_turn(&answer)),
+            HubEvent::StreamEnded | HubEvent::PortsRefreshed => {}
+        }
+        Ok(())
+    }
+
+    fn wrong_turn(&self, answer: &Done) -> LockstepError {
+        LockstepError::WrongTurn {
+            given: answer.sequence,
+            expected: self.sequence,
+        }
+    }
+
+    fn next_event(&mut self) -> Result<HubEvent, LockstepError> {
+        let (sequence, patience) = (self.sequence, self.patience);
+        self.hub
+            .wait(patience)
+            .ok_or(LockstepError::Timeout { sequence, patience })
+    }
+
+    /// Gives the controller a turn at `now_ns`: what the devices sent it before, then the time. `execute` gets its commands
     /// while the fabric stands still.
     pub fn exchange(
         &mut self,
         now_ns: u64,
-        packet_ins: &[ControllerPacket],
+        arrivals: &[Arrival],
         execute: &mut dyn FnMut(DeviceCommand),
     ) -> Result<Turn, LockstepError> {
         self.sequence += 1;
         let sequence = self.sequence;
-        for ControllerPacket { device_id, frame } in packet_ins {
-            match self.hub.packet_in(*device_id, frame) {
-                Delivery::Delivered => {}
-                delivery => {
-                    return Err(LockstepError::Undelivered {
-                        device_id: *device_id,
-                        delivery,
-                    });
+        for arrival in arrivals {
+            match arrival {
+                Arrival::Packet(ControllerPacket { device_id, frame }) => {
+                    let (device_id, delivery) = (*device_id, self.hub.packet_in(*device_id, frame));
+                    if delivery != Delivery::Delivered {
+                        return Err(LockstepError::Undelivered { device_id, delivery });
+                    }
+                }
+                Arrival::Notification(notification) => {
+                    if !self.hub.notify(notification) {
+                        return Err(LockstepError::Congested { sequence });
+                    }
                 }
             }
         }
@@ -138,7 +223,6 @@ impl LockstepLink {
 
     fn turn(&mut self, must_be_connected: bool, execute: &mut dyn FnMut(DeviceCommand)) -> Result<Turn, LockstepError> {
         let sequence = self.sequence;
-        let mut packet_outs = Vec::new();
         let mut done: Option<Done> = None;
         loop {
             if let Some(done) = &done {
@@ -150,7 +234,8 @@ impl LockstepLink {
                 }
                 if self.received == done.packet_outs {
                     // Streams of different devices are not ordered among each other: make it the same in every run.
-                    packet_outs.sort_by_key(|packet: &ControllerPacket| packet.device_id);
+                    let mut packet_outs = std::mem::take(&mut self.packet_outs);
+                    packet_outs.sort_by_key(|packet| packet.device_id);
                     let next_deadline_ns = (done.next_deadline_ns != 0).then_some(done.next_deadline_ns);
                     return Ok(Turn {
                         packet_outs,
@@ -162,30 +247,9 @@ impl LockstepLink {
             if must_be_connected && !self.is_connected() && self.hub.events.is_empty() {
                 return Err(LockstepError::ControllerLeft { sequence });
             }
-            match self.hub.wait(self.patience) {
-                None => {
-                    return Err(LockstepError::Timeout {
-                        sequence,
-                        patience: self.patience,
-                    });
-                }
-                Some(HubEvent::Command(DeviceCommand {
-                    device_id,
-                    work: Work::PacketOut(frame),
-                })) => {
-                    self.received += 1;
-                    packet_outs.push(ControllerPacket { device_id, frame });
-                }
-                Some(HubEvent::Command(command)) => execute(command),
-                Some(HubEvent::RefusedPacketOut) => self.received += 1,
-                Some(HubEvent::Done(answer)) if answer.sequence == sequence => done = Some(answer),
-                Some(HubEvent::Done(answer)) => {
-                    return Err(LockstepError::WrongTurn {
-                        given: answer.sequence,
-                        expected: sequence,
-                    });
-                }
-                Some(HubEvent::StreamEnded) => {}
+            match self.next_event()? {
+                HubEvent::Done(answer) if answer.sequence == sequence => done = Some(answer),
+                event => self.handle(event, execute)?,
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::bits;
 use crate::error::ApiError;
 use crate::proto::p4::config::v1::{
     P4DataTypeSpec, P4TypeInfo, p4_bitstring_like_type_spec::TypeSpec as BitKind, p4_data_type_spec::TypeSpec,
-    p4_new_type_spec,
+    p4_new_type_spec, p4_new_type_translation::SdnType,
 };
 use crate::proto::p4::v1::{P4Data, P4StructLike, p4_data::Data};
 
@@ -57,7 +57,13 @@ impl Shape {
             }
             TypeSpec::NewType(named) => match types?.new_types.get(&named.name)?.representation.as_ref()? {
                 p4_new_type_spec::Representation::OriginalType(spec) => Shape::within(spec, types, depth),
-                p4_new_type_spec::Representation::TranslatedType(_) => None,
+                // The server translates nothing: the number is the data plane's, written with more bits or fewer.
+                p4_new_type_spec::Representation::TranslatedType(translation) => match translation.sdn_type.as_ref()? {
+                    SdnType::SdnBitwidth(bitwidth) => Some(Shape::Bits {
+                        width: width(*bitwidth)?,
+                    }),
+                    SdnType::SdnString(_) => None,
+                },
             },
             _ => None,
         }
@@ -98,6 +104,8 @@ fn encode_all(members: &[Shape], fields: &mut Iter<'_, Bits>) -> Option<P4Struct
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proto::p4::config::v1::p4_new_type_translation::SdnString;
+    use crate::proto::p4::config::v1::{P4NamedType, P4NewTypeSpec, P4NewTypeTranslation};
 
     #[test]
     fn nested_structs_take_the_fields_in_order() {
@@ -117,6 +125,34 @@ mod tests {
         assert_eq!(inner.members[0].data, Some(Data::Bool(true)));
         assert_eq!(inner.members[1].data, Some(Data::Bitstring(vec![0xfe])));
         assert_eq!(shape.encode(&mut fields[..2].iter()), None);
+    }
+
+    #[test]
+    fn types_that_are_numbers_for_controllers_have_their_width() {
+        let of = |sdn_type| {
+            let translation = P4NewTypeTranslation {
+                uri: "example/port_t".to_owned(),
+                sdn_type: Some(sdn_type),
+            };
+            let new_type = P4NewTypeSpec {
+                representation: Some(p4_new_type_spec::Representation::TranslatedType(translation)),
+                ..P4NewTypeSpec::default()
+            };
+            let types = P4TypeInfo {
+                new_types: [("port_t".to_owned(), new_type)].into(),
+                ..P4TypeInfo::default()
+            };
+            let named = P4NamedType {
+                name: "port_t".to_owned(),
+            };
+            let spec = P4DataTypeSpec {
+                type_spec: Some(TypeSpec::NewType(named)),
+            };
+            Shape::of(Some(&spec), Some(&types))
+        };
+        assert_eq!(of(SdnType::SdnBitwidth(32)), Some(Shape::Bits { width: 32 }));
+        assert_eq!(of(SdnType::SdnBitwidth(0)), None);
+        assert_eq!(of(SdnType::SdnString(SdnString {})), None);
     }
 
     #[test]

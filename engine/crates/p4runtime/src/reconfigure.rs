@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_p4::{EntryTarget, MeterConfig, Pipeline, TableEntry};
+use slotwise_p4::{DefaultResources, EntryTarget, MeterConfig, Pipeline, TableEntry};
 
 use crate::entity::{self, Books, EntryId, State};
 use crate::error::ApiError;
@@ -197,6 +197,13 @@ fn copy_table(table: &Table, old: &Pipeline, new: &mut Pipeline) -> Result<(), A
     let name = &table.name;
     if !table.has_const_default && table.profile.is_none() {
         new.table_set_default(name, old.table_default(name)?)?;
+    }
+    let DefaultResources { packets, bytes, meter } = old.default_resources(name)?;
+    if table.has_direct_counter {
+        new.default_counter_write(name, packets, bytes)?;
+    }
+    if table.direct_meter.is_some() {
+        new.default_meter_write(name, meter)?;
     }
     if !table.is_const && table.profile.is_none() {
         for initial in new.table_entries(name)? {

@@ -270,3 +270,112 @@ async fn an_atomic_batch_is_all_or_nothing() {
         .unwrap();
     assert_eq!(primary.read_entries(TableEntry::default()).await, [host(2)]);
 }
+
+/// The default entry of `hosts`, with what of it is read or written.
+fn default_host(counter_data: Option<CounterData>, meter_config: Option<MeterConfig>) -> TableEntry {
+    TableEntry {
+        table_id: id("hosts"),
+        is_default_action: true,
+        counter_data,
+        meter_config,
+        ..TableEntry::default()
+    }
+}
+
+#[tokio::test]
+async fn the_default_entry_has_direct_resources_of_its_own() {
+    let mut bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    primary.write(vec![insert(host(1))]).await.unwrap();
+    for host in [9, 9, 1] {
+        bench.inject(1, 4, &frame(host, 0x0800, &[0; 46]));
+    }
+    assert_eq!(bench.left.recv().await.unwrap().1, 3, "the others are dropped before");
+    let asked = default_host(Some(CounterData::default()), Some(MeterConfig::default()));
+    let count = |packet_count| {
+        Some(CounterData {
+            packet_count,
+            byte_count: packet_count * 60,
+        })
+    };
+    let found = primary.read_entries(asked.clone()).await;
+    assert_eq!((found[0].counter_data, found[0].meter_config), (count(2), None));
+
+    let key = default_host(None, None);
+    let counter = |data| {
+        E::DirectCounterEntry(DirectCounterEntry {
+            table_entry: Some(default_host(None, None)),
+            data,
+        })
+    };
+    let written = vec![
+        update(Modify, counter(count(7))),
+        update(Modify, direct_meter(Some(key.clone()), rates(1, 2))),
+    ];
+    primary.write(written).await.unwrap();
+    assert_eq!(primary.read(vec![counter(None)]).await.unwrap(), [counter(count(7))]);
+    assert_eq!(
+        primary.read(vec![direct_meter(Some(key.clone()), None)]).await.unwrap(),
+        [direct_meter(Some(key.clone()), rates(1, 2))]
+    );
+
+    let refused = TableEntry {
+        action: action(id("drop"), &[]),
+        ..default_host(count(-1), rates(3, 4))
+    };
+    assert_eq!(
+        batch_codes(&primary.write(vec![modify(refused)]).await.unwrap_err()),
+        [Code::InvalidArgument]
+    );
+    let dropping = TableEntry {
+        action: action(id("drop"), &[]),
+        ..default_host(None, rates(3, 4))
+    };
+    primary.write(vec![modify(dropping)]).await.unwrap();
+    let found = primary.read_entries(asked.clone()).await;
+    assert_eq!(
+        (found[0].counter_data, found[0].meter_config),
+        (count(7), rates(3, 4)),
+        "MODIFY without a count leaves it"
+    );
+    primary.write(vec![modify(default_host(None, None))]).await.unwrap();
+    let found = primary.read_entries(asked).await;
+    assert_eq!(
+        (found[0].counter_data, found[0].meter_config),
+        (count(0), None),
+        "without an action it is as it was at first"
+    );
+}
+
+#[tokio::test]
+async fn a_failed_batch_leaves_the_default_entry_as_it_was() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    let before = TableEntry {
+        action: action(id("drop"), &[]),
+        ..default_host(
+            Some(CounterData {
+                packet_count: 3,
+                byte_count: 5,
+            }),
+            rates(3, 4),
+        )
+    };
+    primary.write(vec![modify(before.clone())]).await.unwrap();
+    let batch = vec![
+        modify(default_host(None, None)),
+        update(Modify, direct_meter(Some(default_host(None, None)), rates(8, 9))),
+        // There is none.
+        delete(host(5)),
+    ];
+    primary
+        .write_atomically(batch, Atomicity::RollbackOnError)
+        .await
+        .unwrap_err();
+    let asked = default_host(Some(CounterData::default()), Some(MeterConfig::default()));
+    let found = primary.read_entries(asked).await;
+    assert_eq!(
+        (found[0].counter_data, found[0].meter_config, &found[0].action),
+        (before.counter_data, before.meter_config, &before.action)
+    );
+}

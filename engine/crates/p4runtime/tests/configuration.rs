@@ -92,6 +92,49 @@ async fn what_cannot_run_is_refused_and_the_old_program_stays() {
     assert_eq!(primary.get_config(ResponseType::All).await, Some(TABLES.config(7)));
 }
 
+/// The configuration of `tables.p4` whose MAC addresses controllers give in another width, or as strings (width 0).
+fn translated(bitwidth: i32) -> ForwardingPipelineConfig {
+    let mut config = TABLES.config(3);
+    let tables = &mut config.p4info.as_mut().unwrap().tables;
+    let mac = tables
+        .iter_mut()
+        .find(|table| table.preamble.as_ref().unwrap().id == TABLES.table("mac"));
+    mac.unwrap().match_fields[0].bitwidth = bitwidth;
+    config
+}
+
+#[tokio::test]
+async fn translated_numbers_are_served_and_translated_strings_are_not() {
+    let bench = Bench::start();
+    let mut primary = Primary::of(&bench.server, 1, 1).await;
+    let status = primary
+        .set_config(ConfigAction::VerifyAndCommit, Some(translated(0)))
+        .await
+        .unwrap_err();
+    assert_eq!(status.code(), Code::Unimplemented, "{status:?}");
+
+    primary
+        .set_config(ConfigAction::VerifyAndCommit, Some(translated(64)))
+        .await
+        .unwrap();
+    let wide = |value: &[u8]| TableEntry {
+        r#match: vec![exact(1, value)],
+        ..mac_entry(&TABLES, 5, &[2])
+    };
+    primary
+        .write(vec![insert(wide(&[0, 0, 0, 0, 0, 0, 0, 5]))])
+        .await
+        .unwrap();
+    let found = primary.read_entries(table("mac")).await;
+    assert_eq!(found[0].r#match, vec![exact(1, &[5])]);
+    let beyond = primary.write(vec![insert(wide(&[1; 8]))]).await.unwrap_err();
+    assert_eq!(
+        batch_codes(&beyond),
+        [Code::InvalidArgument],
+        "a number that the data plane has no bits for"
+    );
+}
+
 #[tokio::test]
 async fn verify_changes_nothing() {
     let bench = Bench::start();

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use prost::Message;
 use slotwise_p4::Pipeline;
+use slotwise_p4runtime::proto::p4::v1::entity::Entity;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
-use slotwise_p4runtime::proto::p4::v1::{PacketMetadata, PacketOut};
+use slotwise_p4runtime::proto::p4::v1::{DigestEntry, PacketMetadata, PacketOut, digest_entry, update};
 use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done};
 use slotwise_p4runtime::{
-    ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, Turn, Work,
+    Arrival, ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, Turn, Work,
 };
 use support::*;
 
@@ -56,7 +57,19 @@ impl Fabric {
         )
     }
 
-    fn turn(&mut self, at: Option<(u64, &[ControllerPacket])>) -> Result<Turn, LockstepError> {
+    /// A port of device 1 has a link, or not.
+    fn port_status(&mut self, port: u16, is_up: bool) {
+        let Fabric { link, devices, writes } = self;
+        let mut execute = |DeviceCommand { device_id, work }: DeviceCommand| {
+            if let Work::Call(call) = work {
+                *writes += 1;
+                call.run(devices.get_mut(&device_id).unwrap());
+            }
+        };
+        link.port_status(1, port, is_up, &mut execute).unwrap();
+    }
+
+    fn turn(&mut self, at: Option<(u64, &[Arrival])>) -> Result<Turn, LockstepError> {
         let Fabric { link, devices, writes } = self;
         let mut execute = |DeviceCommand { device_id, work }: DeviceCommand| {
             if let Work::Call(call) = work {
@@ -66,7 +79,7 @@ impl Fabric {
         };
         match at {
             None => link.ready(&mut execute),
-            Some((now_ns, packet_ins)) => link.exchange(now_ns, packet_ins, &mut execute),
+            Some((now_ns, arrivals)) => link.exchange(now_ns, arrivals, &mut execute),
         }
     }
 }
@@ -183,7 +196,7 @@ fn turns_carry_packets_time_writes_and_deadlines() {
         frame: [&[0x80, 0][..], b"up"].concat(),
     };
     let writes_before = fabric.writes;
-    let turn = fabric.turn(Some((400, &[packet_in]))).unwrap();
+    let turn = fabric.turn(Some((400, &[Arrival::Packet(packet_in)]))).unwrap();
     assert_eq!(fabric.writes, writes_before + 1);
     let out = |device_id, header: [u8; 2], payload: &[u8]| ControllerPacket {
         device_id,
@@ -209,6 +222,66 @@ fn turns_carry_packets_time_writes_and_deadlines() {
             next_deadline_ns: Some(1200)
         }
     );
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn notifications_come_before_their_turn_and_links_change_at_once() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let (digest, source) = (ENTITIES.id("learn_t"), vec![0, 0, 0, 0, 0, 9]);
+    let controller = controller(&server, move |mut one, mut two| async move {
+        one.set_config(ConfigAction::VerifyAndCommit, Some(ENTITIES.config(1)))
+            .await
+            .unwrap();
+        let config = Some(digest_entry::Config {
+            max_timeout_ns: 500,
+            max_list_size: 2,
+            ack_timeout_ns: 0,
+        });
+        let wanted = Entity::DigestEntry(DigestEntry {
+            digest_id: digest,
+            config,
+        });
+        one.write(vec![update(update::Type::Insert, wanted)]).await.unwrap();
+        done(&two, 0, 0, 0).await;
+
+        for (sequence, messages) in [(1, 2), (2, 1)] {
+            let Response::Digest(list) = one.stream.next().await.unwrap() else {
+                panic!("expected a digest list")
+            };
+            assert_eq!((list.list_id, list.data.len()), (sequence, messages));
+            // In lock step, messages tell the fabric's time.
+            assert_eq!(list.timestamp, [100, 700][sequence as usize - 1]);
+            assert_eq!(advance(&mut one).await.sequence, sequence);
+            assert_eq!(advance(&mut two).await.sequence, sequence);
+            done(&one, sequence, 0, 0).await;
+        }
+        one.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+
+    let learn = |fabric: &Fabric, port: u8, now_ns| {
+        let fields = [source.clone(), vec![port]];
+        fabric.link.learn(1, "learn_t", &fields, now_ns)
+    };
+    assert_eq!(learn(&fabric, 1, 90), None);
+    let full = learn(&fabric, 2, 100).expect("the list is full");
+    assert_eq!(learn(&fabric, 3, 200), None);
+    fabric.turn(Some((150, &[Arrival::Notification(full)]))).unwrap();
+
+    let mut due = Vec::new();
+    let Fabric { link, devices, .. } = &mut fabric;
+    let pipeline = devices.get_mut(&1).unwrap().0.as_mut().unwrap();
+    assert_eq!(link.due(1, 699, pipeline, &mut due), Some(700));
+    assert!(due.is_empty());
+    assert_eq!(link.due(1, 700, pipeline, &mut due), None);
+    let writes_before = fabric.writes;
+    fabric.port_status(3, false);
+    fabric.port_status(3, false);
+    assert_eq!(fabric.writes, writes_before + 1, "the second one is no news");
+    let late: Vec<Arrival> = due.into_iter().map(Arrival::Notification).collect();
+    fabric.turn(Some((900, &late))).unwrap();
     drop((fabric, server));
     controller.join().unwrap();
 }
@@ -262,7 +335,7 @@ fn a_packet_in_without_controller_is_an_error() {
         device_id: 2,
         frame: vec![0; 60],
     };
-    let error = fabric.turn(Some((1, &[packet_in]))).unwrap_err();
+    let error = fabric.turn(Some((1, &[Arrival::Packet(packet_in)]))).unwrap_err();
     assert!(
         matches!(error, LockstepError::Undelivered { device_id: 2, .. }),
         "{error}"

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_yaml_ng::Value;
-use slotwise_scenario::{FlowGroup, RoutedScenario, ScenarioError};
+use slotwise_scenario::ScenarioError;
 
+use crate::fact::stands_for;
 use crate::record::Table;
+use crate::setup::Setup;
 
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -36,6 +38,9 @@ pub struct RunSpec {
     /// Seeds: the scenario's and the next ones.
     #[serde(default = "one")]
     pub seeds: u32,
+    /// Period of measurement of a star, in frames; a network of routers has its own in the scenario.
+    #[serde(default = "one")]
+    pub sample_frames: u32,
     /// Values that replace or add to those of the file, by JSON pointer; a pointer that ends with `/-` appends.
     #[serde(default)]
     pub set: Vec<(String, Value)>,
@@ -92,7 +97,7 @@ pub struct Selection {
     pub table: TableName,
     /// Name of the column.
     pub column: String,
-    /// Names of links or flows; `all` stands for all.
+    /// Names of links, queues or flows; `all` stands for all, and `x*` for those that begin with x.
     pub of: Vec<String>,
 }
 
@@ -104,6 +109,12 @@ pub enum TableName {
     Links,
     /// Flows.
     Flows,
+    /// VOQs of a star.
+    Queues,
+    /// Ends of a star's fibres.
+    Ports,
+    /// Access links of a star.
+    Access,
 }
 
 /// A number that was published, and the band in which ours must be.
@@ -143,6 +154,18 @@ pub enum Stat {
     Min,
     /// Largest.
     Max,
+    /// Smallest mean over `over_s`: the depth of a dip as an instrument of that period shows it.
+    Lowest {
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// The value that the part `q` of all rows is not above.
+    Quantile {
+        /// The part, 0 to 1.
+        q: f64,
+    },
+    /// Percentage of the rows that differ from the one before.
+    Changes,
     /// Sum.
     Sum,
     /// Jain's index of the means of each name.
@@ -169,6 +192,8 @@ pub enum Stat {
 pub enum PercentOf {
     /// Of the packets that came.
     ArrivedPackets,
+    /// Of what the slots granted could carry.
+    GrantedBytes,
 }
 
 impl PercentOf {
@@ -176,6 +201,7 @@ impl PercentOf {
     pub fn column(self) -> &'static str {
         match self {
             PercentOf::ArrivedPackets => "arrived_packets",
+            PercentOf::GrantedBytes => "granted_bytes",
         }
     }
 }
@@ -259,6 +285,9 @@ impl Experiment {
         let table = match what.table {
             TableName::Links => Table::links(),
             TableName::Flows => Table::flows(),
+            TableName::Queues => Table::queues(),
+            TableName::Ports => Table::ports(),
+            TableName::Access => Table::access(),
         };
         if table.column(&what.column).is_none() {
             let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
@@ -275,22 +304,14 @@ impl Experiment {
     ///
     /// # Errors
     /// The first name that is not.
-    pub fn check_names(&self, run: &str, scenario: &RoutedScenario) -> Result<(), ExperimentError> {
-        let links: Vec<String> = scenario.links.iter().map(|link| link.name.clone()).collect();
-        let flows: Vec<String> = scenario
-            .flows
-            .iter()
-            .flat_map(|group| flow_names(scenario, group))
-            .collect();
+    pub fn check_names(&self, run: &str, setup: &Setup) -> Result<(), ExperimentError> {
         for entry in &self.entries {
             let plotted = entry.plot.iter().map(|plot| (&plot.run, &plot.what));
             let measured = entry.facts.iter().map(|fact| (&fact.run, &fact.what));
             for (_, what) in plotted.chain(measured).filter(|(of, _)| *of == run) {
-                let known = match what.table {
-                    TableName::Links => &links,
-                    TableName::Flows => &flows,
-                };
-                if let Some(name) = what.of.iter().find(|name| *name != "all" && !known.contains(name)) {
+                let known = setup.names(what.table);
+                let is_known = |pattern: &&String| known.iter().any(|name| stands_for(pattern, name));
+                if let Some(name) = what.of.iter().find(|pattern| !is_known(pattern)) {
                     let place = format!("entry '{}'", entry.id);
                     let reason = format!("run '{run}' has no '{name}'");
                     let some: Vec<&str> = known.iter().take(8).map(String::as_str).collect();
@@ -334,7 +355,7 @@ impl RunSpec {
     ///
     /// # Errors
     /// When the file is no scenario, or nothing is at a pointer.
-    pub fn scenario(&self, run: &str, yaml: &[u8]) -> Result<(RoutedScenario, Vec<u8>), ExperimentError> {
+    pub fn scenario(&self, run: &str, yaml: &[u8]) -> Result<(Setup, Vec<u8>), ExperimentError> {
         let mut value: Value = serde_yaml_ng::from_slice(yaml)?;
         for (pointer, new) in &self.set {
             set(&mut value, pointer, new.clone()).ok_or_else(|| {
@@ -343,18 +364,13 @@ impl RunSpec {
             })?;
         }
         let text = serde_yaml_ng::to_string(&value)?.into_bytes();
-        let scenario = RoutedScenario::parse(&text).map_err(|source| ExperimentError::Scenario {
+        let scenario = Setup::parse(&text, self.sample_frames).map_err(|source| ExperimentError::Scenario {
             run: run.to_owned(),
             file: self.scenario.clone(),
             source,
         })?;
         Ok((scenario, text))
     }
-}
-
-fn flow_names<'s>(scenario: &'s RoutedScenario, group: &'s FlowGroup) -> impl Iterator<Item = String> + 's {
-    let count = scenario.hosts[group.from].count;
-    (0..count).map(move |i| format!("{}.{i}", group.name))
 }
 
 /// Puts a value at a JSON pointer whose parent exists; `None` if it does not.

@@ -51,23 +51,27 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
     match what.table {
         TableName::Links => &recording.links,
         TableName::Flows => &recording.flows,
+        TableName::Queues => &recording.queues,
+        TableName::Ports => &recording.ports,
+        TableName::Access => &recording.access,
     }
+}
+
+/// Whether a name of a selection stands for `name`: it is that, or `all`, or its beginning followed by `*`.
+pub(crate) fn stands_for(pattern: &str, name: &str) -> bool {
+    let beginning = pattern.strip_suffix('*');
+    pattern == "all" || pattern == name || beginning.is_some_and(|beginning| name.starts_with(beginning))
 }
 
 /// The names that a selection stands for.
 pub(crate) fn names(table: &Table, what: &Selection) -> Vec<String> {
-    if what.of.iter().any(|name| name == "all") {
-        let mut all: Vec<String> = Vec::new();
-        // Each period lists all names in one order.
-        for name in &table.names {
-            if all.first() == Some(name) {
-                break;
-            }
-            all.push(name.clone());
-        }
-        return all;
-    }
-    what.of.clone()
+    // Each period lists all names in one order.
+    let first = table.names.first();
+    let mut period = table.names.iter().enumerate();
+    let length = period.find(|(row, name)| *row > 0 && Some(*name) == first);
+    let all = &table.names[..length.map_or(table.names.len(), |(row, _)| row)];
+    let chosen = |name: &&String| what.of.iter().any(|pattern| stands_for(pattern, name));
+    all.iter().filter(chosen).cloned().collect()
 }
 
 /// Rows of a fact's time of one name, as (time, value).
@@ -91,6 +95,17 @@ fn measure(fact: &Fact, recording: &Recording, scale: f64) -> Option<f64> {
         Stat::Mean => stats::mean(&all),
         Stat::Min => all.into_iter().reduce(f64::min),
         Stat::Max => all.into_iter().reduce(f64::max),
+        Stat::Lowest { over_s } => {
+            let means = series.iter().flat_map(|rows| means_over(rows, over_s * scale));
+            means.map(|(_, mean)| mean).reduce(f64::min)
+        }
+        Stat::Quantile { q } => stats::quantile(&all, q),
+        Stat::Changes => {
+            let differ = |rows: &Vec<(f64, f64)>| rows.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+            let pairs: usize = series.iter().map(|rows| rows.len().saturating_sub(1)).sum();
+            let changes: usize = series.iter().map(differ).sum();
+            (pairs > 0).then(|| 100.0 * changes as f64 / pairs as f64)
+        }
         Stat::Sum => Some(all.into_iter().sum()),
         Stat::Jain => {
             let means = series
@@ -141,10 +156,7 @@ mod tests {
     use super::*;
 
     fn recording() -> Recording {
-        let mut recording = Recording {
-            links: Table::links(),
-            flows: Table::flows(),
-        };
+        let mut recording = Recording::default();
         for tick in 1..=100u32 {
             let time_s = f64::from(tick) / 10.0;
             let use_of_link = if tick <= 30 { 0.5 } else { 1.0 };
@@ -177,6 +189,8 @@ mod tests {
         assert!((of_link("mean") - 0.85).abs() < 1e-9);
         assert_eq!((of_link("min"), of_link("max")), (0.5, 1.0));
         assert!((of_link("{settle: {target: 1, within: 0.1, over_s: 0.5}}") - 3.0).abs() < 1e-9);
+        assert!((of_link("{lowest: {over_s: 2}}") - 0.5).abs() < 1e-9);
+        assert!((of_link("{lowest: {over_s: 5}}") - 0.7).abs() < 1e-9);
         assert_eq!(
             value(&fact(
                 "links",
@@ -188,6 +202,11 @@ mod tests {
         );
         let dropped = fact("links", "dropped_packets", "ab", "{percent: {of: arrived_packets}}");
         assert!((value(&dropped).unwrap() - 10.0).abs() < 1e-9);
+        assert_eq!(of_link("{quantile: {q: 0.3}}"), 0.5);
+        assert_eq!(of_link("{quantile: {q: 0.31}}"), 1.0);
+        assert!((of_link("changes") - 100.0 / 99.0).abs() < 1e-9);
+        assert_eq!(value(&fact("flows", "rate_kbyte_s", "f.1", "mean")), Some(3.0));
+        assert_eq!(value(&fact("flows", "rate_kbyte_s", "'f*'", "mean")), Some(2.0));
         assert_eq!(value(&fact("flows", "rate_kbyte_s", "all", "jain")), Some(0.8));
         assert_eq!(value(&fact("flows", "rate_kbyte_s", "all", "mean")), Some(2.0));
     }

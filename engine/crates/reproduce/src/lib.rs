@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measurements of routed networks, and the repetition of published ones.
+//! Measurements of routed networks and of stars, and the repetition of published ones.
 //!
 //! ```text
 //! experiment.yaml -> runs x seeds -> run (fabric, P4) -> columns (Parquet) -> facts, plots -> report.html
@@ -16,11 +16,13 @@ mod plot;
 mod record;
 mod router;
 mod run;
+pub mod setup;
+pub mod star;
 pub mod stats;
 pub mod work;
 
 pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
-pub use record::{Column, FLOW_COLUMNS, LINK_COLUMNS, Recording, Table};
+pub use record::{ACCESS_COLUMNS, Column, FLOW_COLUMNS, LINK_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, Recording, Table};
 pub use router::{RouterError, configure};
 pub use run::{RunError, RunSummary, run};

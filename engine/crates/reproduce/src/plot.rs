@@ -45,6 +45,12 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
     let end_s = points().map(|(time_s, _)| time_s).fold(1e-9, f64::max);
     let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
     let top = plot.top.unwrap_or(if highest > 0.0 { highest * 1.08 } else { 1.0 });
+    let quantity = table.columns[column].name;
+    // A legend covers a part of the plot: one line does without.
+    let (scale_name, has_legend) = match lines.as_slice() {
+        [(name, _)] => (format!("{quantity}, {name}"), false),
+        _ => (quantity.to_owned(), true),
+    };
 
     let mut svg = String::new();
     {
@@ -62,7 +68,7 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
             .light_line_style(WHITE)
             .bold_line_style(RGBColor(225, 225, 225))
             .x_desc("time, s")
-            .y_desc(table.columns[column].name)
+            .y_desc(scale_name)
             .label_style(("sans-serif", 13))
             .draw()
             .map_err(error)?;
@@ -73,19 +79,21 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
                 .label(name.clone())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.8))
-            .border_style(RGBColor(200, 200, 200))
-            .label_font(
-                ("sans-serif", 13)
-                    .into_font()
-                    .into_text_style(&area)
-                    .pos(Pos::new(HPos::Left, VPos::Center)),
-            )
-            .draw()
-            .map_err(error)?;
+        if has_legend {
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::UpperRight)
+                .background_style(WHITE.mix(0.8))
+                .border_style(RGBColor(200, 200, 200))
+                .label_font(
+                    ("sans-serif", 13)
+                        .into_font()
+                        .into_text_style(&area)
+                        .pos(Pos::new(HPos::Left, VPos::Center)),
+                )
+                .draw()
+                .map_err(error)?;
+        }
         area.present().map_err(error)?;
     }
     Ok(svg)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run measures: two tables, one row a link or flow and period.
+//! What a run measures: tables with one row a link, queue or flow and period.
 
 /// A column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,44 @@ pub const FLOW_COLUMNS: [Column; 9] = [
     column("timeouts", "retransmission timeouts since the start"),
 ];
 
+/// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.
+pub const QUEUE_COLUMNS: [Column; 11] = [
+    column("time_s", "end of the period, s from the start of the first phase"),
+    column("backlog_bytes", "bytes waiting at the end of the period"),
+    column("backlog_packets", "packets waiting at the end of the period"),
+    column("mean_backlog_bytes", "bytes waiting, averaged over the period"),
+    column("most_backlog_bytes", "most bytes that waited at once"),
+    column("granted_slots", "slots in which the gate was opened"),
+    column("granted_bytes", "what these slots carry in packets of full size"),
+    column("sent_bytes", "bytes that entered the fibre"),
+    column("sent_packets", "packets that entered the fibre"),
+    column("arrived_packets", "packets that came"),
+    column("dropped_packets", "packets that found the queue full"),
+];
+
+/// Of a star's fibres, where light enters; the names, `edgeA->coreB` and `coreB->edgeA`, are in column `port`.
+pub const PORT_COLUMNS: [Column; 4] = [
+    column("time_s", "end of the period, s from the start of the first phase"),
+    column(
+        "utilization",
+        "part of the time with light, guards and signaling slots counted as time",
+    ),
+    column("sent_bytes", "bytes that entered the fibre"),
+    column("sent_packets", "packets that entered the fibre"),
+];
+
+/// Of hosts' access links; the names, `hA_B->edgeA` and `edgeA->hA_B`, are in column `access`.
+pub const ACCESS_COLUMNS: [Column; 5] = [
+    column("time_s", "end of the period, s from the start of the first phase"),
+    column(
+        "utilization",
+        "bits of the frames taken, by what the link's rate lets through",
+    ),
+    column("sent_bytes", "bytes of the frames taken"),
+    column("sent_packets", "frames taken"),
+    column("dropped_packets", "frames that found the queue full"),
+];
+
 /// Rows with a name and numbers, column by column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -78,6 +116,21 @@ impl Table {
     /// An empty table of flows.
     pub fn flows() -> Table {
         Table::new("flow", &FLOW_COLUMNS)
+    }
+
+    /// An empty table of a star's VOQs.
+    pub fn queues() -> Table {
+        Table::new("queue", &QUEUE_COLUMNS)
+    }
+
+    /// An empty table of a star's fibres.
+    pub fn ports() -> Table {
+        Table::new("port", &PORT_COLUMNS)
+    }
+
+    /// An empty table of access links.
+    pub fn access() -> Table {
+        Table::new("access", &ACCESS_COLUMNS)
     }
 
     fn new(key: &'static str, columns: &'static [Column]) -> Table {
@@ -111,11 +164,58 @@ impl Table {
     }
 }
 
-/// Both tables of a run.
+/// The tables of a run: links and flows of a network of routers, all but links of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
     pub links: Table,
     /// Flows.
     pub flows: Table,
+    /// VOQs.
+    pub queues: Table,
+    /// Ends of fibres.
+    pub ports: Table,
+    /// Access links.
+    pub access: Table,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording {
+            links: Table::links(),
+            flows: Table::flows(),
+            queues: Table::queues(),
+            ports: Table::ports(),
+            access: Table::access(),
+        }
+    }
+}
+
+impl Recording {
+    /// The tables with the names of their files.
+    pub fn tables(&self) -> [(&'static str, &Table); 5] {
+        [
+            ("links", &self.links),
+            ("flows", &self.flows),
+            ("queues", &self.queues),
+            ("ports", &self.ports),
+            ("access", &self.access),
+        ]
+    }
+
+    /// The same, to be filled.
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 5] {
+        [
+            ("links", &mut self.links),
+            ("flows", &mut self.flows),
+            ("queues", &mut self.queues),
+            ("ports", &mut self.ports),
+            ("access", &mut self.access),
+        ]
+    }
+}
+
+/// 0 where nothing was counted.
+pub(crate) fn mean(sum: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum / count as f64 }
 }

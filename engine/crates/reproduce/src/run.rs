@@ -7,7 +7,7 @@ use slotwise_fabric::routed::{FlowUse, OutputUse, RoutedNetwork};
 use slotwise_p4::Program;
 use slotwise_scenario::RoutedScenario;
 
-use crate::record::{Recording, Table};
+use crate::record::{Recording, mean};
 use crate::router::{self, RouterError};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -21,6 +21,9 @@ pub enum RunError {
     /// A packet went astray: a mistake of the engine.
     #[error("{0} packets went astray or arrived where they are not for")]
     Strays(u64),
+    /// A star.
+    #[error("{0}")]
+    Star(Box<dyn std::error::Error + Send + Sync>),
     /// A byte arrived wrong: a mistake of the engine.
     #[error("flow {flow}: {bytes} bytes arrived that are not what was sent")]
     WrongBytes {
@@ -53,10 +56,7 @@ pub fn run(
     let mut network = RoutedNetwork::new(scenario, seed);
     router::configure(&mut network, scenario, program, seed)?;
     let names: Vec<String> = network.flows().map(|flow| flow.name.clone()).collect();
-    let mut recording = Recording {
-        links: Table::links(),
-        flows: Table::flows(),
-    };
+    let mut recording = Recording::default();
     // Mean and longest of each flow, kept while nothing arrives.
     let mut delays_ms = vec![(0.0, 0.0); names.len()];
     let mut at_ms = 0;
@@ -112,11 +112,6 @@ pub fn run(
 struct Period {
     end_s: f64,
     seconds: f64,
-}
-
-/// 0 where nothing was counted.
-fn mean(sum: f64, count: u64) -> f64 {
-    if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
 /// In the order of [`crate::record::LINK_COLUMNS`].

@@ -40,6 +40,14 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The smallest value that at least the part `q` of all are not above; `None` of nothing.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
 /// Jain's index of fairness (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 when all are equal, 1/n when one has all.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| value * value).sum();
@@ -66,6 +74,17 @@ mod tests {
         );
         assert_eq!(estimate(&[]), None);
         assert_eq!(estimate(&[2.0; 100]).unwrap().half_width, Some(0.0));
+    }
+
+    #[test]
+    fn a_quantile_is_a_value_that_occurred() {
+        let values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert_eq!(quantile(&values, 0.99), Some(99.0));
+        assert_eq!(
+            (quantile(&values, 0.0), quantile(&values, 1.0)),
+            (Some(1.0), Some(100.0))
+        );
+        assert_eq!(quantile(&[], 0.5), None);
     }
 
     #[test]

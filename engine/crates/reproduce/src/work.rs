@@ -2,11 +2,11 @@
 //! Runs an experiment on several threads and writes its report. What is done already is not done again.
 //!
 //! ```text
-//! OUT/runs/RUN/SEED/{links,flows}.parquet, done.json   one directory a run and seed
-//! OUT/plots/ENTRY.svg, OUT/facts.json, OUT/report.html
+//! OUT/{full,quick}/runs/RUN/SEED/TABLE.parquet, done.json   one directory a run and seed
+//! OUT/{full,quick}/plots/ENTRY.svg, facts.json, report.html
 //! ```
 //!
-//! Every file but the progress shown depends on the experiment, the P4 program and `quick` only, to the byte,
+//! Every file but the progress shown depends on the experiment, the P4 program and this program only, to the byte,
 //! whatever the number of threads.
 
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_p4::Program;
-use slotwise_scenario::RoutedScenario;
 
 use crate::experiment::{Experiment, ExperimentError};
 use crate::fact::{Judged, Outcome, judge};
 use crate::html::{self, Shown};
-use crate::record::{Recording, Table};
+use crate::record::Recording;
 use crate::run::{RunError, run};
+use crate::setup::{Setup, StarRunner};
 use crate::{columns, plot};
 
 /// Part of its time to which `quick` shortens a run.
@@ -37,7 +37,7 @@ const QUICK_PARTS: u64 = 50;
 pub struct Options {
     /// Directory of the experiment: `experiment.yaml` and scenarios.
     pub directory: PathBuf,
-    /// Where results go.
+    /// Where results go: into `full` or `quick` in it.
     pub out: PathBuf,
     /// Entries to show; empty: all.
     pub only: Vec<String>,
@@ -45,6 +45,13 @@ pub struct Options {
     pub quick: bool,
     /// Threads, at least one.
     pub jobs: usize,
+}
+
+impl Options {
+    /// Where the results of these options go. Shortened runs are kept apart from full ones.
+    pub fn results(&self) -> PathBuf {
+        self.out.join(if self.quick { "quick" } else { "full" })
+    }
 }
 
 /// Why an experiment could not be run to its end.
@@ -121,7 +128,7 @@ pub struct Summary {
 struct Job {
     run: String,
     seed: u64,
-    scenario: RoutedScenario,
+    setup: Setup,
     /// What its results depend on.
     inputs: Inputs,
     directory: PathBuf,
@@ -130,8 +137,11 @@ struct Job {
 /// Kept beside results: they are valid for these inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Inputs {
-    version: String,
+    /// Digest of this program: whatever is changed in the engine, it is another one.
+    engine: String,
+    /// Digest of the P4 program.
     program: String,
+    /// Digest of the scenario, as it is run.
     scenario: String,
     seed: u64,
     duration_ms: u64,
@@ -166,13 +176,14 @@ fn digest(bytes: &[u8]) -> String {
     format!("{hash:016x}")
 }
 
-/// Runs what `options` ask for, with routers of `program` (`router.p4`, as p4c made it).
+/// Runs what `options` ask for, with routers of `program` (`router.p4`, as p4c made it) and stars that `stars` runs.
 ///
 /// # Errors
 /// The first thing that goes wrong; what was finished before stays and is used the next time.
 pub fn reproduce(
     options: &Options,
     program: &[u8],
+    stars: &dyn StarRunner,
     report: &(impl Fn(Progress) + Sync),
 ) -> Result<Summary, Box<dyn std::error::Error + Send + Sync>> {
     let path = options.directory.join("experiment.yaml");
@@ -182,7 +193,8 @@ pub fn reproduce(
     };
     let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
     let needed = experiment.needed(&options.only).map_err(wrong)?;
-    let digest = digest(program);
+    let engine = std::env::current_exe().map_err(file_error(Path::new("this program")))?;
+    let (engine, digest) = (digest(&read(&engine)?), digest(program));
     let mut jobs = Vec::new();
     for (name, spec) in experiment
         .runs
@@ -190,47 +202,47 @@ pub fn reproduce(
         .filter(|(name, _)| needed.contains(name.as_str()))
     {
         let yaml = read(&options.directory.join(&spec.scenario))?;
-        let (mut scenario, text) = spec.scenario(name, &yaml).map_err(wrong)?;
-        experiment.check_names(name, &scenario).map_err(wrong)?;
+        let (mut setup, text) = spec.scenario(name, &yaml).map_err(wrong)?;
+        experiment.check_names(name, &setup).map_err(wrong)?;
         if options.quick {
-            scenario = scenario.scaled_to(scenario.duration_ms / QUICK_PARTS);
+            setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
-        for seed in scenario.seed..scenario.seed + seeds {
+        let program = match setup {
+            Setup::Routed(_) => digest.clone(),
+            Setup::Star(_) => self::digest(&stars.inputs()?),
+        };
+        for seed in setup.seed()..setup.seed() + seeds {
             jobs.push(Job {
                 run: name.clone(),
                 seed,
                 inputs: Inputs {
-                    version: env!("CARGO_PKG_VERSION").into(),
-                    program: digest.clone(),
+                    engine: engine.clone(),
+                    program: program.clone(),
                     scenario: self::digest(&text),
                     seed,
-                    duration_ms: scenario.duration_ms,
+                    duration_ms: setup.duration_ms(),
                 },
-                scenario: scenario.clone(),
-                directory: options.out.join("runs").join(name).join(seed.to_string()),
+                setup: setup.clone(),
+                directory: options.results().join("runs").join(name).join(seed.to_string()),
             });
         }
     }
     let program = Arc::new(Program::from_json(program)?);
-    work(&jobs, &program, options.jobs.max(1), report)?;
+    work(&jobs, (&program, stars), options.jobs.max(1), report)?;
     Ok(show(&experiment, options, &jobs)?)
 }
 
 /// Does the jobs, the longest first, each on one thread.
 fn work(
     jobs: &[Job],
-    program: &Arc<Program>,
+    means: (&Arc<Program>, &dyn StarRunner),
     threads: usize,
     report: &(impl Fn(Progress) + Sync),
 ) -> Result<(), WorkError> {
-    let cost = |job: &Job| {
-        let rates = job.scenario.links.iter().map(|link| u128::from(link.rate_bps));
-        u128::from(job.scenario.duration_ms) * rates.max().unwrap_or(0)
-    };
     let mut order: Vec<&Job> = jobs.iter().collect();
-    order.sort_by_key(|job| std::cmp::Reverse(cost(job)));
-    let total_ms: u64 = jobs.iter().map(|job| job.scenario.duration_ms).sum();
+    order.sort_by_key(|job| std::cmp::Reverse(job.setup.cost()));
+    let total_ms: u64 = jobs.iter().map(|job| job.setup.duration_ms()).sum();
     let (next, done_ms) = (AtomicUsize::new(0), Mutex::new(0));
     let failure: Mutex<Option<WorkError>> = Mutex::new(None);
     std::thread::scope(|scope| {
@@ -242,7 +254,7 @@ fn work(
                         *done += ms;
                         report(Progress::Simulated(*done, total_ms));
                     };
-                    match one(job, program, &advance) {
+                    match one(job, means, &advance) {
                         Ok(earlier) => report(Progress::Finished {
                             run: format!("{} seed {}", job.run, job.seed),
                             earlier,
@@ -264,27 +276,39 @@ fn work(
 }
 
 /// Does one job; true if its results were there already.
-fn one(job: &Job, program: &Arc<Program>, advance: &impl Fn(u64)) -> Result<bool, WorkError> {
+fn one(
+    job: &Job,
+    (program, stars): (&Arc<Program>, &dyn StarRunner),
+    advance: &impl Fn(u64),
+) -> Result<bool, WorkError> {
     let marker = job.directory.join("done.json");
     let earlier: Option<Inputs> = fs::read(&marker)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if earlier.as_ref() == Some(&job.inputs) {
-        advance(job.scenario.duration_ms);
+        advance(job.setup.duration_ms());
         return Ok(true);
     }
     let mut reported_ms = 0;
-    let result = run(&job.scenario, program, job.seed, |at_ms| {
+    let mut progress = |at_ms| {
         advance(at_ms - reported_ms);
         reported_ms = at_ms;
-    });
-    let (recording, _) = result.map_err(|source| WorkError::Run {
+    };
+    let result = match &job.setup {
+        Setup::Routed(scenario) => run(scenario, program, job.seed, progress).map(|(recording, _)| recording),
+        Setup::Star(star) => stars.run(star, job.seed, &mut progress).map_err(RunError::Star),
+    };
+    let recording = result.map_err(|source| WorkError::Run {
         run: job.run.clone(),
         seed: job.seed,
         source,
     })?;
     fs::create_dir_all(&job.directory).map_err(file_error(&job.directory))?;
-    for (name, table) in [("links", &recording.links), ("flows", &recording.flows)] {
+    for (name, table) in recording
+        .tables()
+        .into_iter()
+        .filter(|(_, table)| !table.names.is_empty())
+    {
         let path = job.directory.join(format!("{name}.parquet"));
         let mut bytes = Vec::new();
         columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
@@ -298,20 +322,23 @@ fn one(job: &Job, program: &Arc<Program>, advance: &impl Fn(u64)) -> Result<bool
 }
 
 fn load(job: &Job) -> Result<Recording, WorkError> {
-    let table = |name: &str, empty: Table| {
+    let mut recording = Recording::default();
+    for (name, table) in recording.tables_mut() {
         let path = job.directory.join(format!("{name}.parquet"));
-        columns::read(read(&path)?, empty).map_err(|source| WorkError::Columns { path, source })
-    };
-    Ok(Recording {
-        links: table("links", Table::links())?,
-        flows: table("flows", Table::flows())?,
-    })
+        // A table without rows has no file.
+        if path.exists() {
+            let empty = table.clone();
+            *table = columns::read(read(&path)?, empty).map_err(|source| WorkError::Columns { path, source })?;
+        }
+    }
+    Ok(recording)
 }
 
 /// Judges, draws and writes the report. One run's recordings are in memory at a time.
 fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summary, WorkError> {
     let scale = if options.quick { QUICK_SCALE } else { 1.0 };
-    let plots = options.out.join("plots");
+    let out = options.results();
+    let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(file_error(&plots))?;
     let chosen: Vec<_> = experiment
         .entries
@@ -350,9 +377,9 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
             has_plot: entry.plot.is_some(),
         })
         .collect();
-    write(&options.out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
+    write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
-        &options.out.join("report.html"),
+        &out.join("report.html"),
         html::page(experiment, &shown, scale).as_bytes(),
     )?;
     let count = |outcome| judged.values().filter(|judged| judged.outcome == outcome).count();

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use slotwise_reproduce::Recording;
 use slotwise_reproduce::experiment::Experiment;
+use slotwise_reproduce::setup::{Setup, Star, StarRunner};
 use slotwise_reproduce::work::{Options, Progress, reproduce};
 
 const NETWORK: &str = "version: 1
@@ -62,6 +64,21 @@ entries:
      from_s: 3, to_s: 6, stat: mean, band: [2, 3], why: x}
 ";
 
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// There is no controller here.
+struct NoStars;
+
+impl StarRunner for NoStars {
+    fn run(&self, _: &Star, _: u64, _: &mut dyn FnMut(u64)) -> Result<Recording, AnyError> {
+        Err("no controller".into())
+    }
+
+    fn inputs(&self) -> Result<Vec<u8>, AnyError> {
+        Err("no controller".into())
+    }
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
@@ -108,10 +125,10 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
         options(directory.path(), "three", 3),
     );
     let program = program();
-    let summary = reproduce(&one, &program, &|_| {}).unwrap();
-    assert_eq!(summary, reproduce(&three, &program, &|_| {}).unwrap());
-    let results = files(&one.out);
-    assert_eq!(results, files(&three.out));
+    let summary = reproduce(&one, &program, &NoStars, &|_| {}).unwrap();
+    assert_eq!(summary, reproduce(&three, &program, &NoStars, &|_| {}).unwrap());
+    let results = files(&one.results());
+    assert_eq!(results, files(&three.results()));
     let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
     assert_eq!((summary.passed, summary.missed), (6, 1), "{facts}");
     assert!(results.contains_key(Path::new("plots/utilization.svg")));
@@ -123,12 +140,47 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
             earlier.lock().unwrap().push(was_there);
         }
     };
-    fs::remove_file(one.out.join("runs/newreno/5/done.json")).unwrap();
-    reproduce(&one, &program, &note).unwrap();
+    fs::remove_file(one.results().join("runs/newreno/5/done.json")).unwrap();
+    reproduce(&one, &program, &NoStars, &note).unwrap();
     let mut earlier = earlier.into_inner().unwrap();
     earlier.sort();
     assert_eq!(earlier, [false, true, true], "only what lacks its mark is run");
-    assert_eq!(results, files(&one.out));
+    assert_eq!(results, files(&one.results()));
+}
+
+/// What a run of another engine left.
+fn mark_as_foreign(marker: &Path) {
+    let mut inputs: serde_json::Value = serde_json::from_slice(&fs::read(marker).unwrap()).unwrap();
+    inputs["engine"] = "another".into();
+    fs::write(marker, inputs.to_string()).unwrap();
+}
+
+#[test]
+fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = options(directory.path(), "out", 2);
+    let quick = Options {
+        quick: true,
+        ..full.clone()
+    };
+    let program = program();
+    let summary = reproduce(&full, &program, &NoStars, &|_| {}).unwrap();
+    let results = files(&full.results());
+    let shortened = reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    assert_eq!((shortened.passed, shortened.missed), (0, 0), "nothing is judged");
+    assert!(quick.results().join("runs/xcp/5/links.parquet").exists());
+    assert_eq!(results, files(&full.results()), "the full run's are as they were");
+
+    mark_as_foreign(&full.results().join("runs/xcp/5/done.json"));
+    let again = Mutex::new(0);
+    let count = |progress| {
+        if let Progress::Finished { earlier: false, .. } = progress {
+            *again.lock().unwrap() += 1;
+        }
+    };
+    assert_eq!(reproduce(&full, &program, &NoStars, &count).unwrap(), summary);
+    assert_eq!(again.into_inner().unwrap(), 1);
+    assert_eq!(results, files(&full.results()));
 }
 
 #[test]
@@ -140,7 +192,9 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
         let good = fs::read_to_string(&path).unwrap();
         assert!(good.contains(from));
         fs::write(&path, good.replacen(from, to, 1)).unwrap();
-        let error = reproduce(&options, &program(), &|_| {}).unwrap_err().to_string();
+        let error = reproduce(&options, &program(), &NoStars, &|_| {})
+            .unwrap_err()
+            .to_string();
         fs::write(&path, good).unwrap();
         assert!(!options.out.exists());
         error
@@ -164,8 +218,13 @@ fn the_experiments_of_the_repository_can_be_run() {
         let experiment = Experiment::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         for (name, spec) in &experiment.runs {
             let yaml = fs::read(directory.join(&spec.scenario)).unwrap();
-            spec.scenario(name, &yaml)
+            let (setup, _) = spec
+                .scenario(name, &yaml)
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
+            experiment.check_names(name, &setup).unwrap();
+            if let Setup::Star(_) = setup {
+                setup.scaled_to(setup.duration_ms() / 50).unwrap();
+            }
         }
         let needed = experiment.needed(&[]).unwrap().len();
         assert_eq!(

@@ -5,7 +5,7 @@ use crate::address::{Endpoint, HostId};
 use crate::model::{Scenario, Traffic, TrafficKind, Transport};
 
 /// One flow from host to host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
     /// Index of the phase.
     pub phase: usize,
@@ -40,19 +40,10 @@ impl Scenario {
             .collect()
     }
 
-    /// The first entry, as (phase, entry), whose transport hosts of Linux do not have.
-    pub fn virtual_only(&self) -> Option<(usize, usize)> {
-        let is_xcp = |traffic: &Traffic| match traffic.kind {
-            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => transport == Transport::Xcp,
-            TrafficKind::Udp { .. } => false,
-        };
-        let mut phases = self.phases.iter().enumerate();
-        phases.find_map(|(index, phase)| Some((index, phase.traffic.iter().position(is_xcp)?)))
-    }
-
     /// Whether any flow is one of XCP; line cards then have interval timers.
     pub fn has_xcp(&self) -> bool {
-        self.virtual_only().is_some()
+        let mut entries = self.phases.iter().flat_map(|phase| &phase.traffic);
+        entries.any(|traffic| traffic.kind.transport() == Some(Transport::Xcp))
     }
 
     /// Host pairs of one traffic entry.

@@ -10,22 +10,27 @@
 
 mod address;
 mod check;
+mod clocks;
 mod flows;
+mod live;
 mod model;
 mod parse;
 mod problem;
 mod reader;
 mod routed;
+mod sources;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
+pub use clocks::Clocks;
 pub use flows::Flow;
+pub use live::NotLive;
 pub use model::{
-    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, Phase, Process, Queues, Scenario, Scheduler, Traffic,
-    TrafficKind, Transport,
+    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
+    Traffic, TrafficKind, Transport, Web,
 };
 pub use problem::{Problem, ScenarioError};
-pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario};
+pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -2,6 +2,7 @@
 //! The content of a scenario file. A [`Scenario`] that exists has passed every check.
 
 use crate::address::Endpoint;
+use crate::clocks::Clocks;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub controller: Controller,
     /// What the hosts do, one phase after the other.
     pub phases: Vec<Phase>,
+    /// The edges' own clocks; without them all have one.
+    pub clocks: Option<Clocks>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
 }
@@ -140,6 +143,8 @@ pub struct Controller {
     pub control_latency_ns: u64,
     /// Frames for which a slave trusts a commit beacon.
     pub beacon_hold_frames: u32,
+    /// Capacity that XCP reckons with for every VOQ; `None`: that of the slots granted to it (XCP-CL).
+    pub xcp_bps: Option<u64>,
 }
 
 /// A part of the run.
@@ -165,7 +170,7 @@ pub struct Traffic {
 }
 
 /// What a traffic entry sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrafficKind {
     /// Bulk TCP.
     Tcp {
@@ -192,6 +197,37 @@ pub enum TrafficKind {
         /// Congestion control of its connection in virtual time.
         transport: Transport,
     },
+    /// Users at `to` who fetch pages from `from`, one connection a page. Virtual time only.
+    Web {
+        /// Users of each flow.
+        users: u32,
+        /// How they behave.
+        web: Web,
+        /// Congestion control of the connections.
+        transport: Transport,
+    },
+}
+
+impl TrafficKind {
+    /// The name in a scenario file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TrafficKind::Tcp { .. } => "tcp",
+            TrafficKind::Udp { .. } => "udp",
+            TrafficKind::File { .. } => "file",
+            TrafficKind::Web { .. } => "web",
+        }
+    }
+
+    /// The congestion control of streams.
+    pub fn transport(&self) -> Option<Transport> {
+        match *self {
+            TrafficKind::Tcp { transport, .. }
+            | TrafficKind::File { transport, .. }
+            | TrafficKind::Web { transport, .. } => Some(transport),
+            TrafficKind::Udp { .. } => None,
+        }
+    }
 }
 
 /// Congestion control of a stream.
@@ -229,12 +265,39 @@ impl Transport {
 }
 
 /// Arrival process of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Process {
     /// Evenly spaced.
     Constant,
     /// Exponentially distributed gaps.
     Poisson,
+    /// Bursts at the source's rate and silences. Virtual time only.
+    OnOffPareto(OnOff),
+}
+
+/// Lengths of bursts and silences, Pareto-distributed: many such sources together are self-similar (Willinger,
+/// Taqqu, Sherman, Wilson, SIGCOMM 1995).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnOff {
+    /// Mean length of a burst.
+    pub mean_on_ns: u64,
+    /// Mean length of a silence.
+    pub mean_off_ns: u64,
+    /// Shape of both distributions, over 1; at most 2 the variance is infinite.
+    pub shape: f64,
+}
+
+/// A user who fetches a page, reads it, and fetches the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Web {
+    /// Mean time between the end of a page and the next request, exponentially distributed.
+    pub mean_think_ns: u64,
+    /// Mean size of a page, Pareto-distributed.
+    pub mean_bytes: u64,
+    /// Shape of the sizes, over 1.
+    pub shape: f64,
+    /// Larger draws are cut to this.
+    pub max_bytes: u64,
 }
 
 /// A change of one pair of fibres at one time; what is `None` stays as it is.

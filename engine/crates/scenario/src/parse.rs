@@ -7,13 +7,14 @@ use serde_yaml_ng::Value;
 use slotwise_wire::MAX_FIBRES;
 
 use crate::address::Endpoint;
+use crate::clocks::clocks;
 use crate::model::*;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
-use crate::{MAX_FILE_BYTES, check};
+use crate::{MAX_FILE_BYTES, check, sources};
 
 pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
-const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
+pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
 pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
 pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
@@ -68,6 +69,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "hosts",
         "controller",
         "phases",
+        "clocks",
         "link_changes",
     ];
     let fields = r.fields(value, String::new(), &keys);
@@ -94,6 +96,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .into_iter()
             .map(|(v, p)| phase(r, v, p))
             .collect(),
+        clocks: clocks(r, &fields),
         link_changes: link_changes(r, &fields),
     }
 }
@@ -176,12 +179,13 @@ fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
 }
 
 fn controller(r: &mut Reader, parent: &Fields) -> Controller {
-    let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames"];
+    let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames", "xcp_bps"];
     let Some(fields) = section(r, parent, "controller", &keys) else {
         return Controller {
             scheduler: Scheduler::Fair,
             control_latency_ns: 0,
             beacon_hold_frames: 1,
+            xcp_bps: None,
         };
     };
     let schedulers = Scheduler::ALL.map(|scheduler| (scheduler.name(), scheduler));
@@ -189,6 +193,7 @@ fn controller(r: &mut Reader, parent: &Fields) -> Controller {
         scheduler: r.choice(&fields, "scheduler", &schedulers),
         control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
         beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", 1..=16) as u32,
+        xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
     }
 }
 
@@ -211,38 +216,27 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         Tcp,
         Udp,
         File,
+        Web,
     }
-    // The kind decides which keys are known, so it is read first.
-    let all = [
-        "kind",
-        "from",
-        "to",
-        "rate_bps",
-        "streams",
-        "payload_bytes",
-        "process",
-        "bytes",
-        "transport",
+    const KINDS: [(&str, Kind, &[&str]); 4] = [
+        ("tcp", Kind::Tcp, &["rate_bps", "streams", "transport"]),
+        ("udp", Kind::Udp, &sources::UDP_KEYS),
+        ("file", Kind::File, &["bytes", "transport"]),
+        ("web", Kind::Web, &sources::WEB_KEYS),
     ];
-    let kind = match value.get("kind").and_then(Value::as_str) {
-        Some("tcp") => Kind::Tcp,
-        Some("udp") => Kind::Udp,
-        Some("file") => Kind::File,
-        _ => {
-            let fields = r.fields(value, pointer, &all);
-            r.choice(
-                &fields,
-                "kind",
-                &[("tcp", Kind::Tcp), ("udp", Kind::Udp), ("file", Kind::File)],
-            );
-            return None;
-        }
+    // The kind decides which keys are known, so it is read first.
+    let common = ["kind", "from", "to"];
+    let name = value.get("kind").and_then(Value::as_str);
+    let Some((_, kind, own)) = KINDS.iter().find(|(known, _, _)| Some(*known) == name) else {
+        let all: Vec<&str> = common
+            .into_iter()
+            .chain(KINDS.iter().flat_map(|kind| kind.2.iter().copied()))
+            .collect();
+        let fields = r.fields(value, pointer, &all);
+        r.choice(&fields, "kind", &KINDS.map(|(name, kind, _)| (name, kind)));
+        return None;
     };
-    let known: &[&str] = match kind {
-        Kind::Tcp => &["kind", "from", "to", "rate_bps", "streams", "transport"],
-        Kind::Udp => &["kind", "from", "to", "rate_bps", "payload_bytes", "process"],
-        Kind::File => &["kind", "from", "to", "bytes", "transport"],
-    };
+    let known = &[&common, *own].concat();
     let fields = r.fields(value, pointer, known);
     let from = endpoint(r, &fields, "from");
     let to = endpoint(r, &fields, "to");
@@ -254,15 +248,16 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
         },
         Kind::Udp => TrafficKind::Udp {
             rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
-            payload_bytes: r.integer(&fields, "payload_bytes", 64..=8972) as u32,
-            process: r.choice(
-                &fields,
-                "process",
-                &[("constant", Process::Constant), ("poisson", Process::Poisson)],
-            ),
+            payload_bytes: r.integer(&fields, "payload_bytes", sources::PAYLOAD_BYTES) as u32,
+            process: sources::process(r, &fields),
         },
         Kind::File => TrafficKind::File {
             bytes: r.integer(&fields, "bytes", 1..=1_000_000_000_000),
+            transport: transport(r, &fields),
+        },
+        Kind::Web => TrafficKind::Web {
+            users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
+            web: sources::web(r, &fields),
             transport: transport(r, &fields),
         },
     };

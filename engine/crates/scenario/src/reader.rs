@@ -117,6 +117,19 @@ impl Reader {
         }
     }
 
+    /// A number over `above` and up to `most` if `key` is there.
+    pub(crate) fn optional_number(&mut self, fields: &Fields, key: &str, above: f64, most: f64) -> Option<f64> {
+        let value = self.optional(fields, key)?;
+        match value.as_f64() {
+            Some(number) if number > above && number <= most => Some(number),
+            _ => {
+                let expected = format!("a number over {above} and up to {most}");
+                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+                None
+            }
+        }
+    }
+
     /// `true` or `false` if `key` is there.
     pub(crate) fn optional_bool(&mut self, fields: &Fields, key: &str) -> Option<bool> {
         let value = self.optional(fields, key)?;

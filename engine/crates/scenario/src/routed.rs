@@ -6,7 +6,7 @@
 mod check;
 mod parse;
 
-use crate::model::Transport;
+use crate::model::{Process, Transport, Web};
 
 /// A routed network and what its hosts do. One that exists has passed every check.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,7 @@ pub struct HostGroup {
 }
 
 /// Like flows: one from each host of a group to the host of the same number in another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FlowGroup {
     /// Name of the group; flow `i` of it is `NAME.i`.
     pub name: String,
@@ -93,12 +93,36 @@ pub struct FlowGroup {
     pub transport: Transport,
     /// Whether it uses SACK.
     pub sack: bool,
-    /// Bytes that each sends; `None`: until the end.
-    pub bytes: Option<u64>,
+    /// What each sends.
+    pub source: Source,
     /// Earliest start.
     pub start_ms: u64,
     /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.
     pub spread_ms: u64,
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// A stream of so many bytes; `None`: until the end.
+    Stream {
+        /// How many.
+        bytes: Option<u64>,
+    },
+    /// UDP datagrams in full IP packets.
+    Udp {
+        /// Rate, counted in IP bytes; of bursts with an on-off process.
+        rate_bps: u64,
+        /// When they are sent.
+        process: Process,
+    },
+    /// Pages for users at the receiving host, one connection a page.
+    Web {
+        /// Users of each flow.
+        users: u32,
+        /// How they behave.
+        web: Web,
+    },
 }
 
 /// A change, at one time or several times over.

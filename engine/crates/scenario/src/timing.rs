@@ -125,7 +125,7 @@ impl Scenario {
     pub(crate) fn signaling_bytes(&self) -> u64 {
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
         let requests = u64::from(self.request_blocks()) * (WIRE_OVERHEAD_BYTES + request as u64);
-        requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64
+        requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()
     }
 
     /// The same run with phases and link changes stretched or shortened so that it takes `total_ms`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -54,12 +54,12 @@ const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
 pub const CONTROL_PRIORITY: i32 = 10;
 
-/// Starts the controller for `scenario`; its state and configuration live in `directory`.
+/// Starts the controller for `scenario`; its state and configuration live in `directory`, what it logs goes to `log`.
 pub fn start<E: Send + 'static>(
     home: &Home,
     scenario: &Scenario,
     addresses: &Addresses,
-    clock: Clock,
+    (clock, log): (Clock, Stdio),
     directory: &Path,
     events: Sender<E>,
     wrap: impl Fn(ChildEvent) -> E + Send + 'static,
@@ -96,7 +96,8 @@ pub fn start<E: Send + 'static>(
         .arg("-jar")
         .arg(home.controller_jar()?)
         .arg("--config")
-        .arg(&file);
+        .arg(&file)
+        .stderr(log);
     if clock == Clock::Wall {
         let cpus = CpuPlan::new();
         // SAFETY: system calls only between fork and exec. Without the priority it is later, not wrong.
@@ -164,7 +165,7 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
         .iter()
         .map(|core| json!({"id": core.id, "master": core.master, "device_id": Device::Core(core.id).id()}))
         .collect();
-    json!({
+    let mut network = json!({
         "frame": {
             "slots": scenario.frame.slots,
             "slot_ns": scenario.frame.slot_ns,
@@ -178,7 +179,12 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
         "beacon_hold_frames": scenario.controller.beacon_hold_frames,
         "mtu": scenario.hosts.mtu,
         "xcp": scenario.has_xcp(),
-    })
+        "membership": if scenario.joins_by_invitation() { "invitation" } else { "static" },
+    });
+    if let Some(xcp_bps) = scenario.controller.xcp_bps {
+        network["xcp_bps"] = xcp_bps.into();
+    }
+    network
 }
 
 fn mac_text(mac: MacAddress) -> String {

@@ -38,7 +38,14 @@ pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
 pub fn execute(fabric: &mut Fabric, command: DeviceCommand) {
     let DeviceCommand { device_id, work } = command;
     match work {
-        Work::Call(call) => call.run(&mut FabricDevice { fabric, device_id }),
+        Work::Call(call) => {
+            let now_ns = fabric.now();
+            // Entries are idle from when they were written.
+            if let Some(pipeline) = fabric.pipeline_mut(device_id) {
+                pipeline.advance_time(now_ns);
+            }
+            call.run(&mut FabricDevice { fabric, device_id });
+        }
         Work::PacketOut(frame) => {
             let now_ns = fabric.now();
             fabric

@@ -29,7 +29,7 @@ use crate::home::Home;
 use crate::isolate;
 use crate::live::{LiveView, Snapshot};
 use crate::progress::Progress;
-use crate::realtime::{Outcome, Realtime, open_ports};
+use crate::realtime::{Access, Outcome, Realtime};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
 
 /// Time for the hosts or the controller to come up or to go.
@@ -39,6 +39,8 @@ const VIEW_PERIOD: Duration = Duration::from_millis(200);
 const MAX_RESTARTS: u32 = 5;
 /// The Python that Debian's Mininet belongs to.
 const PYTHON: &str = "/usr/bin/python3";
+/// What TCP of this kernel has.
+const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Arguments of `emulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -48,6 +50,9 @@ pub struct EmulateArgs {
     /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "port", "interface"}. Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
+    /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force.
+    #[arg(long)]
+    external_controller: bool,
     /// What runs the P4 programs.
     #[arg(long, value_enum, default_value_t = Target::Engine)]
     target: Target,
@@ -75,17 +80,22 @@ enum Heard {
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let scenario = args.run.load()?;
-    if let Some((phase, entry)) = scenario.virtual_only() {
-        let place = format!("/phases/{phase}/traffic/{entry}/transport");
-        return Err(format!(
-            "{}: {place}: hosts of Linux have no XCP; expected reno, newreno or cubic, or 'slotwise simulate'",
-            args.run.scenario.display()
-        )
-        .into());
+    let kernel =
+        std::fs::read_to_string(CONGESTION_CONTROLS).map_err(|error| format!("{CONGESTION_CONTROLS}: {error}"))?;
+    let kernel: Vec<&str> = kernel.split_whitespace().collect();
+    if let Some(not_live) = scenario.not_live(&kernel) {
+        return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
-    home.controller_jar()?;
     let addresses = args.run.addresses();
+    if args.external_controller {
+        if args.target == Target::Bmv2 {
+            return Err("--external-controller needs the engine's switches: leave out --target bmv2".into());
+        }
+    } else {
+        home.controller_jar()?;
+        check_free(addresses.rest, "controller (REST)")?;
+    }
     let bmv2_program = match args.target {
         Target::Engine => {
             check_free(addresses.p4runtime, "engine (P4Runtime)")?;
@@ -96,7 +106,6 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
                 .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
-    check_free(addresses.rest, "controller (REST)")?;
     if args.attach.is_none() {
         if !isolate::is_inside() {
             return Ok(None);
@@ -108,6 +117,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
     let mut emulation = Emulation {
         args: &args.run,
+        external_controller: args.external_controller,
         scenario: &scenario,
         home: &home,
         addresses,
@@ -142,6 +152,7 @@ fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
 
 struct Emulation<'a> {
     args: &'a RunArgs,
+    external_controller: bool,
     scenario: &'a Scenario,
     home: &'a Home,
     addresses: Addresses,
@@ -161,7 +172,8 @@ struct Running {
     /// The engine's. Dropped last: the controller's connections end with it.
     _server: Option<Server>,
     fabric: Realtime,
-    controller: JsonChild,
+    /// None if it is someone else's.
+    controller: Option<JsonChild>,
     hosts: Option<JsonChild>,
     phases: Vec<PhaseRun>,
     frames: Vec<FrameRecord>,
@@ -198,8 +210,8 @@ impl Emulation<'_> {
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
         let ready = self.await_event("hosts", "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
-        let (ports, access) = open_ports(&ready["ports"], Some(&namespace))?;
-        let mut running = self.start(ports, access, Some(hosts))?;
+        let access = Access::open(&ready["ports"], Some(namespace))?;
+        let mut running = self.start(access, Some(hosts))?;
         match self.run_phases(&mut running) {
             Ok(()) => self.finish(running),
             Err(error) => Err(self.cause(running, error)),
@@ -209,8 +221,8 @@ impl Emulation<'_> {
     fn attached(&mut self, file: &Path) -> Result<bool, RunError> {
         let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let list: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        let (ports, access) = open_ports(&list, None)?;
-        let mut running = self.start(ports, access, None)?;
+        let access = Access::open(&list, None)?;
+        let mut running = self.start(access, None)?;
         running.fabric.begin();
         running.phases.push(PhaseRun {
             start_ns: running.fabric.now_ns(),
@@ -322,7 +334,7 @@ impl Emulation<'_> {
             "the controller ended by itself at {:.1} s and was started again",
             running.fabric.now_ns() as f64 / 1e9
         ));
-        running.controller = self.spawn_controller()?;
+        running.controller = Some(self.spawn_controller()?);
         Ok(())
     }
 
@@ -374,12 +386,17 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = controller::statistics(self.addresses.rest);
+        let statistics = match running.controller {
+            Some(_) => controller::statistics(self.addresses.rest),
+            None => Value::Null,
+        };
         let now_ns = running.fabric.now_ns();
         if let Some(hosts) = &mut running.hosts {
             hosts.stop(PATIENCE)?;
         }
-        running.controller.stop(PATIENCE)?;
+        if let Some(controller) = &mut running.controller {
+            controller.stop(PATIENCE)?;
+        }
         let (outcome, rest) = running.fabric.stop()?;
         let Outcome {
             mut fabric,

@@ -129,7 +129,8 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
     let settled = reached.unwrap_or(end)..end;
     let mean = |values: &mut dyn Iterator<Item = u32>| {
         let values: Vec<f64> = values.map(f64::from).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+        // From 0.0, since an empty sum is -0.0.
+        values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
     };
     let phase_slots: u64 = pair.granted_slots[frames.clone()]
         .iter()

@@ -11,17 +11,22 @@ mod facts;
 mod home;
 mod isolate;
 mod linecard;
+mod links;
 mod live;
+mod lockstep;
+mod portcard;
 mod progress;
 mod realtime;
 mod report;
 mod reproduce;
 mod run;
 mod simulate;
+mod stars;
 mod stf;
 mod switch;
 mod switches;
 mod trace;
+mod xfer;
 
 use std::process::ExitCode;
 
@@ -42,12 +47,14 @@ enum Command {
     /// Run a scenario on the wall clock, with real Linux hosts (needs root)
     Emulate(emulate::EmulateArgs),
     /// Run a scenario in virtual time, with the same controller; the same seed gives the same report
-    Simulate(run::RunArgs),
+    Simulate(simulate::SimulateArgs),
     /// Repeat a published experiment in virtual time; writes a report of its facts and plots
     Reproduce(reproduce::ReproduceArgs),
     Linecard(linecard::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
+    Xfer(xfer::Args),
+    Portcard(portcard::Args),
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -83,5 +90,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             switch::run(args)?;
             ExitCode::SUCCESS
         }
+        Command::Portcard(args) => {
+            portcard::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::Xfer(args) => verdict(xfer::run(args)?),
     })
 }

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::Value;
-use slotwise_fabric::{ControlMessage, Fabric, FrameRecord, Invariant};
+use slotwise_fabric::{Fabric, FrameRecord, Invariant};
 use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
+use slotwise_scenario::Device;
 
+use crate::links::LinkWatch;
 use crate::report::{Lateness, SwitchAnswers};
 use crate::run::RunError;
 use crate::switches::Switches;
@@ -40,28 +42,42 @@ pub struct AccessPort {
     pub port: u16,
 }
 
-/// Opens the interfaces of a list of {"edge", "port", "interface"}.
-pub fn open_ports(list: &Value, namespace: Option<&File>) -> Result<(Ports, Vec<AccessPort>), RunError> {
-    #[derive(serde::Deserialize)]
-    struct Entry {
-        edge: u16,
-        port: u16,
-        interface: String,
+/// The hosts' side of the fabric.
+pub struct Access {
+    ports: Ports,
+    /// Which access port is behind each.
+    places: Vec<AccessPort>,
+    links: LinkWatch,
+}
+
+impl Access {
+    /// Opens the interfaces of a list of {"edge", "port", "interface"} and watches over their links.
+    ///
+    /// # Errors
+    /// When the list is none, or an interface is missing.
+    pub fn open(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
+        #[derive(serde::Deserialize)]
+        struct Entry {
+            edge: u16,
+            port: u16,
+            interface: String,
+        }
+        let entries: Vec<Entry> =
+            serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+        let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
+        let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
+        let (places, names) = entries
+            .into_iter()
+            .map(|Entry { edge, port, interface }| (AccessPort { edge, port }, interface))
+            .unzip();
+        let links = LinkWatch::start(names, namespace)?;
+        Ok(Access { ports, places, links })
     }
-    let entries: Vec<Entry> =
-        serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
-    let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
-    let ports = Ports::open(&interfaces, namespace.map(|file| file.as_fd()))?;
-    Ok((
-        ports,
-        entries
-            .iter()
-            .map(|entry| AccessPort {
-                edge: entry.edge,
-                port: entry.port,
-            })
-            .collect(),
-    ))
+
+    /// Wakes the thread that waits for these ports.
+    pub fn waker(&self) -> Waker {
+        self.ports.waker()
+    }
 }
 
 /// What other threads see of a running fabric.
@@ -97,26 +113,22 @@ pub struct Outcome {
 }
 
 impl Realtime {
-    /// Starts the fabric's time now. `access` names the access port behind each of `ports`; `switches` are served between events.
-    pub fn start(
-        fabric: Fabric,
-        slot_ns: u64,
-        ports: Ports,
-        access: Vec<AccessPort>,
-        switches: Switches,
-    ) -> io::Result<Realtime> {
+    /// Starts the fabric's time now; `switches` are served between events.
+    pub fn start(fabric: Fabric, slot_ns: u64, access: Access, switches: Switches) -> io::Result<Realtime> {
+        let Access { ports, places, links } = access;
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let driver = Driver {
             fabric,
             ports,
-            index: access
+            index: places
                 .iter()
                 .enumerate()
-                .map(|(index, access)| (*access, index))
+                .map(|(index, place)| (*place, index))
                 .collect(),
-            access,
+            places,
+            links,
             switches,
             clock: WallClock::start(),
             slot_lateness: SlotLateness::new(slot_ns),
@@ -180,8 +192,9 @@ impl Realtime {
 struct Driver {
     fabric: Fabric,
     ports: Ports,
-    access: Vec<AccessPort>,
+    places: Vec<AccessPort>,
     index: BTreeMap<AccessPort, usize>,
+    links: LinkWatch,
     switches: Switches,
     clock: WallClock,
     slot_lateness: SlotLateness,
@@ -217,19 +230,19 @@ impl Driver {
             let wait = wait_ns.map_or(LONGEST_SLEEP, Duration::from_nanos).min(LONGEST_SLEEP);
             let Driver {
                 ports,
-                access,
+                places,
                 fabric,
                 clock,
                 ..
             } = &mut self;
             ports.poll(Some(wait), &mut |index, frame| {
-                let AccessPort { edge, port } = access[index];
+                let AccessPort { edge, port } = places[index];
                 fabric
                     .inject_host(clock.now_ns(), edge, port, frame)
                     .expect("access ports are the scenario's");
             })?;
         }
-        let refused = (0..self.access.len()).map(|index| self.ports.refused(index)).sum();
+        let refused = (0..self.places.len()).map(|index| self.ports.refused(index)).sum();
         let switch_answers = self.switches.finish(&mut self.fabric, &self.clock);
         Ok(Outcome {
             fabric: self.fabric,
@@ -253,10 +266,11 @@ impl Driver {
         }
         self.ports.flush();
         while let Some(event) = self.fabric.poll_control() {
-            if let ControlMessage::Packet(frame) = event.message {
-                self.switches.packet_in(event.device_id, &frame);
-                self.fabric.recycle(frame);
-            }
+            self.switches.tell(&mut self.fabric, event);
+        }
+        while let Some((index, is_up)) = self.links.poll() {
+            let AccessPort { edge, port } = self.places[index];
+            self.switches.port_status(Device::Edge(edge).id(), port, is_up);
         }
         while let Some(record) = self.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.

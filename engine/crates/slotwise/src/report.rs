@@ -33,6 +33,9 @@ pub struct Report {
     /// How late the fabric's events were against the wall clock (`emulate` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
+    /// How well the slots of edges with clocks of their own met the core's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub synchronization: Vec<Synchronization>,
     /// How the switches answered, where they are processes outside the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
@@ -48,6 +51,21 @@ pub struct Report {
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair.
     pub series: Series,
+}
+
+/// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
+#[derive(Debug, Clone, Serialize)]
+pub struct Synchronization {
+    /// The edge.
+    pub edge: u16,
+    /// Slots that it started, from when it joined.
+    pub slots: u64,
+    /// Earliest.
+    pub max_ns: i64,
+    /// Latest.
+    pub min_ns: i64,
+    /// Mean.
+    pub mean_ns: f64,
 }
 
 /// The frame in force.

@@ -9,13 +9,14 @@ use slotwise_reproduce::work::{Options, Progress, reproduce};
 
 use crate::home::Home;
 use crate::run::RunError;
+use crate::stars::Stars;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct ReproduceArgs {
     /// Directory of the experiment, or its name under experiments/.
     pub experiment: PathBuf,
-    /// Where results go; what is there already is not run again.
+    /// Where results go, into `full` or `quick` in it; what is there already is not run again.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Only this entry, e.g. figure-5.1; may be repeated.
@@ -43,11 +44,10 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     let name = directory
         .file_name()
         .map_or_else(|| "experiment".into(), |name| name.to_os_string());
-    let kind = if args.quick { "quick" } else { "full" };
     let out = args
         .out
         .clone()
-        .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name).join(kind));
+        .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name));
     let program = args
         .program
         .clone()
@@ -62,12 +62,14 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         jobs: args.jobs.map_or(cores, usize::from),
     };
     let shown = Mutex::new(None);
-    let summary = reproduce(&options, &program, &|progress| show(&shown, &progress))?;
+    let summary = reproduce(&options, &program, &Stars::new(home), &|progress| {
+        show(&shown, &progress)
+    })?;
     println!(
         "\n{} facts pass, {} miss: {}",
         summary.passed,
         summary.missed,
-        options.out.join("report.html").display()
+        options.results().join("report.html").display()
     );
     Ok(())
 }

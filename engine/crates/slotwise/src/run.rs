@@ -15,7 +15,7 @@ use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::report::{
     DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    SwitchAnswers, Verdict,
+    SwitchAnswers, Synchronization, Verdict,
 };
 
 /// Arguments of a run.
@@ -223,6 +223,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         },
         invariants,
         lateness,
+        synchronization: synchronization(scenario, fabric),
         switch_answers,
         phases,
         hot_pairs,
@@ -254,6 +255,22 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
         frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
         pairs,
     }
+}
+
+fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization> {
+    if !scenario.joins_by_invitation() {
+        return Vec::new();
+    }
+    let edges = fabric.sync_errors().into_iter();
+    edges
+        .map(|(edge, error)| Synchronization {
+            edge,
+            slots: error.slots,
+            max_ns: error.max_ns,
+            min_ns: error.min_ns,
+            mean_ns: error.sum_ns as f64 / error.slots.max(1) as f64,
+        })
+        .collect()
 }
 
 fn invariants(fabric: &Fabric) -> Invariants {

@@ -30,6 +30,12 @@ pub struct Args {
     /// What runs the packets
     #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
     executor: ExecutorChoice,
+    /// Do as BMv2 where it is odd: see 'slotwise switch'
+    #[arg(long)]
+    bmv2_compat: bool,
+    /// Compare only ports that the test names, as p4c's own runner does
+    #[arg(long)]
+    named_ports_only: bool,
     /// Say which way each packet takes: P4 file and line, branches, tables, entries, actions
     #[arg(long)]
     trace: bool,
@@ -57,7 +63,9 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
         };
         let mut pipeline = Pipeline::new(program.clone(), config);
         pipeline.set_tracing(args.trace);
+        pipeline.set_bmv2_compatible(args.bmv2_compat);
         let mut runner = Runner::new(&schema, &mut pipeline);
+        runner.set_named_ports_only(args.named_ports_only);
         let report = runner.run(&script, &mut |line, text| println!("{}:{line}: {text}", path.display()));
         let report = report.map_err(|error| at(path, &error))?;
         for failure in &report.failures {

@@ -2,10 +2,9 @@
 //! `slotwise switch`: one P4 switch between Linux interfaces, where `simple_switch_grpc` would stand.
 
 mod capture;
-mod links;
+mod delivery;
 mod options;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,15 +13,16 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_netio::{Ports, Waker, WallClock};
-use slotwise_p4::{Bits, Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
+use slotwise_p4::{Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_p4runtime::{
-    DeviceAccess, DeviceCommand, DeviceConfig, DeviceHub, InitialProgram, Server, ServerConfig, Work, parse_p4info,
+    DeviceAccess, DeviceCommand, DeviceConfig, InitialProgram, Server, ServerConfig, Work, parse_p4info,
 };
 
 use self::capture::{Capture, Direction};
-use self::links::Links;
+use self::delivery::{Delivery, Surroundings};
 pub use self::options::{Args, without_separator};
 use self::options::{Timestamps, read};
+use crate::links::Links;
 use crate::run::RunError;
 use crate::trace::Trace;
 
@@ -83,28 +83,22 @@ pub fn run(args: &Args) -> Result<(), RunError> {
             listed.join(" ")
         }
     );
-    let outputs = Outputs::new(&numbers, args.cpu_port);
     let trace = args.trace.as_deref().map(Trace::create).transpose()?;
     let mut device = Device {
         pipeline: None,
         clock,
-        outputs,
         trace,
+        bmv2_compatible: args.bmv2_compat,
     };
     if let Some(pipeline) = pipeline {
         device.install(pipeline);
     }
-    let links = Links::new(names);
-    let (device_id, cpu_port) = (args.device_id, args.cpu_port);
     Switch {
         device,
-        device_id,
-        cpu_port,
-        hub,
+        surroundings: Surroundings::new(&numbers, args.device_id, args.cpu_port, hub, capture),
         ports,
         numbers,
-        links,
-        capture,
+        links: Links::new(names),
     }
     .serve(&stop)
 }
@@ -129,7 +123,8 @@ fn load(args: &Args, config: &PipelineConfig) -> Result<Loaded, RunError> {
     Ok((None, Some(InitialProgram { p4info, json })))
 }
 
-fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
+/// Wakes a loop at SIGINT or SIGTERM, which is to end it then.
+pub fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let flag = stop.clone();
@@ -142,66 +137,19 @@ fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Frames that the pipeline made and that have not left yet.
-struct Outputs {
-    /// From port number to place among the interfaces.
-    places: BTreeMap<Port, usize>,
-    cpu_port: Port,
-    bytes: Vec<u8>,
-    /// Destination and end in `bytes`, in order.
-    frames: Vec<(Destination, usize)>,
-    digests: Vec<(String, Vec<Bits>)>,
-}
-
-#[derive(Clone, Copy)]
-enum Destination {
-    Interface(usize),
-    Controller,
-}
-
-impl Outputs {
-    fn new(numbers: &[Port], cpu_port: Port) -> Outputs {
-        let places = numbers.iter().enumerate().map(|(place, &port)| (port, place)).collect();
-        Outputs {
-            places,
-            cpu_port,
-            bytes: Vec::new(),
-            frames: Vec::new(),
-            digests: Vec::new(),
-        }
-    }
-}
-
-impl Output for Outputs {
-    fn packet(&mut self, port: Port, frame: &[u8]) {
-        let destination = match self.places.get(&port) {
-            _ if port == self.cpu_port => Destination::Controller,
-            Some(&place) => Destination::Interface(place),
-            // No cable in that port.
-            None => return,
-        };
-        self.bytes.extend_from_slice(frame);
-        self.frames.push((destination, self.bytes.len()));
-    }
-
-    fn digest(&mut self, name: &str, fields: &[Bits]) {
-        self.digests.push((name.to_owned(), fields.to_vec()));
-    }
-}
-
 struct Device {
     pipeline: Option<Pipeline>,
     clock: WallClock,
-    outputs: Outputs,
     trace: Option<Trace>,
+    bmv2_compatible: bool,
 }
 
 impl Device {
     /// Without a program, every packet is dropped.
-    fn process(&mut self, port: Port, frame: &[u8]) {
+    fn process(&mut self, port: Port, frame: &[u8], mut delivery: Delivery) {
         if let Some(pipeline) = &mut self.pipeline {
-            let now_ns = self.clock.now_ns();
-            pipeline.process(now_ns, port, frame, &mut self.outputs);
+            let now_ns = delivery.now_ns;
+            pipeline.process(now_ns, port, frame, &mut delivery);
             if let Some(trace) = &mut self.trace {
                 trace.write(now_ns, pipeline);
             }
@@ -216,19 +164,17 @@ impl DeviceAccess for Device {
 
     fn install(&mut self, mut pipeline: Pipeline) {
         pipeline.set_tracing(self.trace.is_some());
+        pipeline.set_bmv2_compatible(self.bmv2_compatible);
         self.pipeline = Some(pipeline);
     }
 }
 
 struct Switch {
     device: Device,
-    device_id: u64,
-    cpu_port: Port,
-    hub: DeviceHub,
+    surroundings: Surroundings,
     ports: Ports,
     numbers: Vec<Port>,
     links: Links,
-    capture: Option<Capture>,
 }
 
 impl Switch {
@@ -238,11 +184,14 @@ impl Switch {
             self.poll(due_ns)?;
             self.execute();
             self.watch_links();
-            self.hand_over()?;
+            self.ports.flush();
+            self.surroundings.check()?;
             let now_ns = self.device.clock.now_ns();
             let pipeline = self.device.pipeline.as_mut();
-            due_ns = pipeline.and_then(|pipeline| self.hub.tick(self.device_id, now_ns, pipeline));
+            let Surroundings { hub, device_id, .. } = &self.surroundings;
+            due_ns = pipeline.and_then(|pipeline| hub.tick(*device_id, now_ns, pipeline));
         }
+        self.report_losses();
         Ok(())
     }
 
@@ -250,28 +199,30 @@ impl Switch {
     fn poll(&mut self, due_ns: Option<u64>) -> Result<(), RunError> {
         let Switch {
             device,
+            surroundings,
             ports,
             numbers,
             links,
-            capture,
-            ..
         } = self;
         let now_ns = device.clock.now_ns();
         let due_ns = [due_ns, links.deadline_ns()].into_iter().flatten().min();
         let timeout = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
-        let mut captured = Ok(());
-        ports.poll(timeout, &mut |place, frame| {
-            if let Some(capture) = capture.as_mut().filter(|_| captured.is_ok()) {
-                captured = capture.record(place, Direction::In, device.clock.now_ns(), frame);
-            }
-            device.process(numbers[place], frame);
+        ports.poll_and_send(timeout, &mut |senders, place, frame| {
+            let now_ns = device.clock.now_ns();
+            surroundings.record(place, Direction::In, now_ns, frame);
+            let delivery = Delivery {
+                surroundings,
+                senders,
+                now_ns,
+            };
+            device.process(numbers[place], frame, delivery);
         })?;
-        Ok(captured?)
+        Ok(())
     }
 
     /// Does what the controllers want done.
     fn execute(&mut self) {
-        while let Some(DeviceCommand { work, .. }) = self.hub.try_recv() {
+        while let Some(DeviceCommand { work, .. }) = self.surroundings.hub.try_recv() {
             match work {
                 Work::Call(call) => {
                     let now_ns = self.device.clock.now_ns();
@@ -281,43 +232,37 @@ impl Switch {
                         .for_each(|pipeline| pipeline.advance_time(now_ns));
                     call.run(&mut self.device);
                 }
-                Work::PacketOut(frame) => self.device.process(self.cpu_port, &frame),
+                Work::PacketOut(frame) => {
+                    let cpu_port = self.surroundings.cpu_port;
+                    let delivery = Delivery {
+                        surroundings: &mut self.surroundings,
+                        senders: self.ports.senders(),
+                        now_ns: self.device.clock.now_ns(),
+                    };
+                    self.device.process(cpu_port, &frame, delivery);
+                }
             }
         }
     }
 
     fn watch_links(&mut self) {
+        let Surroundings { hub, device_id, .. } = &self.surroundings;
         for (place, is_up) in self.links.changes(self.device.clock.now_ns()) {
-            self.hub.port_status(self.device_id, self.numbers[place], is_up);
+            hub.port_status(*device_id, self.numbers[place], is_up);
         }
     }
 
-    /// Sends what the pipeline made.
-    fn hand_over(&mut self) -> Result<(), RunError> {
-        let now_ns = self.device.clock.now_ns();
-        let Outputs {
-            bytes, frames, digests, ..
-        } = &mut self.device.outputs;
-        let mut start = 0;
-        for (destination, end) in frames.drain(..) {
-            let frame = &bytes[start..end];
-            match destination {
-                Destination::Interface(place) => {
-                    self.ports.send(place, frame);
-                    if let Some(capture) = &mut self.capture {
-                        capture.record(place, Direction::Out, now_ns, frame)?;
-                    }
-                }
-                // Without a controller, or with one that does not keep up, the packet is lost as on any switch.
-                Destination::Controller => drop(self.hub.packet_in(self.device_id, frame)),
+    /// Says what did not get through between the switch and the kernel.
+    fn report_losses(&self) {
+        for (place, number) in self.numbers.iter().enumerate() {
+            let refused = self.ports.refused(place);
+            if refused != 0 {
+                eprintln!("slotwise switch: the kernel did not take {refused} frames for port {number}");
             }
-            start = end;
         }
-        bytes.clear();
-        self.ports.flush();
-        for (name, fields) in digests.drain(..) {
-            self.hub.digest(self.device_id, &name, &fields, now_ns);
+        let unreadable = self.ports.unreadable();
+        if unreadable != 0 {
+            eprintln!("slotwise switch: {unreadable} times the kernel handed over what was no frame");
         }
-        Ok(())
     }
 }

@@ -6,20 +6,24 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use slotwise_bmv2::Packets;
-use slotwise_fabric::Fabric;
+use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
 use slotwise_netio::WallClock;
+use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
 
 use crate::devices::execute;
 use crate::report::SwitchAnswers;
+
+/// How often digests and idle entries are looked after: their times are given in milliseconds at best.
+const AGENT_NS: u64 = 1_000_000;
 
 /// Time for the processes to put out what they still have at the end.
 const LAST_PACKETS: Duration = Duration::from_secs(5);
 
 /// Who runs the switches.
 pub enum Switches {
-    /// The fabric; what the P4Runtime server wants done is done between two events.
-    Inside(DeviceHub),
+    /// The fabric.
+    Inside(OwnSwitches),
     /// BMv2 processes.
     Bmv2(Bmv2Switches),
 }
@@ -31,21 +35,30 @@ impl Switches {
     /// What ended a process's packets.
     pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<()> {
         match self {
-            Switches::Inside(hub) => {
-                while let Some(command) = hub.try_recv() {
-                    execute(fabric, command);
-                }
+            Switches::Inside(switches) => {
+                switches.serve(fabric);
                 Ok(())
             }
             Switches::Bmv2(switches) => switches.serve(fabric, clock),
         }
     }
 
-    /// Gives the controller a packet that left by the CPU port of one of the fabric's own switches. A process has sent its own.
-    pub fn packet_in(&mut self, device_id: u64, frame: &[u8]) {
-        if let Switches::Inside(hub) = self {
-            // Without a controller the packet is lost, as on any switch; the schedule goes on.
-            hub.packet_in(device_id, frame);
+    /// Takes what one of the fabric's own switches has for the controller or for its agent. A process speaks for itself.
+    pub fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+        match self {
+            Switches::Inside(switches) => switches.tell(fabric, event),
+            Switches::Bmv2(_) => {
+                if let ControlMessage::Packet(frame) = event.message {
+                    fabric.recycle(frame);
+                }
+            }
+        }
+    }
+
+    /// A host's link came or went.
+    pub fn port_status(&mut self, device_id: u64, port: Port, is_up: bool) {
+        if let Switches::Inside(switches) = self {
+            switches.hub.port_status(device_id, port, is_up);
         }
     }
 
@@ -54,6 +67,52 @@ impl Switches {
         match self {
             Switches::Inside(_) => None,
             Switches::Bmv2(switches) => Some(switches.finish(fabric, clock)),
+        }
+    }
+}
+
+/// Switches of the fabric itself: what the P4Runtime server wants done is done between two events.
+pub struct OwnSwitches {
+    hub: DeviceHub,
+    /// When to look after digests and idle entries.
+    agents_ns: u64,
+}
+
+impl OwnSwitches {
+    /// Serves the switches' agents at once and then regularly.
+    pub fn new(hub: DeviceHub) -> OwnSwitches {
+        OwnSwitches { hub, agents_ns: 0 }
+    }
+
+    fn serve(&mut self, fabric: &mut Fabric) {
+        while let Some(command) = self.hub.try_recv() {
+            execute(fabric, command);
+        }
+        let now_ns = fabric.now();
+        if now_ns >= self.agents_ns {
+            self.agents_ns = now_ns + AGENT_NS;
+            for device in fabric.devices() {
+                if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
+                    self.hub.tick(device.id(), now_ns, pipeline);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
+        let ControlEvent {
+            at_ns,
+            device_id,
+            message,
+        } = event;
+        match message {
+            ControlMessage::Packet(frame) => {
+                // Without a controller the packet is lost, as on any switch; the schedule goes on.
+                self.hub.packet_in(device_id, &frame);
+                fabric.recycle(frame);
+            }
+            ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
+            ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
         }
     }
 }

@@ -10,7 +10,7 @@
 //! runner leaves something open:
 //!
 //! * Packets of one port are compared in order; the order between ports does not matter. Packets that nothing expects
-//!   make the test fail, on any port.
+//!   make the test fail, on any port (see [`Runner::set_named_ports_only`]).
 //! * `expect PORT` without bytes wants one packet, whatever is in it.
 //! * `no_packet` says that nothing came out for the packet before it.
 //! * `check_counter` is checked (the reference runner ignores it), `remove all` deletes the entries of all tables.

@@ -245,6 +245,10 @@ impl<'a> Parser<'a> {
                 break self.arguments(name)?;
             }
         };
+        let mut others = Vec::new();
+        while self.next.kind == Kind::Word && self.next.place.line == self.last_line {
+            others.push(self.call()?);
+        }
         let id = match self.take_symbol("=")? {
             true => Some(entry_id(self.word("a name of the entry")?)),
             false => None,
@@ -254,6 +258,7 @@ impl<'a> Parser<'a> {
             priority,
             key,
             action,
+            others,
             id,
         })
     }

@@ -168,6 +168,7 @@ impl Display for Statement {
                 priority,
                 key,
                 action,
+                others,
                 id,
             } => {
                 write!(f, "add {}", Name(table))?;
@@ -175,6 +176,7 @@ impl Display for Statement {
                 key.iter()
                     .try_for_each(|(name, value)| write!(f, " {}:{value}", Name(name)))?;
                 write!(f, " {action}")?;
+                others.iter().try_for_each(|other| write!(f, " {other}"))?;
                 id.iter().try_for_each(|id| write!(f, " = {}", Name(id)))
             }
             Statement::SetDefault { table, action } => write!(f, "setdefault {} {action}", Name(table)),

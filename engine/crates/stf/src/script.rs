@@ -9,7 +9,7 @@
 //! expect PORT [HEX-OR-*... [$]]           a packet that begins so goes out; with `$` it also ends there
 //! no_packet                               the packet before this made none
 //! wait                                    (nothing: packets are processed at once)
-//! add TABLE [PRIORITY] FIELD:MATCH... ACTION(PARAM:NUMBER, ...) [= ID]
+//! add TABLE [PRIORITY] FIELD:MATCH... ACTION(PARAM:NUMBER, ...)... [= ID]   (several actions: the selector chooses)
 //! setdefault TABLE ACTION(PARAM:NUMBER, ...)
 //! remove all
 //! check_counter NAME(INDEX-OR-$ID) [packets|bytes ==|!=|<|<=|>|>= NUMBER]
@@ -75,6 +75,8 @@ pub enum Statement {
         key: Vec<(String, Match)>,
         /// What happens.
         action: Call,
+        /// What else may happen: the table's selector chooses. They stand on the line of the action before.
+        others: Vec<Call>,
         /// Name of the entry, for `check_counter`.
         id: Option<String>,
     },

@@ -9,20 +9,32 @@ use slotwise_p4runtime::proto::p4::config::v1::match_field::MatchType;
 type Result<T> = std::result::Result<T, String>;
 
 impl Schema {
-    /// The table and the entry that an `add` statement means.
-    pub fn entry(&self, add: &Statement) -> Result<(String, TableEntry)> {
+    /// The table and the entry that an `add` statement means, and the other actions from which the selector chooses.
+    pub fn entry(&self, add: &Statement) -> Result<(String, TableEntry, Vec<ActionCall>)> {
         let Statement::Add {
             table,
             priority,
             key,
             action,
+            others,
             ..
         } = add
         else {
             return Err("only `add` makes an entry".to_owned());
         };
         let table = self.table(table)?;
-        Ok((table.name.clone(), table.entry(*priority, key, action)?))
+        let entry = table.entry(*priority, key, action)?;
+        let others = others.iter().map(|other| table.call(other)).collect::<Result<_>>()?;
+        Ok((table.name.clone(), entry, others))
+    }
+
+    /// The table and the action that a `setdefault` statement means.
+    pub fn default_action(&self, statement: &Statement) -> Result<(String, ActionCall)> {
+        let Statement::SetDefault { table, action } = statement else {
+            return Err("only `setdefault` sets a default action".to_owned());
+        };
+        let table = self.table(table)?;
+        Ok((table.name.clone(), table.call(action)?))
     }
 
     pub(crate) fn table(&self, name: &str) -> Result<&Table> {

@@ -33,6 +33,7 @@ fn refusals_say_where_and_what() {
             "1:21: a rate has at most six digits",
         ),
         ("add \"t a:1 b()", "1:5: a quoted name ends"),
+        ("add t a:1 b() c", "1:16: expected `(`, found the end of the file"),
         ("mc_node_create 0", "1:17: expected a port, found the end of the file"),
     ] {
         let found = parse(script).expect_err(script).to_string();
@@ -74,7 +75,7 @@ fn a_printed_script_reads_the_same() {
         assert_eq!(again.to_string(), first, "{path}");
         assert!(again.statements.len() > 10, "{path}");
     }
-    let text = "add t $v$[1].a:0x1*2 h.$valid$:0b*1 \"0 odd name\":0x0 a(b:0x12, c:0x0)\n";
+    let text = "add t $v$[1].a:0x1*2 h.$valid$:0b*1 \"0 odd name\":0x0 a(b:0x12, c:0x0) d() = e\n";
     assert_eq!(parse(text).unwrap().to_string(), text);
 }
 

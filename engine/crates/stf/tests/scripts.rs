@@ -22,14 +22,8 @@ fn run_on(executor: Executor, program: &str, script: &str) -> (Result<Report, Ru
     let json = read(&format!("programs/{program}.json"));
     let p4info = read(&format!("programs/{program}.p4info.txtpb"));
     let schema = Schema::new(&slotwise_p4runtime::parse_p4info(p4info.as_bytes(), false).unwrap());
-    let config = PipelineConfig {
-        cpu_port: 510,
-        drop_port: 511,
-        timestamp_unit: TimestampUnit::Microseconds,
-        seed: 0,
-        executor,
-    };
-    let mut pipeline = Pipeline::new(Arc::new(Program::from_json(json.as_bytes()).unwrap()), config);
+    let program = Arc::new(Program::from_json(json.as_bytes()).unwrap());
+    let mut pipeline = Pipeline::new(program, config(executor));
     let mut said = Vec::new();
     let script = parse(script).unwrap();
     let report =
@@ -37,12 +31,37 @@ fn run_on(executor: Executor, program: &str, script: &str) -> (Result<Report, Ru
     (report, said)
 }
 
+fn config(executor: Executor) -> PipelineConfig {
+    PipelineConfig {
+        cpu_port: 510,
+        drop_port: 511,
+        timestamp_unit: TimestampUnit::Microseconds,
+        seed: 0,
+        executor,
+    }
+}
+
 #[test]
 fn every_way_to_match() {
     let (report, _) = run("matching", &read("passing/matching.stf"));
     let report = report.unwrap();
     assert_eq!(report.failures, []);
-    assert_eq!((report.packets_in, report.packets_out), (23, 19));
+    assert_eq!((report.packets_in, report.packets_out), (25, 21));
+}
+
+#[test]
+fn ports_that_a_test_does_not_name_count_unless_it_is_told_otherwise() {
+    let script = parse("add exact_table a:5 counted(value:1)\npacket 0 01 05 0000 00000000 00\n").unwrap();
+    let p4info = slotwise_p4runtime::parse_p4info(read("programs/matching.p4info.txtpb").as_bytes(), false).unwrap();
+    let schema = Schema::new(&p4info);
+    let program = Arc::new(Program::from_json(read("programs/matching.json").as_bytes()).unwrap());
+    let failures = [false, true].map(|named_only| {
+        let mut pipeline = Pipeline::new(program.clone(), config(Executor::Interpreter));
+        let mut runner = Runner::new(&schema, &mut pipeline);
+        runner.set_named_ports_only(named_only);
+        runner.run(&script, &mut |_, _| {}).unwrap().failures.len()
+    });
+    assert_eq!(failures, [1, 0]);
 }
 
 #[test]

@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrivals;
 mod checksum;
 mod congestion;
 pub mod content;
@@ -48,11 +49,12 @@ mod udp;
 mod web;
 pub mod xcp;
 
+pub use arrivals::{Arrivals, Departures};
 pub use congestion::{Ack, Algorithm, CongestionControl, Cubic, Reno, Xcp, initial_window_bytes};
 pub use endpoint::{AbortReason, ConfigError, Endpoint, Event, FlowKey, PROTOCOL_UDP};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats};
 pub use rtt::{RtoConfig, RttEstimator};
 pub use sender::{Sender, SenderConfig, SenderStats};
 pub use stack::{ANYONE, Stack, StackStats};
-pub use udp::{Arrivals, UdpSink, UdpSource, UdpSourceConfig, UdpStats};
+pub use udp::{UdpSink, UdpSource, UdpSourceConfig, UdpStats};
 pub use web::{WebConfig, WebUser};

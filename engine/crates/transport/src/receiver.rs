@@ -182,6 +182,16 @@ impl<S: Sink> Receiver<S> {
         &self.sink
     }
 
+    /// The same, for an owner who takes what came out of it.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// The sender: the configured one, or the one whose SYN came first.
+    pub fn remote(&self) -> Option<SocketAddrV4> {
+        self.remote
+    }
+
     /// Ends the receiver and gives the sink back.
     pub fn into_sink(self) -> S {
         self.sink

@@ -9,40 +9,13 @@ use std::net::SocketAddrV4;
 use rand_pcg::Pcg64;
 use slotwise_wire::Ipv4;
 
+use crate::arrivals::{Arrivals, Departures};
 use crate::checksum;
 use crate::endpoint::{ConfigError, Endpoint, Event, PROTOCOL_UDP};
-use crate::random::{Pareto, exponential};
 use crate::segment::{decode_ip, encode_ip};
 
 const UDP_HEADER: usize = 8;
 const STAMP: usize = 16;
-const NS_PER_SECOND: u128 = 1_000_000_000;
-
-/// When packets leave. Rates count IP packets with their headers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arrivals {
-    /// Evenly spaced.
-    Constant {
-        /// bit/s.
-        rate_bps: u64,
-    },
-    /// A Poisson process.
-    Poisson {
-        /// Mean, bit/s.
-        rate_bps: u64,
-    },
-    /// Bursts at a constant rate; bursts and silences have Pareto lengths. Many together are self-similar.
-    OnOffPareto {
-        /// In a burst, bit/s.
-        peak_bps: u64,
-        /// Mean length of a burst, ns.
-        mean_on_ns: u64,
-        /// Mean length of a silence, ns.
-        mean_off_ns: u64,
-        /// Of both distributions, over 1; 1.5 is usual.
-        shape: f64,
-    },
-}
 
 /// Settings of a [`UdpSource`].
 #[derive(Clone, Debug, PartialEq)]
@@ -64,71 +37,16 @@ pub struct UdpSourceConfig {
 impl UdpSourceConfig {
     fn check(&self) -> Result<(), ConfigError> {
         let smallest = (Ipv4::SIZE + UDP_HEADER + STAMP) as u64;
-        ConfigError::check("packet_bytes", self.packet_bytes.into(), smallest..=u16::MAX.into())?;
-        const HOUR_NS: u64 = 3_600_000_000_000;
-        let rate_bps = match self.arrivals {
-            Arrivals::Constant { rate_bps } | Arrivals::Poisson { rate_bps } => rate_bps,
-            Arrivals::OnOffPareto {
-                peak_bps,
-                mean_on_ns,
-                mean_off_ns,
-                shape,
-            } => {
-                ConfigError::check("mean_on_ns", mean_on_ns, 1..=HOUR_NS)?;
-                ConfigError::check("mean_off_ns", mean_off_ns, 1..=HOUR_NS)?;
-                ConfigError::check_shape(shape)?;
-                peak_bps
-            }
-        };
-        ConfigError::check("rate_bps", rate_bps, 1..=u64::MAX)
+        ConfigError::check("packet_bytes", self.packet_bytes.into(), smallest..=u16::MAX.into())
     }
-}
-
-/// Packets at an even rate from a moment on. Each time is counted from that moment, so that rounding does not add
-/// up.
-#[derive(Clone, Copy, Debug)]
-struct Train {
-    start_ns: u64,
-    sent: u64,
-    rate_bps: u64,
-    packet_bits: u64,
-}
-
-impl Train {
-    /// When the next packet leaves.
-    fn advance(&mut self) -> u64 {
-        self.sent += 1;
-        let bits = u128::from(self.packet_bits) * u128::from(self.sent);
-        let since_ns = bits * NS_PER_SECOND / u128::from(self.rate_bps);
-        u64::try_from(u128::from(self.start_ns) + since_ns).unwrap_or(u64::MAX)
-    }
-}
-
-/// Where the process stands.
-#[derive(Clone, Copy, Debug)]
-enum Process {
-    Constant {
-        train: Train,
-    },
-    Poisson {
-        mean_gap_ns: f64,
-    },
-    OnOff {
-        burst: Train,
-        burst_end_ns: u64,
-        on: Pareto,
-        off: Pareto,
-    },
 }
 
 /// Sends packets when its process says so.
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     config: UdpSourceConfig,
-    rng: Pcg64,
-    process: Process,
+    departures: Departures,
     sent: u64,
-    next_ns: u64,
 }
 
 impl UdpSource {
@@ -136,44 +54,13 @@ impl UdpSource {
     ///
     /// # Errors
     /// When the configuration cannot work.
-    pub fn new(config: UdpSourceConfig, mut rng: Pcg64) -> Result<Self, ConfigError> {
+    pub fn new(config: UdpSourceConfig, rng: Pcg64) -> Result<Self, ConfigError> {
         config.check()?;
-        let packet_bits = u64::from(config.packet_bytes) * 8;
-        let train = |rate_bps| Train {
-            start_ns: config.start_ns,
-            sent: 0,
-            rate_bps,
-            packet_bits,
-        };
-        let mut next_ns = config.start_ns;
-        let process = match config.arrivals {
-            Arrivals::Constant { rate_bps } => Process::Constant { train: train(rate_bps) },
-            Arrivals::Poisson { rate_bps } => {
-                let mean_gap_ns = packet_bits as f64 * NS_PER_SECOND as f64 / rate_bps as f64;
-                next_ns = next_ns.saturating_add(exponential(&mut rng, mean_gap_ns));
-                Process::Poisson { mean_gap_ns }
-            }
-            Arrivals::OnOffPareto {
-                peak_bps,
-                mean_on_ns,
-                mean_off_ns,
-                shape,
-            } => {
-                let on = Pareto::new(mean_on_ns, shape);
-                Process::OnOff {
-                    burst: train(peak_bps),
-                    burst_end_ns: next_ns.saturating_add(on.draw(&mut rng)),
-                    on,
-                    off: Pareto::new(mean_off_ns, shape),
-                }
-            }
-        };
+        let departures = Departures::new(config.arrivals, config.packet_bytes, config.start_ns, rng)?;
         Ok(Self {
             config,
-            rng,
-            process,
+            departures,
             sent: 0,
-            next_ns,
         })
     }
 
@@ -182,41 +69,9 @@ impl UdpSource {
         self.sent
     }
 
-    /// Draws when the packet after the one of `next_ns` leaves.
-    fn advance(&mut self) {
-        self.next_ns = match &mut self.process {
-            Process::Constant { train } => train.advance(),
-            Process::Poisson { mean_gap_ns } => {
-                let gap_ns = exponential(&mut self.rng, *mean_gap_ns);
-                self.next_ns.saturating_add(gap_ns)
-            }
-            Process::OnOff {
-                burst,
-                burst_end_ns,
-                on,
-                off,
-            } => {
-                let next_ns = burst.advance();
-                if next_ns < *burst_end_ns {
-                    next_ns
-                } else {
-                    // A silence shorter than what is left of the packet's own time does not compress it.
-                    let start_ns = next_ns.max(burst_end_ns.saturating_add(off.draw(&mut self.rng)));
-                    *burst_end_ns = start_ns.saturating_add(on.draw(&mut self.rng));
-                    *burst = Train {
-                        start_ns,
-                        sent: 0,
-                        ..*burst
-                    };
-                    start_ns
-                }
-            }
-        };
-    }
-
     fn due_ns(&self) -> Option<u64> {
         let stop_ns = self.config.stop_ns.unwrap_or(u64::MAX);
-        (self.next_ns < stop_ns).then_some(self.next_ns)
+        Some(self.departures.next_ns()).filter(|next_ns| *next_ns < stop_ns)
     }
 }
 
@@ -246,7 +101,7 @@ impl Endpoint for UdpSource {
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
         encode_ip(out, source, destination, PROTOCOL_UDP);
         self.sent += 1;
-        self.advance();
+        self.departures.advance();
         Some(out.len())
     }
 

@@ -49,6 +49,18 @@ pub const MAX_QUEUES: u32 = 1024;
 pub const SIGNALING_QUEUE: u16 = 1023;
 /// VOQs of one request; block b holds VOQs 16*b .. 16*b+15.
 pub const REQUEST_ENTRIES: u16 = 16;
+/// Slot of the tick that becomes the answer to an invitation.
+pub const ANSWER_SLOT: u16 = 0xFFFF;
+/// Bit of invitation_t.flags.
+pub const INVITATION_ANSWER: u16 = 1;
+/// Longest time from an invitation to its answer.
+pub const MAX_ANSWER_NS: u32 = 1000000000;
+/// Longest slot that a configuration may name.
+pub const MAX_SLOT_NS: u32 = 1000000000;
+/// Largest T_d, either sign.
+pub const MAX_PHASE_NS: u64 = 1000000000;
+/// Edges that a master measures.
+pub const MAX_MEMBERS: u32 = 240;
 /// TIMER_RETRY_NS.
 pub const TIMER_RETRY_NS: u32 = 100000000;
 /// Size of the `xcp_headers` counter.
@@ -137,15 +149,18 @@ pub enum LineCardKind {
     QueueReport = 3,
     /// FLOW_CONTROL.
     FlowControl = 4,
+    /// ALARM.
+    Alarm = 5,
 }
 
 impl LineCardKind {
     /// Every member, by code.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::SlotTick,
         Self::IntervalTick,
         Self::QueueReport,
         Self::FlowControl,
+        Self::Alarm,
     ];
 
     /// The name that P4 uses.
@@ -155,6 +170,7 @@ impl LineCardKind {
             Self::IntervalTick => "INTERVAL_TICK",
             Self::QueueReport => "QUEUE_REPORT",
             Self::FlowControl => "FLOW_CONTROL",
+            Self::Alarm => "ALARM",
         }
     }
 }
@@ -174,6 +190,7 @@ impl TryFrom<u8> for LineCardKind {
             2 => Ok(Self::IntervalTick),
             3 => Ok(Self::QueueReport),
             4 => Ok(Self::FlowControl),
+            5 => Ok(Self::Alarm),
             _ => Err(UnknownCode { enumeration: "LineCardKind", code: code.into() }),
         }
     }
@@ -191,17 +208,21 @@ pub enum FlowOp {
     SetRate = 3,
     /// Value: bytes that may leave, whatever the gate.
     GrantBytes = 4,
-    /// Value: T_d in ns, two's complement; the card's frames start T_d early.
+    /// Value: T_d in ns at local time open_ns; close_ns: its change, 2^-16 ns a frame; both two's complement.
     SetPhase = 5,
     /// Value: ns from the local_ns of the tick that this answers to the next one.
     SetControlTimer = 6,
     /// The same for the other timer.
     SetQueueTimer = 7,
+    /// As OPEN; at open_ns the card sends a slot tick with slot ANSWER_SLOT.
+    OpenAndTick = 8,
+    /// Shut all gates, send no slot tick until the next SET_PHASE.
+    Stop = 9,
 }
 
 impl FlowOp {
     /// Every member, by code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Open,
         Self::Shut,
         Self::SetRate,
@@ -209,6 +230,8 @@ impl FlowOp {
         Self::SetPhase,
         Self::SetControlTimer,
         Self::SetQueueTimer,
+        Self::OpenAndTick,
+        Self::Stop,
     ];
 
     /// The name that P4 uses.
@@ -221,6 +244,8 @@ impl FlowOp {
             Self::SetPhase => "SET_PHASE",
             Self::SetControlTimer => "SET_CONTROL_TIMER",
             Self::SetQueueTimer => "SET_QUEUE_TIMER",
+            Self::OpenAndTick => "OPEN_AND_TICK",
+            Self::Stop => "STOP",
         }
     }
 }
@@ -243,6 +268,8 @@ impl TryFrom<u8> for FlowOp {
             5 => Ok(Self::SetPhase),
             6 => Ok(Self::SetControlTimer),
             7 => Ok(Self::SetQueueTimer),
+            8 => Ok(Self::OpenAndTick),
+            9 => Ok(Self::Stop),
             _ => Err(UnknownCode { enumeration: "FlowOp", code: code.into() }),
         }
     }
@@ -288,6 +315,60 @@ impl TryFrom<u8> for IntervalTimer {
             0 => Ok(Self::Control),
             1 => Ok(Self::Queue),
             _ => Err(UnknownCode { enumeration: "IntervalTimer", code: code.into() }),
+        }
+    }
+}
+
+/// What is wrong with an edge or its master. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FaultCode {
+    /// The edge is about to lose its power.
+    Power = 1,
+    /// No light comes.
+    LossOfSignal = 2,
+    /// The edge does not know its T_d any more, and is silent.
+    SyncError = 3,
+    /// The master ends: its slaves are to be silent, or to find another one.
+    Shutdown = 4,
+}
+
+impl FaultCode {
+    /// Every member, by code.
+    pub const ALL: [Self; 4] = [
+        Self::Power,
+        Self::LossOfSignal,
+        Self::SyncError,
+        Self::Shutdown,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Power => "POWER",
+            Self::LossOfSignal => "LOSS_OF_SIGNAL",
+            Self::SyncError => "SYNC_ERROR",
+            Self::Shutdown => "SHUTDOWN",
+        }
+    }
+}
+
+impl From<FaultCode> for u8 {
+    fn from(value: FaultCode) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for FaultCode {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            1 => Ok(Self::Power),
+            2 => Ok(Self::LossOfSignal),
+            3 => Ok(Self::SyncError),
+            4 => Ok(Self::Shutdown),
+            _ => Err(UnknownCode { enumeration: "FaultCode", code: code.into() }),
         }
     }
 }
@@ -436,11 +517,17 @@ pub enum DropReason {
     TtlExpired = 14,
     /// Report or grant for a queue out of range.
     BadQueue = 15,
+    /// Control message that is not newer than the last one that was taken.
+    Stale = 16,
+    /// Control message of a session that is not in force, or to or from a stranger.
+    NotAMember = 17,
+    /// Control message with a field out of range.
+    BadField = 18,
 }
 
 impl DropReason {
     /// Every member, by code.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::None,
         Self::NoRoute,
         Self::NoVoq,
@@ -457,6 +544,9 @@ impl DropReason {
         Self::NoSignaling,
         Self::TtlExpired,
         Self::BadQueue,
+        Self::Stale,
+        Self::NotAMember,
+        Self::BadField,
     ];
 
     /// The name that P4 uses.
@@ -478,6 +568,9 @@ impl DropReason {
             Self::NoSignaling => "NO_SIGNALING",
             Self::TtlExpired => "TTL_EXPIRED",
             Self::BadQueue => "BAD_QUEUE",
+            Self::Stale => "STALE",
+            Self::NotAMember => "NOT_A_MEMBER",
+            Self::BadField => "BAD_FIELD",
         }
     }
 }
@@ -509,6 +602,9 @@ impl TryFrom<u8> for DropReason {
             13 => Ok(Self::NoSignaling),
             14 => Ok(Self::TtlExpired),
             15 => Ok(Self::BadQueue),
+            16 => Ok(Self::Stale),
+            17 => Ok(Self::NotAMember),
+            18 => Ok(Self::BadField),
             _ => Err(UnknownCode { enumeration: "DropReason", code: code.into() }),
         }
     }

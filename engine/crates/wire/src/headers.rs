@@ -210,6 +210,205 @@ impl Commit {
     }
 }
 
+/// Behind optical_t of INVITATION and SYNC. The sending line card writes sent_ns when the first bit leaves, the receiving one received_ns when the first bit comes, each by its own clock. `stamp_t`, 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// Sent ns. 64 bits.
+    pub sent_ns: u64,
+    /// Received ns. 64 bits.
+    pub received_ns: u64,
+}
+
+impl Stamp {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 16;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            sent_ns: get(b, 0, 64) as u64,
+            received_ns: get(b, 64, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 64, self.sent_ns);
+        put(&mut b, 64, 64, self.received_ns);
+        b
+    }
+}
+
+/// INVITATION: optical_t, stamp_t, invitation_t. From the master to an edge that has not joined, and back as its answer. `invitation_t`, 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Invitation {
+    /// Newer than that of any invitation before; becomes the session. 32 bits.
+    pub nonce: u32,
+    /// Of the invited edge. 48 bits.
+    pub mac: u64,
+    /// INVITATION_ANSWER. 16 bits.
+    pub flags: u16,
+    /// From the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS. 32 bits.
+    pub answer_ns: u32,
+}
+
+impl Invitation {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 16;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            nonce: get(b, 0, 32) as u32,
+            mac: get(b, 32, 48) as u64,
+            flags: get(b, 80, 16) as u16,
+            answer_ns: get(b, 96, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.nonce));
+        put(&mut b, 32, 48, self.mac);
+        put(&mut b, 80, 16, u64::from(self.flags));
+        put(&mut b, 96, 32, u64::from(self.answer_ns));
+        b
+    }
+}
+
+/// CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then. `configuration_t`, 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Configuration {
+    /// Nonce of the invitation that was answered. 32 bits.
+    pub session: u32,
+    /// At most MAX_SLOT_NS. 32 bits.
+    pub slot_ns: u32,
+    /// Less than slot_ns. 32 bits.
+    pub guard_ns: u32,
+    /// Of a frame. 16 bits.
+    pub slots: u16,
+    /// The edge falls silent when its last measurement is older than this; at least 1. 16 bits.
+    pub hold_frames: u16,
+    /// T_d, two's complement; at most MAX_PHASE_NS either way. 64 bits.
+    pub phase_ns: u64,
+}
+
+impl Configuration {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 24;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            session: get(b, 0, 32) as u32,
+            slot_ns: get(b, 32, 32) as u32,
+            guard_ns: get(b, 64, 32) as u32,
+            slots: get(b, 96, 16) as u16,
+            hold_frames: get(b, 112, 16) as u16,
+            phase_ns: get(b, 128, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.session));
+        put(&mut b, 32, 32, u64::from(self.slot_ns));
+        put(&mut b, 64, 32, u64::from(self.guard_ns));
+        put(&mut b, 96, 16, u64::from(self.slots));
+        put(&mut b, 112, 16, u64::from(self.hold_frames));
+        put(&mut b, 128, 64, self.phase_ns);
+        b
+    }
+}
+
+/// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured. `sync_t`, 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sync {
+    /// Session. 32 bits.
+    pub session: u32,
+    /// In which the edge sent what is (to be) measured. 32 bits.
+    pub frame: u32,
+    /// From the master: sent_ns of the message that was measured. 64 bits.
+    pub edge_ns: u64,
+    /// From an edge: its T_d in use; from the master: T_d measured; two's complement. 64 bits.
+    pub phase_ns: u64,
+}
+
+impl Sync {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 24;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            session: get(b, 0, 32) as u32,
+            frame: get(b, 32, 32) as u32,
+            edge_ns: get(b, 64, 64) as u64,
+            phase_ns: get(b, 128, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.session));
+        put(&mut b, 32, 32, u64::from(self.frame));
+        put(&mut b, 64, 64, self.edge_ns);
+        put(&mut b, 128, 64, self.phase_ns);
+        b
+    }
+}
+
+/// FAULT: optical_t, fault_t. `fault_t`, 12 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fault {
+    /// 0 from a master. 32 bits.
+    pub session: u32,
+    /// Of the sender; 0 from one that has none. 32 bits.
+    pub frame: u32,
+    /// FaultCode. 8 bits.
+    pub code: u8,
+    /// Bit 0: it is over. 8 bits.
+    pub flags: u8,
+    /// That has the fault. 16 bits.
+    pub edge: u16,
+}
+
+impl Fault {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 12;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            session: get(b, 0, 32) as u32,
+            frame: get(b, 32, 32) as u32,
+            code: get(b, 64, 8) as u8,
+            flags: get(b, 72, 8) as u8,
+            edge: get(b, 80, 16) as u16,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.session));
+        put(&mut b, 32, 32, u64::from(self.frame));
+        put(&mut b, 64, 8, u64::from(self.code));
+        put(&mut b, 72, 8, u64::from(self.flags));
+        put(&mut b, 80, 16, u64::from(self.edge));
+        b
+    }
+}
+
 /// linecard_t. `linecard_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Linecard {
@@ -401,6 +600,37 @@ impl FlowControl {
         put(&mut b, 32, 64, self.open_ns);
         put(&mut b, 96, 64, self.close_ns);
         put(&mut b, 160, 64, self.value);
+        b
+    }
+}
+
+/// What the card finds wrong: P4 tells the master or the controller. `alarm_t`, 4 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Alarm {
+    /// FaultCode. 8 bits.
+    pub code: u8,
+    /// Bit 0: it is over. 8 bits.
+    pub flags: u8,
+}
+
+impl Alarm {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 4;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            code: get(b, 0, 8) as u8,
+            flags: get(b, 8, 8) as u8,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 8, u64::from(self.code));
+        put(&mut b, 8, 8, u64::from(self.flags));
         b
     }
 }

@@ -6,16 +6,19 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::Rng;
 use slotwise_p4::Port;
-use slotwise_scenario::{RoutedScenario, Transport};
+use slotwise_scenario::{RoutedScenario, Source, Transport};
 use slotwise_transport::segment::PROTOCOL_TCP;
-use slotwise_transport::{FlowKey, xcp};
+use slotwise_transport::{FlowKey, PROTOCOL_UDP, xcp};
 
 use super::events::{Event, Events};
-use super::network::{Delay, Far, Flow, Host, NS_PER_MS, RoutedFlow, RoutedNetwork, Router, RouterPort, Taken};
+use super::network::{
+    Delay, Far, Flow, FlowUse, Host, NS_PER_MS, RoutedFlow, RoutedNetwork, Router, RouterPort, Taken,
+};
 use super::output::Output;
 use crate::pool::FramePool;
 use crate::random;
 use crate::traffic::station::Station;
+use crate::traffic::web::Clients;
 
 /// Both ends of every flow: a host has one flow as sender and one as receiver of each group.
 const FIRST_PORT: u16 = 5000;
@@ -49,6 +52,7 @@ impl RoutedNetwork {
             places: Vec::new(),
             hosts: Vec::new(),
             flows: Vec::new(),
+            clients: Clients::default(),
             timeline: scenario.timeline(),
             links: Vec::new(),
             groups: Vec::new(),
@@ -182,7 +186,11 @@ impl RoutedNetwork {
                 let key = FlowKey {
                     source: SocketAddrV4::new(host_ip(from + i), port),
                     destination: SocketAddrV4::new(host_ip(to + i), port),
-                    protocol: if is_xcp { xcp::PROTOCOL } else { PROTOCOL_TCP },
+                    protocol: match group.source {
+                        Source::Udp { .. } => PROTOCOL_UDP,
+                        _ if is_xcp => xcp::PROTOCOL,
+                        _ => PROTOCOL_TCP,
+                    },
                 };
                 self.hosts[to + i].receives.push((port, index));
                 self.flows.push(Flow {
@@ -195,7 +203,10 @@ impl RoutedNetwork {
                     receiver: to + i,
                     transport: group.transport,
                     sack: group.sack,
-                    bytes: group.bytes,
+                    source: group.source,
+                    connections: Vec::new(),
+                    ended: FlowUse::default(),
+                    pages: 0,
                     seed: random.random(),
                     delay: Delay::default(),
                     delivered_bytes: 0,

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use slotwise_p4::{Bits, Executor, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
-use slotwise_scenario::{Changed, Transport};
-use slotwise_transport::{FlowKey, RtoConfig};
+use slotwise_scenario::{Changed, Source, Transport};
+use slotwise_transport::{Event as StreamEvent, FlowKey};
 use slotwise_wire::{FlowOp, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
 
 use super::build;
@@ -16,8 +16,8 @@ use super::output::{Output, OutputUse, Packet};
 use crate::message;
 use crate::pool::{Frame, FramePool};
 use crate::random;
-use crate::traffic::station::{End, Station, StreamSpec};
-use crate::traffic::streams::algorithm;
+use crate::traffic::station::Station;
+use crate::traffic::web::Clients;
 
 pub(super) const NS_PER_MS: u64 = 1_000_000;
 
@@ -73,7 +73,13 @@ pub(super) struct Flow {
     pub(super) receiver: usize,
     pub(super) transport: Transport,
     pub(super) sack: bool,
-    pub(super) bytes: Option<u64>,
+    pub(super) source: Source,
+    /// Keys of the ends that are there.
+    pub(super) connections: Vec<FlowKey>,
+    /// What connections did that are not there any more.
+    pub(super) ended: FlowUse,
+    /// Pages begun.
+    pub(super) pages: u64,
     pub(super) seed: u64,
     pub(super) delay: Delay,
     pub(super) delivered_bytes: u64,
@@ -81,9 +87,9 @@ pub(super) struct Flow {
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delay {
-    packets: u64,
-    sum_ns: u64,
-    max_ns: u64,
+    pub(super) packets: u64,
+    pub(super) sum_ns: u64,
+    pub(super) max_ns: u64,
 }
 
 /// What a flow did since it was last asked, and where it stands.
@@ -126,6 +132,7 @@ pub struct RoutedNetwork {
     pub(super) places: Vec<Option<(usize, Port)>>,
     pub(super) hosts: Vec<Host>,
     pub(super) flows: Vec<Flow>,
+    pub(super) clients: Clients<usize>,
     pub(super) timeline: Vec<(u64, Changed)>,
     /// Outputs by the scenario's link.
     pub(super) links: Vec<usize>,
@@ -227,6 +234,7 @@ impl RoutedNetwork {
                     let host = host as usize;
                     self.hosts[host].station.wake_ns = None;
                     self.hosts[host].station.stack.handle_timeout(at_ns);
+                    self.begin_pages(host);
                     self.serve_host(host);
                 }
             }
@@ -277,30 +285,8 @@ impl RoutedNetwork {
         }
     }
 
-    fn start_flow(&mut self, index: usize) {
-        let flow = &self.flows[index];
-        let spec = StreamSpec {
-            key: flow.key,
-            algorithm: algorithm(flow.transport),
-            sack: flow.sack,
-            packet_bytes: self.packet_bytes,
-            bytes: flow.bytes,
-            rate_bps: None,
-            start_ns: self.now_ns,
-            rto: RtoConfig::default(),
-            seed: flow.seed,
-        };
-        let (sender, receiver) = spec.ends();
-        let (from, to, key) = (flow.sender, flow.receiver, flow.key);
-        let received = self.hosts[to].station.stack.insert(key, receiver).is_ok();
-        let sent = self.hosts[from].station.stack.insert(key.reversed(), sender).is_ok();
-        debug_assert!(received && sent, "each flow of a host has a port of its own");
-        self.serve_host(to);
-        self.serve_host(from);
-    }
-
     /// Sends what a host has to send, and sets its timer.
-    fn serve_host(&mut self, host: usize) {
+    pub(super) fn serve_host(&mut self, host: usize) {
         loop {
             let mut frame = self.pool.copy_of(&[]);
             if !self.hosts[host].station.transmit(self.now_ns, &mut frame) {
@@ -313,9 +299,16 @@ impl RoutedNetwork {
             };
             self.enqueue(self.hosts[host].uplink, packet);
         }
+        while let Some((key, event)) = self.hosts[host].station.stack.poll_event() {
+            match event {
+                StreamEvent::Finished => self.clients.finished(host, key, self.now_ns),
+                StreamEvent::Aborted(_) => self.page_failed(key.reversed()),
+                StreamEvent::Connected | StreamEvent::Closed => {}
+            }
+        }
         let station = &mut self.hosts[host].station;
-        while station.stack.poll_event().is_some() {}
-        if let Some(at_ns) = station.stack.poll_timeout()
+        let next_ns = [station.stack.poll_timeout(), self.clients.poll_timeout(host)];
+        if let Some(at_ns) = next_ns.into_iter().flatten().min()
             && station.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns)
         {
             station.wake_ns = Some(at_ns);
@@ -434,38 +427,6 @@ impl RoutedNetwork {
     /// Present rate of a link.
     pub fn link_rate_bps(&self, link: usize) -> u64 {
         self.outputs[self.links[link]].rate_bps
-    }
-
-    /// What a flow did since the last call; zeros before it starts.
-    pub fn take_flow_use(&mut self, flow: usize) -> FlowUse {
-        let Flow {
-            key,
-            sender,
-            receiver,
-            delay,
-            delivered_bytes,
-            ..
-        } = &mut self.flows[flow];
-        let delay = std::mem::take(delay);
-        let end = |host: usize, key: &FlowKey| self.hosts[host].station.stack.get(key);
-        let sent = end(*sender, &key.reversed()).and_then(End::sender_stats);
-        let received = end(*receiver, key).and_then(End::receiver_stats);
-        let (Some(sent), Some((received, wrong_bytes))) = (sent, received) else {
-            return FlowUse::default();
-        };
-        let before = std::mem::replace(delivered_bytes, received.in_order_bytes);
-        FlowUse {
-            window_bytes: sent.window_bytes,
-            mss_bytes: sent.mss_bytes,
-            srtt_ns: sent.srtt_ns.unwrap_or(0),
-            delivered_bytes: received.in_order_bytes - before,
-            packets: delay.packets,
-            delay_sum_ns: delay.sum_ns,
-            delay_max_ns: delay.max_ns,
-            retransmissions: sent.retransmissions,
-            timeouts: sent.timeouts,
-            wrong_bytes,
-        }
     }
 }
 

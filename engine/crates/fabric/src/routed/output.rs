@@ -195,6 +195,11 @@ impl Output {
         Some(head_ns)
     }
 
+    /// When the next packet arrives at the far end.
+    pub(crate) fn next_arrival_ns(&self) -> Option<u64> {
+        self.in_flight.front().map(|flying| flying.arrive_ns)
+    }
+
     /// The next packet that has arrived at the far end; call until there is none.
     pub(crate) fn arrived(&mut self, now_ns: u64) -> Option<Packet> {
         if self.event_ns.is_some_and(|event_ns| event_ns <= now_ns) {

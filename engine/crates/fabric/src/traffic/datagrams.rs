@@ -2,12 +2,14 @@
 //! Sources and sinks of UDP datagrams.
 
 use hdrhistogram::Histogram;
-use rand::Rng;
-use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{Flow, HostId, Process, Scenario, TrafficKind, edge_mac};
+use rand::{Rng, SeedableRng};
+use rand_pcg::{Pcg64, Pcg64Mcg};
+use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
+use slotwise_transport::{Arrivals, Departures};
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
 
 use super::{DelaySummary, FlowResult, Turn, mac_number};
+use crate::measure::DelayUse;
 use crate::pool::Frame;
 use crate::random;
 
@@ -24,10 +26,8 @@ struct DatagramFlow {
     flow: Flow,
     rate_bps: u64,
     payload_bytes: usize,
-    process: Process,
-    first_ns: u64,
+    departures: Departures,
     end_ns: u64,
-    random: Pcg64Mcg,
     sent_packets: u64,
     sent_bytes: u64,
     received_packets: u64,
@@ -35,6 +35,7 @@ struct DatagramFlow {
     delays: Histogram<u64>,
     delay_sum_ns: u128,
     delay_range_ns: (u64, u64),
+    lately: DelayUse,
 }
 
 /// All UDP flows of a scenario.
@@ -61,14 +62,8 @@ impl Datagrams {
 
     /// (flow, time) of every source's first datagram.
     pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let starts = self
-            .flows
-            .iter()
-            .enumerate()
-            .map(|(index, flow)| (index, flow.first_ns, flow.end_ns));
-        starts
-            .filter(|(_, first_ns, end_ns)| first_ns < end_ns)
-            .map(|(index, first_ns, _)| (index, first_ns))
+        let flows = self.flows.iter().enumerate();
+        flows.filter_map(|(index, flow)| flow.next_ns().map(|next_ns| (index, next_ns)))
     }
 
     /// Writes the flow's next datagram into `frame`.
@@ -77,10 +72,10 @@ impl Datagrams {
         flow.write_datagram(index as u32, now_ns, frame);
         flow.sent_packets += 1;
         flow.sent_bytes += flow.payload_bytes as u64;
-        let next_ns = flow.next_ns(now_ns);
+        flow.departures.advance();
         Turn {
             from: Some(flow.flow.from),
-            next_ns: (next_ns < flow.end_ns).then_some(next_ns),
+            next_ns: flow.next_ns(),
         }
     }
 
@@ -93,6 +88,11 @@ impl Datagrams {
                 .is_some_and(|flow| flow.receive(host, now_ns, &stamp)),
             None => false,
         }
+    }
+
+    pub(crate) fn take_delays(&mut self) -> impl Iterator<Item = (Flow, DelayUse)> + '_ {
+        let flows = self.flows.iter_mut();
+        flows.map(|flow| (flow.flow, std::mem::take(&mut flow.lately)))
     }
 
     pub(crate) fn results(&self) -> impl Iterator<Item = FlowResult> + '_ {
@@ -111,17 +111,18 @@ impl DatagramFlow {
         else {
             return None;
         };
-        let payload_bytes = payload_bytes as usize;
-        let gap_ns = payload_ns(payload_bytes as u64, rate_bps).max(1);
+        let gap_ns = payload_ns(payload_bytes.into(), rate_bps).max(1);
+        // Sources of one rate would otherwise all send at the same nanosecond.
+        let first_ns = start_ns + random.random_range(0..gap_ns);
+        let arrivals = arrivals(process, rate_bps);
+        let departures = Departures::new(arrivals, payload_bytes as u16, first_ns, Pcg64::from_rng(&mut random))
+            .expect("a scenario's rates, times and shapes are within the source's bounds");
         Some(DatagramFlow {
             flow,
-            rate_bps,
-            payload_bytes,
-            process,
-            // Sources of one rate would otherwise all send at the same nanosecond.
-            first_ns: start_ns + random.random_range(0..gap_ns),
+            rate_bps: mean_bps(process, rate_bps),
+            payload_bytes: payload_bytes as usize,
+            departures,
             end_ns,
-            random,
             sent_packets: 0,
             sent_bytes: 0,
             received_packets: 0,
@@ -129,21 +130,13 @@ impl DatagramFlow {
             delays: Histogram::new(2).expect("2 significant figures are within the crate's 0 to 5"),
             delay_sum_ns: 0,
             delay_range_ns: (u64::MAX, 0),
+            lately: DelayUse::default(),
         })
     }
 
-    fn next_ns(&mut self, now_ns: u64) -> u64 {
-        match self.process {
-            // From the start, so that rounding does not add up.
-            Process::Constant => {
-                let sent_bits = u128::from(self.sent_packets) * self.payload_bytes as u128 * 8;
-                self.first_ns + (sent_bits * 1_000_000_000 / u128::from(self.rate_bps)) as u64
-            }
-            Process::Poisson => {
-                let mean_ns = payload_ns(self.payload_bytes as u64, self.rate_bps);
-                now_ns + random::exponential_ns(&mut self.random, mean_ns)
-            }
-        }
+    /// When the next datagram leaves, unless the phase is over then.
+    fn next_ns(&self) -> Option<u64> {
+        Some(self.departures.next_ns()).filter(|next_ns| *next_ns < self.end_ns)
     }
 
     fn write_datagram(&self, index: u32, now_ns: u64, frame: &mut Frame) {
@@ -187,6 +180,7 @@ impl DatagramFlow {
         };
         self.received_packets += 1;
         self.received_bytes += stamp.payload_bytes;
+        self.lately.add(delay_ns);
         self.delays.saturating_record(delay_ns);
         self.delay_sum_ns += u128::from(delay_ns);
         let (min_ns, max_ns) = self.delay_range_ns;
@@ -211,7 +205,38 @@ impl DatagramFlow {
             delay,
             completed_ns: None,
             stream: None,
+            pages: None,
         }
+    }
+}
+
+/// The transports' name for a scenario's process.
+pub(crate) fn arrivals(process: Process, rate_bps: u64) -> Arrivals {
+    match process {
+        Process::Constant => Arrivals::Constant { rate_bps },
+        Process::Poisson => Arrivals::Poisson { rate_bps },
+        Process::OnOffPareto(OnOff {
+            mean_on_ns,
+            mean_off_ns,
+            shape,
+        }) => Arrivals::OnOffPareto {
+            peak_bps: rate_bps,
+            mean_on_ns,
+            mean_off_ns,
+            shape,
+        },
+    }
+}
+
+/// The rate in the long run.
+fn mean_bps(process: Process, rate_bps: u64) -> u64 {
+    match process {
+        Process::Constant | Process::Poisson => rate_bps,
+        Process::OnOffPareto(OnOff {
+            mean_on_ns,
+            mean_off_ns,
+            ..
+        }) => (u128::from(rate_bps) * u128::from(mean_on_ns) / u128::from(mean_on_ns + mean_off_ns)) as u64,
     }
 }
 
@@ -317,6 +342,27 @@ mod tests {
             (9_700..10_300).contains(&sent),
             "{sent} datagrams where 10000 are the mean"
         );
+    }
+
+    #[test]
+    fn an_on_off_source_sends_bursts_at_its_rate_and_is_silent_between_them() {
+        let mut traffic = traffic(
+            "{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000000, payload_bytes: 100, process: on-off-pareto, \
+             mean_on_ns: 1000000, mean_off_ns: 1000000, shape: 1.5}",
+        );
+        let times = run(&mut traffic, 1);
+        let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // 100 us in a burst, at least the third of the mean silence between two.
+        let (within, between): (Vec<u64>, Vec<u64>) = gaps.iter().partition(|gap| **gap <= 100_000);
+        assert!(
+            within.len() > 100 && between.len() > 5,
+            "{} and {}",
+            within.len(),
+            between.len()
+        );
+        assert!(within.iter().all(|gap| *gap == 100_000));
+        assert!(between.iter().all(|gap| *gap >= 333_333));
+        assert_eq!(traffic.results().next().unwrap().offered_bps, Some(4_000_000));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Simulated hosts: what they send and receive, by the scenario's phases.
 
-mod datagrams;
+pub(crate) mod datagrams;
 pub(crate) mod station;
 pub(crate) mod streams;
+pub(crate) mod web;
 
 use slotwise_scenario::{Flow, HostId, Scenario};
 
+use crate::measure::DelayUse;
 use crate::pool::Frame;
 use datagrams::Datagrams;
 use streams::Streams;
@@ -25,11 +27,11 @@ pub struct DelaySummary {
 }
 
 /// What became of a simulated flow. Bytes are payload of UDP or TCP.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FlowResult {
     /// The flow.
     pub flow: Flow,
-    /// Rate of the source; `None`: as much as it gets.
+    /// Rate of the source in the long run; `None`: as much as it gets.
     pub offered_bps: Option<u64>,
     /// Datagrams or data segments sent, retransmissions included.
     pub sent_packets: u64,
@@ -43,8 +45,10 @@ pub struct FlowResult {
     pub delay: Option<DelaySummary>,
     /// When the last byte of a `file` had arrived.
     pub completed_ns: Option<u64>,
-    /// Of a `tcp` or `file` flow, what its streams did.
+    /// Of any flow but `udp`, what its streams did.
     pub stream: Option<StreamResult>,
+    /// Of a `web` flow, pages that were fetched to the end.
+    pub pages: Option<u64>,
 }
 
 /// What the streams of a flow did.
@@ -58,6 +62,8 @@ pub struct StreamResult {
     pub srtt_ns: Option<u64>,
     /// Congestion window at the end, of all streams.
     pub window_bytes: u64,
+    /// Payload of a full segment.
+    pub mss_bytes: u64,
     /// Bytes that arrived and were not what was sent: always 0.
     pub wrong_bytes: u64,
 }
@@ -106,12 +112,19 @@ impl Traffic {
     }
 
     /// Takes a frame that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8]) -> bool {
+    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8], born_ns: Option<u64>) -> bool {
         if datagrams::is_datagram(frame) {
             self.datagrams.receive(host, now_ns, frame)
         } else {
-            self.streams.receive(host, now_ns, frame)
+            self.streams.receive(host, now_ns, frame, born_ns)
         }
+    }
+
+    /// Delays since the last call, in the order of the results.
+    pub(crate) fn take_delays(&mut self) -> Vec<(Flow, DelayUse)> {
+        let mut delays: Vec<_> = self.datagrams.take_delays().chain(self.streams.take_delays()).collect();
+        delays.sort_by_key(|(flow, _)| (flow.phase, flow.entry));
+        delays
     }
 
     /// A host's timers are due.

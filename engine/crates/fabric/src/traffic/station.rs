@@ -4,7 +4,7 @@
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
     Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, ReceiverStats, RtoConfig, Sender, SenderConfig,
-    SenderStats, Stack,
+    SenderStats, Stack, UdpSink, UdpSource,
 };
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
@@ -46,6 +46,8 @@ pub(crate) enum End {
         application: Option<Application>,
     },
     Receiver(Box<Receiver<PatternCheck>>),
+    Source(Box<UdpSource>),
+    Sink(Box<UdpSink>),
 }
 
 /// An application that writes at a rate.
@@ -97,15 +99,15 @@ impl End {
     pub(crate) fn sender_stats(&self) -> Option<SenderStats> {
         match self {
             End::Sender { sender, .. } => Some(sender.stats()),
-            End::Receiver(_) => None,
+            _ => None,
         }
     }
 
     /// What a receiver counted, and the bytes that were not what was sent.
     pub(crate) fn receiver_stats(&self) -> Option<(ReceiverStats, u64)> {
         match self {
-            End::Sender { .. } => None,
             End::Receiver(receiver) => Some((receiver.stats(), receiver.sink().wrong_bytes())),
+            _ => None,
         }
     }
 
@@ -113,6 +115,8 @@ impl End {
         match self {
             End::Sender { sender, .. } => sender.as_mut(),
             End::Receiver(receiver) => receiver.as_mut(),
+            End::Source(source) => source.as_mut(),
+            End::Sink(sink) => sink.as_mut(),
         }
     }
 
@@ -163,6 +167,8 @@ impl Endpoint for End {
         let timeout_ns = match self {
             End::Sender { sender, .. } => sender.poll_timeout(),
             End::Receiver(receiver) => receiver.poll_timeout(),
+            End::Source(source) => source.poll_timeout(),
+            End::Sink(sink) => sink.poll_timeout(),
         };
         [timeout_ns, self.next_write_ns()].into_iter().flatten().min()
     }

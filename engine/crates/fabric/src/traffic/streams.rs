@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of bytes: TCP or XCP from host to host.
+//! Flows of bytes: TCP or XCP from host to host; bulk, files, and the pages of web users.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -8,9 +8,12 @@ use rand::Rng;
 use slotwise_scenario::{Flow, HostId, Scenario, TrafficKind, Transport, edge_mac};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{Algorithm, Event, FlowKey, xcp};
+use slotwise_wire::Ethernet;
 
 use super::station::{End, LINUX_RTO, Station, StreamSpec};
+use super::web::Clients;
 use super::{FlowResult, StreamResult, mac_number};
+use crate::measure::DelayUse;
 use crate::random;
 
 /// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
@@ -41,19 +44,25 @@ struct StreamFlow {
     transport: Transport,
     rate_bps: Option<u64>,
     bytes: Option<u64>,
-    /// Addresses of each stream's data, its start and its seed.
+    /// Addresses of each stream's data and its seed; of a web flow, of the pages last begun.
     streams: Vec<(FlowKey, u64)>,
     start_ns: u64,
     end_ns: u64,
     state: State,
     completed_ns: Option<u64>,
+    lately: DelayUse,
 }
 
 /// All streams and the hosts that hold their ends.
 pub(crate) struct Streams {
+    seed: u64,
     flows: Vec<StreamFlow>,
     stations: BTreeMap<HostId, Station>,
     packet_bytes: u16,
+    /// Next port of two hosts, one count for both directions: acknowledgments of one are addressed as data of the
+    /// other.
+    ports: BTreeMap<(HostId, HostId), u32>,
+    clients: Clients<HostId>,
     /// Hosts that have something to send.
     awake: VecDeque<HostId>,
     /// Which flow a stream of data belongs to.
@@ -74,14 +83,16 @@ struct Counts {
 impl Streams {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Streams {
         let mut streams = Streams {
+            seed,
             flows: Vec::new(),
             stations: BTreeMap::new(),
             packet_bytes: scenario.hosts.mtu as u16,
+            ports: BTreeMap::new(),
+            clients: Clients::default(),
             awake: VecDeque::new(),
             owners: BTreeMap::new(),
             ended: BTreeMap::new(),
         };
-        let mut ports: BTreeMap<(HostId, HostId), u32> = BTreeMap::new();
         for phase in 0..scenario.phases.len() {
             let (start_ns, end_ns) = scenario.phase_ns(phase);
             for flow in scenario.flows(phase) {
@@ -92,19 +103,14 @@ impl Streams {
                         transport,
                     } => (streams, rate_bps, None, transport),
                     TrafficKind::File { bytes, transport } => (1, None, Some(bytes), transport),
+                    TrafficKind::Web { transport, .. } => (0, None, None, transport),
                     TrafficKind::Udp { .. } => continue,
                 };
                 let index = streams.flows.len() as u64;
                 let mut random = random::generator(seed, random::Stream::Connection, index);
-                // One count for both directions: acknowledgments of one are addressed as data of the other.
-                let pair = (flow.from.min(flow.to), flow.from.max(flow.to));
-                let next = ports.entry(pair).or_default();
-                let mut one = |_| {
-                    let port = FIRST_PORT + (*next % PORTS) as u16;
-                    *next += 1;
-                    (flow_key(&flow, transport, port), random.random())
-                };
-                let keys = (0..count).map(&mut one).collect();
+                let keys = (0..count)
+                    .map(|_| (streams.new_key(&flow, transport), random.random()))
+                    .collect();
                 let spread_ns = START_SPREAD_NS.min(end_ns - start_ns);
                 let start_ns = start_ns + random.random_range(0..spread_ns);
                 streams.flows.push(StreamFlow {
@@ -117,6 +123,7 @@ impl Streams {
                     end_ns,
                     state: State::Waiting,
                     completed_ns: None,
+                    lately: DelayUse::default(),
                 });
                 for host in [flow.from, flow.to] {
                     let station = || Station::new(mac_number(host.mac()), mac_number(edge_mac(host.edge)));
@@ -125,6 +132,14 @@ impl Streams {
             }
         }
         streams
+    }
+
+    fn new_key(&mut self, flow: &Flow, transport: Transport) -> FlowKey {
+        let pair = (flow.from.min(flow.to), flow.from.max(flow.to));
+        let next = self.ports.entry(pair).or_default();
+        let port = FIRST_PORT + (*next % PORTS) as u16;
+        *next += 1;
+        flow_key(flow, transport, port)
     }
 
     pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
@@ -153,37 +168,59 @@ impl Streams {
 
     fn open(&mut self, index: usize, now_ns: u64) {
         let flow = &self.flows[index];
+        if let TrafficKind::Web { users, web, .. } = flow.flow.kind {
+            let seed = random::derived_seed(self.seed, random::Stream::Web, index as u64);
+            self.clients.add(index, flow.flow.to, (users, web), now_ns, seed);
+            return self.awake.push_back(flow.flow.to);
+        }
+        let bytes = flow.bytes;
+        for (key, seed) in flow.streams.clone() {
+            self.open_stream(index, key, seed, bytes, now_ns);
+        }
+    }
+
+    fn open_stream(&mut self, index: usize, key: FlowKey, seed: u64, bytes: Option<u64>, now_ns: u64) {
+        let flow = &self.flows[index];
         let (from, to) = (flow.flow.from, flow.flow.to);
-        let specs: Vec<StreamSpec> = flow
-            .streams
-            .iter()
-            .map(|&(key, seed)| StreamSpec {
-                key,
-                algorithm: algorithm(flow.transport),
-                sack: flow.transport.uses_sack(),
-                packet_bytes: self.packet_bytes,
-                bytes: flow.bytes,
-                rate_bps: flow.rate_bps,
-                start_ns: now_ns,
-                rto: LINUX_RTO,
-                seed,
-            })
-            .collect();
-        for spec in specs {
-            let (sender, receiver) = spec.ends();
-            if let Some(earlier) = self.owners.insert(spec.key, index) {
-                self.retire(earlier, spec.key);
+        let spec = StreamSpec {
+            key,
+            algorithm: algorithm(flow.transport),
+            sack: flow.transport.uses_sack(),
+            packet_bytes: self.packet_bytes,
+            bytes,
+            rate_bps: flow.rate_bps,
+            start_ns: now_ns,
+            rto: LINUX_RTO,
+            seed,
+        };
+        let (sender, receiver) = spec.ends();
+        if let Some(earlier) = self.owners.insert(key, index) {
+            self.retire(earlier, key);
+        }
+        for (host, key, end) in [(to, key, receiver), (from, key.reversed(), sender)] {
+            if let Some(station) = self.stations.get_mut(&host) {
+                let inserted = station.stack.insert(key, end).is_ok();
+                debug_assert!(
+                    inserted,
+                    "`retire` made room, and ports of two hosts are numbered together"
+                );
             }
-            for (host, key, end) in [(to, spec.key, receiver), (from, spec.key.reversed(), sender)] {
-                if let Some(station) = self.stations.get_mut(&host) {
-                    let inserted = station.stack.insert(key, end).is_ok();
-                    debug_assert!(
-                        inserted,
-                        "`retire` made room, and ports of two hosts are numbered together"
-                    );
-                }
-                self.awake.push_back(host);
+            self.awake.push_back(host);
+        }
+    }
+
+    /// Begins the pages that users at `host` ask for now. Of each user's connections the last two stay: what is
+    /// under way of an earlier one has arrived while its successor was fetched.
+    fn begin_pages(&mut self, host: HostId, now_ns: u64) {
+        while let Some(page) = self.clients.poll(host, now_ns) {
+            let key = self.new_key(&self.flows[page.flow].flow.clone(), self.flows[page.flow].transport);
+            self.flows[page.flow].streams.push((key, page.seed));
+            if let Some(old) = self.clients.begun(host, page.client, key) {
+                self.retire(page.flow, old);
+                self.owners.remove(&old);
+                self.flows[page.flow].streams.retain(|(key, _)| *key != old);
             }
+            self.open_stream(page.flow, key, page.seed, Some(page.bytes), now_ns);
         }
     }
 
@@ -202,12 +239,14 @@ impl Streams {
         }
     }
 
-    /// The application writes no more. What is left of a file is given up.
+    /// The application writes no more. What is left of a file or page is given up.
     fn stop(&mut self, index: usize) {
-        let (from, is_file) = (self.flows[index].flow.from, self.flows[index].bytes.is_some());
+        let Flow { from, to, kind, .. } = self.flows[index].flow;
+        let gives_up = matches!(kind, TrafficKind::File { .. } | TrafficKind::Web { .. });
+        self.clients.remove(index, to);
         let keys: Vec<FlowKey> = self.flows[index].streams.iter().map(|(key, _)| *key).collect();
         for key in keys {
-            if is_file {
+            if gives_up {
                 self.retire(index, key);
                 self.owners.remove(&key);
                 continue;
@@ -224,7 +263,12 @@ impl Streams {
     }
 
     /// Takes a frame that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8]) -> bool {
+    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8], born_ns: Option<u64>) -> bool {
+        let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
+        // Acknowledgments have the key reversed: only packets of data are counted.
+        if let (Some(born_ns), Some(&index)) = (born_ns, key.and_then(|key| self.owners.get(&key))) {
+            self.flows[index].lately.add(now_ns - born_ns);
+        }
         let Some(station) = self.stations.get_mut(&host) else {
             return false;
         };
@@ -239,6 +283,7 @@ impl Streams {
             station.stack.handle_timeout(now_ns);
             self.awake.push_back(host);
         }
+        self.begin_pages(host, now_ns);
     }
 
     /// Writes the next frame of any host that has one; otherwise all is sent and `timers` are to be scheduled.
@@ -260,9 +305,14 @@ impl Streams {
                 // Only a receiver is known by the key of the data.
                 if let (Event::Finished, Some(&index)) = (event, self.owners.get(&key)) {
                     self.flows[index].completed_ns.get_or_insert(now_ns);
+                    self.clients.finished(host, key, now_ns);
+                }
+                if let (Event::Aborted(_), Some(&index)) = (event, self.owners.get(&key.reversed())) {
+                    self.clients.failed(self.flows[index].flow.to, key.reversed(), now_ns);
                 }
             }
-            if let Some(at_ns) = station.stack.poll_timeout()
+            let next_ns = [station.stack.poll_timeout(), self.clients.poll_timeout(host)];
+            if let Some(at_ns) = next_ns.into_iter().flatten().min()
                 && station.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns)
             {
                 station.wake_ns = Some(at_ns);
@@ -270,6 +320,11 @@ impl Streams {
             }
         }
         None
+    }
+
+    pub(crate) fn take_delays(&mut self) -> impl Iterator<Item = (Flow, DelayUse)> + '_ {
+        let flows = self.flows.iter_mut();
+        flows.map(|flow| (flow.flow, std::mem::take(&mut flow.lately)))
     }
 
     pub(crate) fn results(&self) -> impl Iterator<Item = FlowResult> + '_ {
@@ -295,6 +350,7 @@ impl Streams {
                 delay: None,
                 completed_ns: flow.bytes.and(flow.completed_ns),
                 stream: Some(stream),
+                pages: matches!(flow.flow.kind, TrafficKind::Web { .. }).then(|| self.clients.pages(index)),
             }
         })
     }
@@ -308,6 +364,7 @@ fn add(end: &End, stream: &mut StreamResult, counts: &mut Counts) {
         stream.timeouts += stats.timeouts;
         stream.srtt_ns = stream.srtt_ns.max(stats.srtt_ns);
         stream.window_bytes += stats.window_bytes;
+        stream.mss_bytes = stats.mss_bytes;
     }
     if let Some((stats, wrong_bytes)) = end.receiver_stats() {
         counts.received_packets += stats.segments;

@@ -2,6 +2,8 @@
 //! A star of edges with the repository's own P4 programs, and a controller that writes its tables directly.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod members;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -74,7 +76,14 @@ pub fn options(host_mode: HostMode) -> FabricOptions {
 
 /// A configured star with this schedule in force from the start.
 pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> Fabric {
-    let mut fabric = Fabric::new(scenario, options(host_mode));
+    let seed = scenario.seed;
+    let mut fabric = Fabric::new(
+        scenario,
+        FabricOptions {
+            seed,
+            ..options(host_mode)
+        },
+    );
     configure(&mut fabric, scenario);
     write_schedule(&mut fabric, 0, schedule);
     fabric
@@ -119,7 +128,7 @@ pub fn configure(fabric: &mut Fabric, scenario: &Scenario) {
     }
 }
 
-fn mac_number(mac: [u8; 6]) -> u64 {
+pub fn mac_number(mac: [u8; 6]) -> u64 {
     mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 

@@ -12,11 +12,11 @@ mod cases;
 mod record;
 
 use cases::Case;
-use record::Record;
+use record::{Record, processor_time};
 use slotwise_p4::{Executor, Output, Port};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Most bytes that a switch with 100,000 entries may take.
 const MAX_HEAP_BYTES: u64 = 100_000_000;
@@ -57,13 +57,6 @@ impl Output for Sink {
         self.packets += 1;
         self.bytes += frame.len() as u64;
     }
-}
-
-/// Processor time of this process: other work on the machine does not count.
-fn processor_time(start: Instant) -> Duration {
-    let schedstat = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let nanoseconds = schedstat.and_then(|s| s.split_whitespace().next()?.parse().ok());
-    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
 fn allocations_until_now() -> u64 {
@@ -119,7 +112,7 @@ fn setting(name: &str) -> Option<u64> {
 fn main() {
     let packets = setting("PACKETS").unwrap_or(2_000_000);
     let filter = std::env::var("FILTER").unwrap_or_default();
-    let mut record = Record::open();
+    let mut record = Record::open(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/throughput/baseline.json"));
     for case in cases::all().iter().filter(|case| case.name.contains(&filter)) {
         println!("{}", case.name);
         let interpreter = measure(case, Executor::Interpreter, packets);

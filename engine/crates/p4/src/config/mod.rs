@@ -11,6 +11,7 @@ use crate::api::ConfigError;
 
 pub use entry::{EntryState, EntryTarget};
 pub use profiles::{Indirect, WeightedMember};
+pub use stateful::DefaultResources;
 
 type Result<T> = std::result::Result<T, ConfigError>;
 

@@ -8,6 +8,17 @@ use crate::meter::MeterConfig;
 use crate::pipeline::Pipeline;
 use crate::value::{limbs_for, to_be_bytes};
 
+/// What belongs to a default entry besides its action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DefaultResources {
+    /// Packets that hit no entry.
+    pub packets: u64,
+    /// Bytes of these packets.
+    pub bytes: u64,
+    /// Rates of its direct meter.
+    pub meter: Option<MeterConfig>,
+}
+
 impl Pipeline {
     fn counter_index(&self, counter: &str, index: usize) -> Result<usize> {
         let position = named(&self.ir.counters, |c| &c.name, "counter", counter)?;
@@ -98,6 +109,34 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Direct counter and meter of a table's default entry; zeros and `None` where the table has none.
+    pub fn default_resources(&self, table: &str) -> Result<DefaultResources> {
+        let miss = &self.tables[self.table_index(table)?].miss;
+        Ok(DefaultResources {
+            packets: miss.packets,
+            bytes: miss.bytes,
+            meter: miss.meter.config(),
+        })
+    }
+
+    /// Sets the direct counter of a table's default entry.
+    pub fn default_counter_write(&mut self, table: &str, packets: u64, bytes: u64) -> Result<()> {
+        let index = self.needs_counter(table)?;
+        let miss = &mut self.tables[index].miss;
+        (miss.packets, miss.bytes) = (packets, bytes);
+        Ok(())
+    }
+
+    /// Sets the rates of the direct meter of a table's default entry and fills its buckets. Without rates, a miss leaves
+    /// the meter's result as it was.
+    pub fn default_meter_write(&mut self, table: &str, config: Option<MeterConfig>) -> Result<()> {
+        let index = self.needs_meter(table)?;
+        check_meter(config)?;
+        let now_ns = self.now_ns;
+        self.tables[index].miss.meter.configure(config, now_ns);
+        Ok(())
+    }
+
     fn register_place(&self, register: &str, index: usize) -> Result<(usize, std::ops::Range<usize>)> {
         let position = named(&self.ir.registers, |r| &r.name, "register", register)?;
         let array = &self.ir.registers[position];
@@ -158,6 +197,12 @@ impl Pipeline {
 
 fn check_meter(config: Option<MeterConfig>) -> Result<()> {
     match config {
+        Some(config)
+            if config.excess_burst > 0
+                && (config.peak_rate, config.peak_burst) != (config.committed_rate, config.committed_burst) =>
+        {
+            invalid("a meter with an excess burst has one rate: peak and committed are the same")
+        }
         Some(config) if config.peak_rate < config.committed_rate => {
             invalid("the peak rate of a meter is at least its committed rate")
         }

@@ -4,7 +4,7 @@
 use super::{Result, invalid, not_found};
 use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
-use crate::control::LiveTable;
+use crate::control::{LiveTable, Miss};
 use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
@@ -206,7 +206,11 @@ fn fresh_table(table: &Table) -> LiveTable {
         action: d.action,
         args: SmallVec::from_slice(&d.args),
     });
-    LiveTable { entries, default }
+    LiveTable {
+        entries,
+        default,
+        miss: Miss::default(),
+    }
 }
 
 /// Checks and packs a key and its priority.

@@ -187,6 +187,6 @@ impl<'ir> Emitter<'_, 'ir> {
 
 /// The action of a table that always runs the same one.
 fn fixed_default(table: &Table) -> Option<&crate::ir::DefaultEntry> {
-    let always = table.key_words == 0 && table.const_default_entry;
+    let always = table.key_words == 0 && table.const_default_entry && !table.counters && table.direct_meter.is_none();
     table.default.as_ref().filter(|_| always)
 }

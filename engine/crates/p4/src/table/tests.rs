@@ -114,8 +114,8 @@ fn prefixes_of_all_lengths() {
 
 #[test]
 fn ternary_entries_of_few_and_of_many_masks() {
-    // Up to MAX_BITMAP_ENTRIES there are bitmaps, beyond that there are none again.
-    let beyond = MAX_BITMAP_ENTRIES + 500;
+    // Up to MAX_ENTRIES there are bitmaps, beyond that there are none again.
+    let beyond = MAX_ENTRIES + 500;
     for (masks, values, steps) in [
         (3, 50, 1000),
         (40, 50, 1000),

@@ -298,6 +298,51 @@ fn default_actions_change_and_come_back() {
 }
 
 #[test]
+fn the_default_entry_counts_misses_and_meters_them_if_it_has_rates() {
+    let mut pipeline = pipeline("matching");
+    let miss = |pipeline: &mut Pipeline, table| {
+        look_up(
+            pipeline,
+            Key {
+                table,
+                ..Key::default()
+            },
+        )
+    };
+    let counted = "TestIngress.exact_table";
+    miss(&mut pipeline, 1);
+    miss(&mut pipeline, 1);
+    let resources = pipeline.default_resources(counted).unwrap();
+    assert_eq!((resources.packets, resources.meter), (2, None));
+    assert!(resources.bytes > 0 && resources.bytes.is_multiple_of(2));
+    pipeline.default_counter_write(counted, 7, 9).unwrap();
+    let resources = pipeline.default_resources(counted).unwrap();
+    assert_eq!((resources.packets, resources.bytes), (7, 9));
+
+    let metered = "TestIngress.ternary_table";
+    let rates = MeterConfig {
+        committed_rate: 1,
+        committed_burst: 1,
+        peak_rate: 1,
+        peak_burst: 1,
+        excess_burst: 1,
+    };
+    assert_eq!(miss(&mut pipeline, 3).1, 0, "no meter touches the color");
+    pipeline.default_meter_write(metered, Some(rates)).unwrap();
+    assert_eq!(pipeline.default_resources(metered).unwrap().meter, Some(rates));
+    let colors = [(); 3].map(|()| miss(&mut pipeline, 3).1);
+    assert_eq!(colors, [0, 1, 2]);
+    pipeline.default_meter_write(metered, None).unwrap();
+    assert_eq!(miss(&mut pipeline, 3).1, 0);
+
+    let two_rates = MeterConfig { peak_rate: 2, ..rates };
+    assert!(pipeline.default_meter_write(metered, Some(two_rates)).is_err());
+    assert!(pipeline.default_meter_write(counted, Some(rates)).is_err());
+    assert!(pipeline.default_counter_write(metered, 1, 1).is_err());
+    assert!(pipeline.default_resources("no_table").is_err());
+}
+
+#[test]
 fn direct_and_indirect_meters_color_packets() {
     let mut pipeline = pipeline("matching");
     let table = "TestIngress.ternary_table";
@@ -309,6 +354,7 @@ fn direct_and_indirect_meters_color_packets() {
         committed_burst: 1,
         peak_rate: 1,
         peak_burst: 2,
+        excess_burst: 0,
     };
     pipeline.direct_meter_write(table, &metered, Some(config)).unwrap();
     assert_eq!(pipeline.direct_meter_read(table, &metered).unwrap(), Some(config));
@@ -329,6 +375,7 @@ fn direct_and_indirect_meters_color_packets() {
         committed_burst: 27,
         peak_rate: 1,
         peak_burst: 54,
+        excess_burst: 0,
     };
     pipeline.meter_write("TestIngress.byte_meter", 2, Some(bytes)).unwrap();
     let mut color = |a| {

@@ -2,7 +2,7 @@
 //! Clones, resubmission, recirculation, multicast, digests, truncation, drops.
 
 use super::support::{pipeline, run};
-use slotwise_p4::{CloneSession, Replica};
+use slotwise_p4::{CloneSession, Pipeline, Replica};
 
 /// (port, instance type, kept metadata, rounds, replica, length) of a packet.
 type Summary = (u16, u8, u8, u8, u16, u16);
@@ -43,6 +43,38 @@ fn an_ingress_clone_is_the_packet_as_it_came_in() {
     );
     pipeline.clone_session_remove(5).unwrap();
     assert_eq!(run(&mut pipeline, &frame(1)).packets.len(), 1);
+}
+
+#[test]
+fn a_packet_leaves_before_its_clones_unless_it_is_to_be_as_in_bmv2() {
+    let mut pipeline = pipeline("replication");
+    pipeline.clone_session_set(5, session(&[1])).unwrap();
+    let types = |pipeline: &mut Pipeline| -> Vec<u8> {
+        let out = run(pipeline, &frame(1));
+        out.packets.iter().map(|(_, frame)| frame[1]).collect()
+    };
+    assert_eq!(types(&mut pipeline), [0, 1]);
+    pipeline.set_bmv2_compatible(true);
+    assert_eq!(types(&mut pipeline), [1, 0]);
+    pipeline.clone_session_remove(5).unwrap();
+    assert_eq!(types(&mut pipeline), [0]);
+}
+
+#[test]
+fn ingress_port_outlives_another_round_unless_it_is_to_be_as_in_bmv2() {
+    let mut pipeline = pipeline("replication");
+    pipeline.clone_session_set(5, session(&[8])).unwrap();
+    // Resubmitted, cloned, recirculated; the packets come in on port 3.
+    let ports = |pipeline: &mut Pipeline| {
+        [11, 12, 13].map(|operation| -> Vec<u8> {
+            let mut packets = run(pipeline, &frame(operation)).packets;
+            packets.sort();
+            packets.iter().map(|(_, frame)| frame[3]).collect()
+        })
+    };
+    assert_eq!(ports(&mut pipeline), [vec![3], vec![3, 3], vec![3]]);
+    pipeline.set_bmv2_compatible(true);
+    assert_eq!(ports(&mut pipeline), [vec![0], vec![3, 0], vec![0]]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn check(name: &str, found: String) {
     let wanted = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(
         found, wanted,
-        "{path}; update with: UPDATE_TRACES=1 cargo test -p slotwise-p4 --test trace"
+        "{path}; update with: UPDATE_TRACES=1 cargo test -p slotwise-p4 --test interpreter"
     );
 }
 

@@ -48,6 +48,12 @@ control TestIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             7: { truncate(10); }
             8: { mark_to_drop(std); }
             9: { resubmit_preserving_field_list(1); }
+            11: {
+                if (std.instance_type == 0) {
+                    resubmit_preserving_field_list(1);
+                }
+            }
+            12: { clone_preserving_field_list(CloneType.I2E, 5, 1); }
         }
     }
 }
@@ -70,6 +76,13 @@ control TestEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
         if (hdr.command.operation == 10) {
             mark_to_drop(std);
+        }
+        if (hdr.command.operation == 13 && meta.kept == 0) {
+            meta.kept = 0x4d;
+            recirculate_preserving_field_list(1);
+        }
+        if (hdr.command.operation > 10) {
+            hdr.command.rounds = (bit<8>)std.ingress_port;
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Direct counters and direct meters, which live with table entries.
 
-use slotwise_p4::{ActionCall, KeyField, MeterConfig, Pipeline, TableEntry};
+use slotwise_p4::{ActionCall, DefaultResources, KeyField, MeterConfig, Pipeline, TableEntry};
 
 use super::{EntryId, Operation, State, Undo, meter, only_modify};
 use crate::error::ApiError;
@@ -45,7 +45,7 @@ pub(super) struct Resources {
 }
 
 impl Resources {
-    /// Writes them to the entry with this key.
+    /// Writes them to an entry; the default entry's are written with [`Resources::write_default`].
     pub fn write(&self, pipeline: &mut Pipeline, table: &str, key: &[KeyField], priority: i32) -> Result<(), ApiError> {
         if *self == Resources::default() {
             return Ok(());
@@ -68,43 +68,66 @@ impl Resources {
         }
         Ok(())
     }
+
+    /// Writes them to a table's default entry.
+    pub fn write_default(&self, pipeline: &mut Pipeline, table: &str) -> Result<(), ApiError> {
+        if let Some(Count { packets, bytes }) = self.count {
+            pipeline.default_counter_write(table, packets, bytes)?;
+        }
+        if let Some(config) = self.meter {
+            pipeline.default_meter_write(table, config)?;
+        }
+        Ok(())
+    }
+
+    fn write_to(&self, pipeline: &mut Pipeline, table: &str, id: &EntryId) -> Result<(), ApiError> {
+        match id {
+            EntryId::Match { key, priority, .. } => self.write(pipeline, table, key, *priority),
+            EntryId::Default { .. } => self.write_default(pipeline, table),
+        }
+    }
+
+    /// What an entry has now of that which these would change.
+    pub fn before(&self, pipeline: &Pipeline, table: &str, id: &EntryId) -> Option<Resources> {
+        let (packets, bytes, meter) = match id {
+            EntryId::Match { key, priority, .. } => {
+                let entry = pipeline.entry_state(table, key, *priority).ok()?;
+                (entry.packets, entry.bytes, entry.meter)
+            }
+            EntryId::Default { .. } => {
+                let DefaultResources { packets, bytes, meter } = pipeline.default_resources(table).ok()?;
+                (packets, bytes, meter)
+            }
+        };
+        Some(Resources {
+            count: self.count.map(|_| Count { packets, bytes }),
+            meter: self.meter.map(|_| meter),
+        })
+    }
 }
 
 /// Sets a direct resource of an entry that is there.
 struct SetDirect {
-    table: u32,
-    key: Vec<KeyField>,
-    priority: i32,
+    id: EntryId,
     resources: Resources,
 }
 
 impl Operation for SetDirect {
     fn undo(&self, state: &State<'_>) -> Undo {
-        let SetDirect {
-            table, key, priority, ..
-        } = self;
-        let (table, key, priority) = (state.info.tables[table].name.clone(), key.clone(), *priority);
-        let before = state
-            .pipeline
-            .entry_state(&table, &key, priority)
-            .ok()
-            .map(|entry| Resources {
-                count: self.resources.count.map(|_| Count {
-                    packets: entry.packets,
-                    bytes: entry.bytes,
-                }),
-                meter: self.resources.meter.map(|_| entry.meter),
-            });
+        let (id, table) = (self.id.clone(), state.info.tables[&self.id.table()].name.clone());
+        let before = self.resources.before(state.pipeline, &table, &id);
         Box::new(move |state| {
             // What was there before can be written.
-            let _ = before.map(|before| before.write(state.pipeline, &table, &key, priority));
+            let _ = before.map(|before| before.write_to(state.pipeline, &table, &id));
         })
     }
 
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
-        let table = &state.info.tables[&self.table].name;
-        state.pipeline.entry_idle_ns(table, &self.key, self.priority)?;
-        self.resources.write(state.pipeline, table, &self.key, self.priority)
+        let table = &state.info.tables[&self.id.table()].name;
+        if let EntryId::Match { key, priority, .. } = &self.id {
+            state.pipeline.entry_idle_ns(table, key, *priority)?;
+        }
+        self.resources.write_to(state.pipeline, table, &self.id)
     }
 }
 
@@ -118,25 +141,14 @@ fn plan(
     let entry = entry.ok_or_else(|| ApiError::invalid(format!("{what} without a table entry")))?;
     let table = info.table(entry.table_id)?;
     let planned = only_modify(kind, what).and_then(|()| {
-        let resources = resources(table)?;
-        let EntryId::Match { key, priority, .. } = EntryId::parse(table, entry)? else {
-            return Err(no_default());
-        };
         Ok(SetDirect {
-            table: table.id,
-            key,
-            priority,
-            resources,
+            resources: resources(table)?,
+            id: EntryId::parse(table, entry)?,
         })
     });
     Ok(Box::new(
         planned.map_err(|error| error.at(format_args!("table {}", table.name)))?,
     ))
-}
-
-/// The default entry has no direct resources, as in BMv2.
-pub(super) fn no_default() -> ApiError {
-    ApiError::unimplemented("the default entry has no direct counter and no direct meter here")
 }
 
 pub(super) fn plan_counter(

@@ -3,7 +3,7 @@
 
 use slotwise_p4::{ActionCall, EntryState, EntryTarget, Indirect, KeyField, TableEntry};
 
-use super::direct::{Count, Resources, no_default};
+use super::direct::{Count, Resources};
 use super::one_shot::{self, ActionSet, OneShot};
 use super::{Books, EntryId, Operation, State, Undo, action, meter};
 use crate::error::ApiError;
@@ -252,32 +252,31 @@ impl Operation for WriteEntry {
 struct WriteDefault {
     table: u32,
     action: Option<ActionCall>,
+    resources: Resources,
     note: Note,
 }
 
 impl Operation for WriteDefault {
     fn undo(&self, state: &State<'_>) -> Undo {
         let table = self.table;
-        let action = state
-            .pipeline
-            .table_default(&state.info.tables[&table].name)
-            .ok()
-            .flatten();
-        let note = state
-            .books
-            .notes
-            .get(&EntryId::Default { table })
-            .cloned()
-            .unwrap_or_default();
+        let id = EntryId::Default { table };
+        let name = &state.info.tables[&table].name;
+        let back = WriteDefault {
+            table,
+            action: state.pipeline.table_default(name).ok().flatten(),
+            resources: self.resources.before(state.pipeline, name, &id).unwrap_or_default(),
+            note: state.books.notes.get(&id).cloned().unwrap_or_default(),
+        };
         Box::new(move |state| {
             // It was the default before.
-            let _ = Box::new(WriteDefault { table, action, note }).apply(state);
+            let _ = Box::new(back).apply(state);
         })
     }
 
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
         let name = &state.info.tables[&self.table].name;
         state.pipeline.table_set_default(name, self.action)?;
+        self.resources.write_default(state.pipeline, name)?;
         let note = Some(self.note).filter(|note| *note != Note::default());
         Books::put(&mut state.books.notes, EntryId::Default { table: self.table }, note);
         Ok(())
@@ -348,18 +347,20 @@ fn plan_default(
     if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
         return Err(ApiError::invalid("the default entry has no idle timeout"));
     }
-    parse_resources(table, kind, entry)?;
-    if entry.counter_data.is_some() || entry.meter_config.is_some() {
-        return Err(no_default());
+    let mut resources = parse_resources(table, kind, entry)?;
+    let mut note = Note::of(entry);
+    if action.is_none() {
+        // It is reset, with everything that belongs to it.
+        resources = Resources {
+            count: table.has_direct_counter.then_some(Count { packets: 0, bytes: 0 }),
+            meter: table.direct_meter.map(|_| None),
+        };
+        note = Note::default();
     }
-    let note = if action.is_some() {
-        Note::of(entry)
-    } else {
-        Note::default()
-    };
     Ok(Box::new(WriteDefault {
         table: table.id,
         action,
+        resources,
         note,
     }))
 }

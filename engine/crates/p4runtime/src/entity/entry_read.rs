@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads of table entries, default entries, direct counters and direct meters.
 
-use slotwise_p4::{ActionCall, ConfigError, EntryState, EntryTarget, Indirect, KeyField, Pipeline};
+use slotwise_p4::{
+    ActionCall, ConfigError, DefaultResources, EntryState, EntryTarget, Indirect, KeyField, MeterConfig, Pipeline,
+};
 
-use super::direct::{Count, no_default};
+use super::direct::Count;
 use super::query::entry_id;
 use super::{Books, EntryId, Note, action, canonical_key, key, meter};
 use crate::error::ApiError;
@@ -16,13 +18,14 @@ pub(super) struct EntryQuery {
     table: u32,
     name: String,
     wanted: Wanted,
+    /// The default entry, and no other.
+    of_default: bool,
     filter: Filter,
     note: Note,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    Default,
     Entry { count: bool, meter: bool, last_hit: bool },
     Direct(DirectKind),
 }
@@ -45,7 +48,7 @@ struct Filter {
 #[derive(Debug)]
 pub(super) enum FoundEntries {
     Entries(Vec<EntryState>),
-    Default(Option<ActionCall>),
+    Default(Option<ActionCall>, DefaultResources),
 }
 
 impl Filter {
@@ -62,15 +65,12 @@ pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQ
     let query = |table: &Table, filter: Filter| EntryQuery {
         table: table.id,
         name: table.name.clone(),
-        wanted: if entry.is_default_action {
-            Wanted::Default
-        } else {
-            Wanted::Entry {
-                count: entry.counter_data.is_some() && table.has_direct_counter,
-                meter: entry.meter_config.is_some() && table.direct_meter.is_some(),
-                last_hit: entry.time_since_last_hit.is_some() && table.has_idle_timeout,
-            }
+        wanted: Wanted::Entry {
+            count: entry.counter_data.is_some() && table.has_direct_counter,
+            meter: entry.meter_config.is_some() && table.direct_meter.is_some(),
+            last_hit: entry.time_since_last_hit.is_some() && table.has_idle_timeout,
         },
+        of_default: entry.is_default_action,
         filter,
         note: Note::of(entry),
     };
@@ -109,6 +109,7 @@ pub(super) fn select_direct(
         table: table.id,
         name: table.name.clone(),
         wanted: Wanted::Direct(kind),
+        of_default: entry.is_some_and(|entry| entry.is_default_action),
         filter,
         note: Note::default(),
     };
@@ -120,9 +121,6 @@ pub(super) fn select_direct(
     let at_table = |error: ApiError| error.at(format_args!("table {}", table.name));
     if !has_it(table) {
         return Err(at_table(ApiError::invalid("the table has no such direct resource")));
-    }
-    if entry.is_default_action {
-        return Err(at_table(no_default()));
     }
     Ok(vec![query(table, filter(info, table, entry).map_err(at_table)?)])
 }
@@ -158,8 +156,11 @@ fn filter(info: &P4Info, table: &Table, entry: &v1::TableEntry) -> Result<Filter
 
 impl EntryQuery {
     pub fn run(&self, pipeline: &Pipeline) -> Result<FoundEntries, ApiError> {
-        if self.wanted == Wanted::Default {
-            return Ok(FoundEntries::Default(pipeline.table_default(&self.name)?));
+        if self.of_default {
+            return Ok(FoundEntries::Default(
+                pipeline.table_default(&self.name)?,
+                pipeline.default_resources(&self.name)?,
+            ));
         }
         let states = match &self.filter.key {
             // With a priority, or where there is none, the key is the whole name of one entry.
@@ -186,16 +187,20 @@ impl EntryQuery {
     pub fn encode(&self, info: &P4Info, books: &Books, found: FoundEntries, give: &mut dyn FnMut(Entity)) {
         let table = &info.tables[&self.table];
         match found {
-            FoundEntries::Default(call) => {
+            FoundEntries::Default(call, resources) => {
                 let id = EntryId::Default { table: self.table };
-                if let Some(mut entry) = self.start(table, books, &id) {
-                    let action = call
-                        .and_then(|call| action::encode(info, &call))
-                        .map(table_action::Type::Action);
+                let DefaultResources { packets, bytes, meter } = resources;
+                let direct = Direct::new(Count { packets, bytes }, meter);
+                let action = call
+                    .and_then(|call| action::encode(info, &call))
+                    .map(table_action::Type::Action);
+                let shell = || {
+                    let mut entry = self.start(table, books, &id)?;
                     entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
                     entry.is_const = table.has_const_default;
-                    give(Entity::TableEntry(entry));
-                }
+                    Some(entry)
+                };
+                self.encode_entity(table, &id, direct, shell).into_iter().for_each(give);
             }
             FoundEntries::Entries(states) => {
                 for state in states {
@@ -220,48 +225,80 @@ impl EntryQuery {
 
     fn encode_entry(&self, info: &P4Info, table: &Table, books: &Books, state: EntryState) -> Option<Entity> {
         let id = entry_id(self.table, &state);
-        let count = Count {
-            packets: state.packets,
-            bytes: state.bytes,
-        }
-        .encode();
-        let rates = state.meter.as_ref().map(meter::encode);
-        let Wanted::Entry {
-            count: with_count,
-            meter: with_meter,
-            last_hit,
-        } = self.wanted
-        else {
-            let table_entry = Some(id.encode(table));
-            return Some(match self.wanted {
-                Wanted::Direct(DirectKind::Meter) => Entity::DirectMeterEntry(v1::DirectMeterEntry {
-                    table_entry,
-                    config: rates,
-                    counter_data: None,
+        let EntryState {
+            packets,
+            bytes,
+            meter,
+            target,
+            idle_ns,
+            ..
+        } = state;
+        let shell = || {
+            let mut entry = self.start(table, books, &id)?;
+            let action = match target {
+                EntryTarget::Action(call) => action::encode(info, &call).map(table_action::Type::Action),
+                EntryTarget::Indirect(Indirect::Member(id)) => Some(table_action::Type::ActionProfileMemberId(id)),
+                EntryTarget::Indirect(Indirect::Group(group)) => Some(match books.one_shots.get(&id) {
+                    Some(one_shot) => table_action::Type::ActionProfileActionSet(one_shot.encode()),
+                    None => table_action::Type::ActionProfileGroupId(group),
                 }),
-                _ => Entity::DirectCounterEntry(v1::DirectCounterEntry {
-                    table_entry,
-                    data: Some(count),
-                }),
-            });
+            };
+            entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
+            entry.is_const = table.is_const;
+            if matches!(self.wanted, Wanted::Entry { last_hit: true, .. }) {
+                let elapsed_ns = i64::try_from(idle_ns).unwrap_or(i64::MAX);
+                entry.time_since_last_hit = Some(v1::table_entry::IdleTimeout { elapsed_ns });
+            }
+            Some(entry)
         };
-        let mut entry = self.start(table, books, &id)?;
-        let action = match state.target {
-            EntryTarget::Action(call) => action::encode(info, &call).map(table_action::Type::Action),
-            EntryTarget::Indirect(Indirect::Member(id)) => Some(table_action::Type::ActionProfileMemberId(id)),
-            EntryTarget::Indirect(Indirect::Group(group)) => Some(match books.one_shots.get(&id) {
-                Some(one_shot) => table_action::Type::ActionProfileActionSet(one_shot.encode()),
-                None => table_action::Type::ActionProfileGroupId(group),
+        self.encode_entity(table, &id, Direct::new(Count { packets, bytes }, meter), shell)
+    }
+
+    /// The entry that `shell` makes with what is wanted of its direct resources, or one of these alone.
+    fn encode_entity(
+        &self,
+        table: &Table,
+        id: &EntryId,
+        direct: Direct,
+        shell: impl FnOnce() -> Option<v1::TableEntry>,
+    ) -> Option<Entity> {
+        let Direct { count, rates } = direct;
+        let table_entry = || Some(id.encode(table));
+        Some(match self.wanted {
+            Wanted::Direct(DirectKind::Meter) => Entity::DirectMeterEntry(v1::DirectMeterEntry {
+                table_entry: table_entry(),
+                config: rates,
+                counter_data: None,
             }),
-        };
-        entry.action = action.map(|action| v1::TableAction { r#type: Some(action) });
-        entry.is_const = table.is_const;
-        entry.counter_data = with_count.then_some(count);
-        entry.meter_config = rates.filter(|_| with_meter);
-        if last_hit {
-            let elapsed_ns = i64::try_from(state.idle_ns).unwrap_or(i64::MAX);
-            entry.time_since_last_hit = Some(v1::table_entry::IdleTimeout { elapsed_ns });
+            Wanted::Direct(DirectKind::Counter) => Entity::DirectCounterEntry(v1::DirectCounterEntry {
+                table_entry: table_entry(),
+                data: Some(count),
+            }),
+            Wanted::Entry {
+                count: with_count,
+                meter: with_meter,
+                ..
+            } => {
+                let mut entry = shell()?;
+                entry.counter_data = with_count.then_some(count);
+                entry.meter_config = rates.filter(|_| with_meter);
+                Entity::TableEntry(entry)
+            }
+        })
+    }
+}
+
+/// Direct resources of an entry, for an answer.
+struct Direct {
+    count: v1::CounterData,
+    rates: Option<v1::MeterConfig>,
+}
+
+impl Direct {
+    fn new(count: Count, config: Option<MeterConfig>) -> Direct {
+        Direct {
+            count: count.encode(),
+            rates: config.as_ref().map(meter::encode),
         }
-        Some(Entity::TableEntry(entry))
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn parse(kind: MeterKind, config: &v1::MeterConfig) -> Result<MeterCo
         committed_burst: rate("cburst", config.cburst)?,
         peak_rate: rate("pir", config.pir)?,
         peak_burst: rate("pburst", config.pburst)?,
+        excess_burst: rate("eburst", config.eburst)?,
     };
     let has_one_rate = config.pir == config.cir && config.pburst == config.cburst;
     match kind {
@@ -30,13 +31,10 @@ pub(super) fn parse(kind: MeterKind, config: &v1::MeterConfig) -> Result<MeterCo
         }
         _ => {}
     }
-    match (kind, config.eburst) {
-        (_, 0) => Ok(wanted),
-        (MeterKind::SingleRateThreeColor, _) => Err(ApiError::unimplemented(
-            "the excess burst of single-rate three-color meters is not served",
-        )),
-        _ => Err(ApiError::invalid("eburst is for single-rate three-color meters")),
+    if wanted.excess_burst > 0 && kind != MeterKind::SingleRateThreeColor {
+        return Err(ApiError::invalid("eburst is for single-rate three-color meters"));
     }
+    Ok(wanted)
 }
 
 /// Rates for an answer.
@@ -47,7 +45,7 @@ pub(super) fn encode(config: &MeterConfig) -> v1::MeterConfig {
         cburst: rate(config.committed_burst),
         pir: rate(config.peak_rate),
         pburst: rate(config.peak_burst),
-        eburst: 0,
+        eburst: rate(config.excess_burst),
     }
 }
 

@@ -252,13 +252,16 @@ fn fields<'a>(all: impl Iterator<Item = (u32, &'a String, i32)>) -> Result<Vec<F
                 "field {name}: id {id} is zero or used twice"
             )));
         }
+        if bitwidth == 0 {
+            return Err(ApiError::unimplemented(format!(
+                "field {name} has no bit width: types that are strings for controllers (sdn_string) are not served"
+            )));
+        }
         let width = u32::try_from(bitwidth)
             .ok()
             .filter(|width| (1..=MAX_WIDTH).contains(width));
         let width = width.ok_or_else(|| {
-            ApiError::invalid(format!(
-                "field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}; translated strings are not supported"
-            ))
+            ApiError::invalid(format!("field {name}: bit width {bitwidth} is not in 1..={MAX_WIDTH}"))
         })?;
         Ok(Field {
             id,

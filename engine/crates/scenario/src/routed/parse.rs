@@ -5,10 +5,11 @@ use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
 
-use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, check};
-use crate::parse::{DELAY_NS, DURATION_MS, RATE_BPS, SEED, read_checked, transport};
+use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source, check};
+use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, RATE_BPS, SEED, read_checked, transport};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
+use crate::sources;
 
 const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 
@@ -191,31 +192,51 @@ fn hosts_group(r: &mut Reader, routers: &Names, value: &Value, pointer: String) 
 }
 
 fn flow(r: &mut Reader, groups: &Names, value: &Value, pointer: String) -> FlowGroup {
-    let keys = [
-        "name",
-        "from",
-        "to",
-        "transport",
-        "sack",
-        "bytes",
-        "start_ms",
-        "spread_ms",
-    ];
-    let fields = r.fields(value, pointer, &keys);
+    let common = ["name", "from", "to", "start_ms", "spread_ms"];
+    // What is sent decides which keys are known.
+    let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
+        (true, _) => &["udp"],
+        (false, true) => &["web", "transport", "sack"],
+        (false, false) => &["transport", "sack", "bytes", "udp", "web"],
+    };
+    let fields = r.fields(value, pointer, &[&common, own].concat());
     let transport = transport(r, &fields);
+    let source = source(r, &fields);
     FlowGroup {
         name: r.name(&fields, "name"),
         from: groups.find(r, &fields, "from"),
         to: groups.find(r, &fields, "to"),
         transport,
         sack: r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack()),
-        bytes: r.optional_integer(&fields, "bytes", FILE_BYTES),
+        source,
         start_ms: r
             .optional_integer(&fields, "start_ms", 0..=*DURATION_MS.end())
             .unwrap_or(0),
         spread_ms: r
             .optional_integer(&fields, "spread_ms", 0..=*DURATION_MS.end())
             .unwrap_or(10),
+    }
+}
+
+fn source(r: &mut Reader, parent: &Fields) -> Source {
+    if let Some(value) = r.optional(parent, "udp") {
+        let keys = ["rate_bps", "process", "mean_on_ns", "mean_off_ns", "shape"];
+        let fields = r.fields(value, parent.pointer("udp"), &keys);
+        return Source::Udp {
+            rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
+            process: sources::process(r, &fields),
+        };
+    }
+    if let Some(value) = r.optional(parent, "web") {
+        let keys = ["users", "mean_think_ns", "mean_bytes", "shape", "max_bytes"];
+        let fields = r.fields(value, parent.pointer("web"), &keys);
+        return Source::Web {
+            users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
+            web: sources::web(r, &fields),
+        };
+    }
+    Source::Stream {
+        bytes: r.optional_integer(parent, "bytes", FILE_BYTES),
     }
 }
 

@@ -2,13 +2,14 @@
 //! How a run comes up: switches, controller, the fabric's time.
 
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_netio::{CpuPlan, Ports, be_realtime};
+use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
 
 use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
@@ -16,18 +17,13 @@ use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
-use crate::realtime::{AccessPort, Realtime};
+use crate::realtime::{Access, Realtime};
 use crate::run::RunError;
-use crate::switches::{Bmv2Switches, Switches};
+use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
 
 impl Emulation<'_> {
     /// Starts the fabric's time and the controller, and waits until every switch is configured.
-    pub(super) fn start(
-        &mut self,
-        ports: Ports,
-        access: Vec<AccessPort>,
-        hosts: Option<JsonChild>,
-    ) -> Result<Running, RunError> {
+    pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
         let options = FabricOptions {
             seed: self.scenario.seed,
             host_mode: HostMode::External,
@@ -37,14 +33,22 @@ impl Emulation<'_> {
         let fabric = Fabric::new(self.scenario, options);
         let (server, fabric, controller) = match self.bmv2_program.clone() {
             None => {
-                let (server, hub) = self.start_server(&fabric, &ports)?;
+                let (server, hub) = self.start_server(&fabric, access.waker())?;
                 let slot_ns = self.scenario.frame.slot_ns;
-                let fabric = Realtime::start(fabric, slot_ns, ports, access, Switches::Inside(hub))?;
-                (Some(server), fabric, self.start_controller()?)
+                let switches = Switches::Inside(OwnSwitches::new(hub));
+                let fabric = Realtime::start(fabric, slot_ns, access, switches)?;
+                let controller = if self.external_controller {
+                    println!("waiting for a controller at {} ...", self.addresses.p4runtime);
+                    self.await_schedule(&fabric)?;
+                    None
+                } else {
+                    Some(self.start_controller()?)
+                };
+                (Some(server), fabric, controller)
             }
             Some(program) => {
-                let (fabric, controller) = self.start_bmv2(&program, fabric, ports, access)?;
-                (None, fabric, controller)
+                let (fabric, controller) = self.start_bmv2(&program, fabric, access)?;
+                (None, fabric, Some(controller))
             }
         };
         Ok(Running {
@@ -58,14 +62,13 @@ impl Emulation<'_> {
     }
 
     /// The engine's P4Runtime server.
-    fn start_server(&mut self, fabric: &Fabric, ports: &Ports) -> Result<(Server, DeviceHub), RunError> {
+    fn start_server(&mut self, fabric: &Fabric, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
         let config = ServerConfig {
             address: self.addresses.p4runtime,
             devices: devices::configs(fabric),
             tls: None,
             lock_step: false,
         };
-        let waker = ports.waker();
         let (server, hub) = thread::scope(|scope| {
             // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.
             let start = scope.spawn(|| {
@@ -84,8 +87,7 @@ impl Emulation<'_> {
         &mut self,
         program: &Path,
         fabric: Fabric,
-        ports: Ports,
-        access: Vec<AccessPort>,
+        access: Access,
     ) -> Result<(Realtime, JsonChild), RunError> {
         println!("starting {} for each switch ...", program.display());
         let bmv2 = Bmv2::start(program, self.scenario, self.args.p4runtime_port, self.directory)?;
@@ -95,9 +97,9 @@ impl Emulation<'_> {
         let mut fabric = fabric.with_external_switches();
         fabric.set_switches_running(true);
         let bmv2 = self.bmv2.as_ref().expect("just set");
-        let packets = bmv2.packets(ports.waker())?;
+        let packets = bmv2.packets(access.waker())?;
         let switches = Switches::Bmv2(Bmv2Switches::new(packets));
-        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, ports, access, switches)?;
+        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, access, switches)?;
         Ok((fabric, controller))
     }
 
@@ -118,11 +120,29 @@ impl Emulation<'_> {
             self.home,
             self.scenario,
             &self.addresses,
-            Clock::Wall,
+            (Clock::Wall, Stdio::inherit()),
             self.directory,
             sender,
             Heard::Controller,
         )?)
+    }
+
+    /// Waits until a frame has a data slot that an edge may use.
+    fn await_schedule(&self, fabric: &Realtime) -> Result<(), RunError> {
+        loop {
+            match self.heard.recv_timeout(VIEW_PERIOD) {
+                Ok(Heard::Signal) => return Err("interrupted".into()),
+                Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
+                _ if fabric.has_ended() => return Err("the fabric's thread has ended".into()),
+                _ => {}
+            }
+            if fabric
+                .frames()
+                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0))
+            {
+                return Ok(());
+            }
+        }
     }
 
     /// Waits for an event of a child that is coming up.

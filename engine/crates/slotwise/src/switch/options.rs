@@ -46,6 +46,9 @@ pub struct Args {
     /// What runs the packets
     #[arg(long, value_enum, default_value_t = ExecutorChoice::Jit)]
     pub executor: ExecutorChoice,
+    /// Do as BMv2 where it is odd: ingress_port 0 after resubmit and recirculate, packets after their ingress clones
+    #[arg(long)]
+    pub bmv2_compat: bool,
     /// Unit of the program's timestamps: BMv2's is us
     #[arg(long, value_enum, default_value_t = Timestamps::Ns)]
     pub timestamps: Timestamps,

@@ -173,6 +173,11 @@ impl<S: Source> Sender<S> {
         })
     }
 
+    /// Where the bytes come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Ends a transfer of no given size after what has been sent so far.
     pub fn finish(&mut self) {
         self.fin.get_or_insert(self.high.max(1));

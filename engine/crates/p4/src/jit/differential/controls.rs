@@ -3,7 +3,7 @@
 
 use super::Dice;
 use super::expressions::{hex, number_constant};
-use super::program::{Program, REGISTER_WIDTHS};
+use super::program::{ALGORITHMS, DIRECT_METERS, Program, REGISTER_WIDTHS, direct_meter};
 use serde_json::{Map, Value, json};
 
 impl Program<'_> {
@@ -152,7 +152,7 @@ impl Program<'_> {
     pub fn pipeline(&mut self, name: &str) -> Value {
         let nodes = 2 + self.dice.below(5);
         let node = |index: usize| format!("{name} {index}");
-        let (mut tables, mut conditionals) = (Vec::new(), Vec::new());
+        let (mut tables, mut conditionals, mut profiles) = (Vec::new(), Vec::new(), Vec::new());
         for index in 0..nodes {
             let next = |dice: &mut Dice| match index + 1 + dice.below(nodes - index + 1) {
                 later if later < nodes => json!(node(later)),
@@ -165,11 +165,43 @@ impl Program<'_> {
                     "true_next": next(self.dice), "false_next": next(self.dice),
                 }));
             } else {
-                let table = self.table(&node(index), next);
+                let mut table = self.table(&node(index), next);
+                if self.dice.chance(30) {
+                    profiles.push(self.share_actions(&mut table, profiles.len()));
+                }
                 tables.push(table);
             }
         }
-        json!({"name": name, "id": 0, "init_table": node(0), "tables": tables, "conditionals": conditionals, "action_profiles": []})
+        json!({"name": name, "id": 0, "init_table": node(0), "tables": tables, "conditionals": conditionals, "action_profiles": profiles})
+    }
+
+    /// Lets a table's entries name members and groups of an action profile of its own, which is returned.
+    fn share_actions(&mut self, table: &mut Value, id: usize) -> Value {
+        let name = format!("profile of {}", table["name"].as_str().unwrap_or_default());
+        let mut profile = json!({"name": name, "id": id, "max_size": 16});
+        let has_selector = self.dice.chance(60);
+        if has_selector {
+            let fields = 1 + self.dice.below(3);
+            let input: Vec<Value> = (0..fields)
+                .map(|_| json!({"type": "field", "value": self.dice.pick(&self.names.fields).path()}))
+                .collect();
+            profile["selector"] = json!({"algo": self.dice.pick(&ALGORITHMS), "input": input});
+        }
+        table["type"] = json!(if has_selector { "indirect_ws" } else { "indirect" });
+        table["action_profile"] = json!(name);
+        if let Some(fields) = table.as_object_mut() {
+            fields.remove("default_entry");
+        }
+        profile
+    }
+
+    /// A direct meter that no table has yet, or none.
+    fn direct_meter(&mut self) -> Value {
+        if self.direct_meters == DIRECT_METERS || self.dice.chance(60) {
+            return Value::Null;
+        }
+        self.direct_meters += 1;
+        json!(direct_meter(self.direct_meters - 1))
     }
 
     fn table(&mut self, name: &str, next: impl Fn(&mut Dice) -> Value) -> Value {
@@ -203,7 +235,7 @@ impl Program<'_> {
         }
         let mut table = json!({
             "name": name, "id": 0, "key": key, "match_type": match_type, "type": "simple", "max_size": 64,
-            "with_counters": true, "direct_meters": null, "action_ids": actions, "actions": names,
+            "with_counters": self.dice.chance(70), "direct_meters": self.direct_meter(), "action_ids": actions, "actions": names,
             "base_default_next": next(self.dice), "next_tables": next_tables,
         });
         if self.dice.chance(70) {

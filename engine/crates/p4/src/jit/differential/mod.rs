@@ -17,7 +17,7 @@ use crate::api::{
 use crate::ir::{Ir, MatchKind, Table};
 use crate::pipeline::{CloneSession, Pipeline};
 use crate::value::{limbs_for, to_be_bytes, truncate};
-use crate::{MeterConfig, Program};
+use crate::{Indirect, MeterConfig, Program, WeightedMember};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
@@ -26,6 +26,9 @@ use std::sync::Arc;
 const PROGRAMS: u64 = 30;
 const PACKETS: usize = 40;
 const ENTRIES: usize = 12;
+/// Of an action profile.
+const MEMBERS: u32 = 4;
+const GROUPS: u32 = 3;
 
 /// The source of all choices.
 pub(super) struct Dice(Pcg64Mcg);
@@ -151,9 +154,42 @@ fn both<T: PartialEq + std::fmt::Debug>(
     expected
 }
 
+/// Rates at which some packets have each color.
+fn rates(dice: &mut Dice) -> MeterConfig {
+    let one_rate = dice.chance(30);
+    MeterConfig {
+        committed_rate: 1000,
+        committed_burst: 100,
+        peak_rate: if one_rate { 1000 } else { 2000 },
+        peak_burst: if one_rate { 100 } else { 150 },
+        excess_burst: if one_rate { 50 } else { 0 },
+    }
+}
+
+/// Writes the members and groups of a table's action profile; what entries use stays.
+fn share_actions(dice: &mut Dice, ir: &Ir, table: &Table, profile: &str, pipelines: &mut [Pipeline; 2]) {
+    for member in 0..MEMBERS {
+        let action = call(dice, ir, table);
+        both(pipelines, |p| p.member_set(profile, member, &action)).expect("the action is the table's");
+    }
+    for group in 0..GROUPS {
+        let members: Vec<WeightedMember> = (0..dice.below(4))
+            .map(|_| WeightedMember {
+                member: dice.below(MEMBERS as usize) as u32,
+                weight: 1 + dice.below(3) as u32,
+            })
+            .collect();
+        // Without a selector there are no groups.
+        let _ = both(pipelines, |p| p.group_set(profile, group, &members));
+    }
+}
+
 /// Writes to tables and everything else that a controller can write to.
 fn configure(dice: &mut Dice, ir: &Ir, pipelines: &mut [Pipeline; 2]) {
     for table in &ir.tables {
+        if let Some(profile) = table.profile {
+            share_actions(dice, ir, table, &ir.profiles[profile].name, pipelines);
+        }
         for _ in 0..if table.key.is_empty() { 0 } else { ENTRIES } {
             let prioritized = matches!(table.kind, MatchKind::Ternary | MatchKind::Range);
             let key = table.key.iter().map(|p| key_field(dice, p.kind, p.source.width));
@@ -162,8 +198,19 @@ fn configure(dice: &mut Dice, ir: &Ir, pipelines: &mut [Pipeline; 2]) {
             let action = call(dice, ir, table);
             let entry = TableEntry { key, priority, action };
             let delete = dice.chance(10);
-            // It may be there already, or the table may be const.
-            let _ = both(pipelines, |p| p.table_insert(&table.name, entry.clone()));
+            let target = match dice.chance(50) {
+                true => Indirect::Member(dice.below(MEMBERS as usize) as u32),
+                false => Indirect::Group(dice.below(GROUPS as usize) as u32),
+            };
+            // It may be there already, the table may be const, or the profile may have no groups.
+            let _ = both(pipelines, |p| match table.profile {
+                None => p.table_insert(&table.name, entry.clone()),
+                Some(_) => p.indirect_insert(&table.name, &entry.key, priority, target),
+            });
+            if table.direct_meter.is_some() && dice.chance(70) {
+                let rates = Some(rates(dice));
+                let _ = both(pipelines, |p| p.direct_meter_write(&table.name, &entry, rates));
+            }
             if delete {
                 let _ = both(pipelines, |p| p.table_delete(&table.name, &entry));
             }
@@ -172,15 +219,14 @@ fn configure(dice: &mut Dice, ir: &Ir, pipelines: &mut [Pipeline; 2]) {
             let action = call(dice, ir, table);
             let _ = both(pipelines, |p| p.table_set_default(&table.name, Some(action.clone())));
         }
+        if table.direct_meter.is_some() && dice.chance(50) {
+            let rates = Some(rates(dice));
+            both(pipelines, |p| p.default_meter_write(&table.name, rates)).expect("the table has a meter");
+        }
     }
     for meter in ir.meters.iter().filter(|m| m.direct_target.is_none()) {
-        let config = MeterConfig {
-            committed_rate: 1000,
-            committed_burst: 100,
-            peak_rate: 2000,
-            peak_burst: 150,
-        };
-        both(pipelines, |p| p.meter_write(&meter.name, 0, Some(config))).expect("the meter has a cell");
+        let rates = Some(rates(dice));
+        both(pipelines, |p| p.meter_write(&meter.name, 0, rates)).expect("the meter has a cell");
     }
     let replicas = vec![Replica { port: 1, instance: 7 }, Replica { port: 2, instance: 8 }];
     both(pipelines, |p| p.multicast_group_set(3, replicas.clone())).expect("the ports are valid");
@@ -210,8 +256,8 @@ fn frame(dice: &mut Dice) -> Vec<u8> {
 /// Everything that lasts from packet to packet.
 fn lasting_state(pipeline: &Pipeline) -> String {
     format!(
-        "{:?} {:?} {}",
-        pipeline.persistent, pipeline.tables, pipeline.aborted_packets
+        "{:?} {:?} {:?} {}",
+        pipeline.persistent, pipeline.tables, pipeline.profiles, pipeline.aborted_packets
     )
 }
 

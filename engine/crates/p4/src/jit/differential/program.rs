@@ -27,7 +27,15 @@ const STANDARD: [(&str, u32); 17] = [
 const STACK_SIZE: usize = 3;
 const REGISTER_CELLS: usize = 3;
 pub(super) const REGISTER_WIDTHS: [u32; 3] = [17, 64, 100];
-const ALGORITHMS: [&str; 6] = ["crc16", "crcCCITT", "crc32", "csum16", "xor16", "identity"];
+pub(super) const ALGORITHMS: [&str; 6] = ["crc16", "crcCCITT", "crc32", "csum16", "xor16", "identity"];
+
+/// So many tables at most have one.
+pub(super) const DIRECT_METERS: usize = 4;
+
+/// Name of a direct meter.
+pub(super) fn direct_meter(index: usize) -> String {
+    format!("direct meter {index}")
+}
 
 /// A program in the making.
 pub(super) struct Program<'a> {
@@ -37,6 +45,8 @@ pub(super) struct Program<'a> {
     headers: Vec<Value>,
     pub calculations: usize,
     pub actions: Vec<Value>,
+    /// How many direct meters tables have.
+    pub direct_meters: usize,
 }
 
 /// A program as p4c would write it.
@@ -48,6 +58,7 @@ pub(super) fn generate(dice: &mut Dice) -> Value {
         headers: Vec::new(),
         calculations: 0,
         actions: Vec::new(),
+        direct_meters: 0,
     };
     let (stacks, unions) = program.state();
     let calculations = program.calculations();
@@ -58,6 +69,7 @@ pub(super) fn generate(dice: &mut Dice) -> Value {
     }
     let pipelines = [program.pipeline("ingress"), program.pipeline("egress")];
     let checksums = program.checksums();
+    let meters = program.meters();
     let Program {
         header_types,
         headers,
@@ -92,9 +104,7 @@ pub(super) fn generate(dice: &mut Dice) -> Value {
         "deparsers": [{"name": "deparser", "order": names.headers, "primitives": []}],
         "register_arrays": registers,
         "counter_arrays": [{"name": "counter", "size": 3, "is_direct": false}],
-        "meter_arrays": [
-            {"name": "meter", "size": 2, "type": "bytes", "is_direct": false, "rate_count": 2},
-        ],
+        "meter_arrays": meters,
         "calculations": calculations,
         "checksums": checksums,
         "actions": actions,
@@ -237,6 +247,22 @@ impl Program<'_> {
         (0..self.calculations)
             .map(|index| calculation(self.dice, &self.names, index))
             .collect()
+    }
+
+    /// An indirect meter, and the direct ones, which color a field.
+    fn meters(&mut self) -> Vec<Value> {
+        let targets: Vec<FieldName> = self.names.fields.iter().filter(|f| f.width <= 64).cloned().collect();
+        let mut meters =
+            vec![json!({"name": "meter", "size": 2, "type": "bytes", "is_direct": false, "rate_count": 2})];
+        for index in 0..DIRECT_METERS {
+            let unit = *self.dice.pick(&["bytes", "packets"]);
+            let target = self.dice.pick(&targets).path();
+            meters.push(json!({
+                "name": direct_meter(index), "size": 64, "type": unit, "is_direct": true, "rate_count": 2,
+                "result_target": target,
+            }));
+        }
+        meters
     }
 
     fn checksums(&mut self) -> Vec<Value> {

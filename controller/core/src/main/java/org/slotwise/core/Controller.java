@@ -16,6 +16,7 @@ import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestRefusal;
+import org.slotwise.core.membership.Membership;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -49,6 +50,7 @@ public final class Controller {
     private final DemandTracker demand;
     private final EdgeReports reports;
     private final RequestCollection collection;
+    private final Membership membership;
     private final Map<DeviceId, DeviceState> devices = new LinkedHashMap<>();
     private final List<List<DeviceState>> configurationStages = new ArrayList<>();
     private final Statistics.Recorder statistics = new Statistics.Recorder();
@@ -84,6 +86,7 @@ public final class Controller {
         this.demand = new DemandTracker(network);
         this.reports = new EdgeReports(network);
         this.collection = new RequestCollection(network);
+        this.membership = new Membership(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -120,6 +123,9 @@ public final class Controller {
         } else if (event instanceof Event.DeviceReady) {
             Event.DeviceReady ready = (Event.DeviceReady) event;
             device(ready.device()).becomeReady(ready.entries());
+            if (ready.device().equals(network.master().device())) {
+                membership.adopt(nowNs, ready.entries());
+            }
             waitForDevices();
         } else if (event instanceof Event.DeviceLost) {
             onDeviceLost(((Event.DeviceLost) event).device());
@@ -130,12 +136,19 @@ public final class Controller {
             collection.close();
             scheduleFrame(nowNs);
         }
+        membership.onTime(nowNs);
+        orderMembers();
         return commands;
     }
 
     /** When {@link Event.DeadlineReached} is wanted if nothing else happens. */
     public OptionalLong nextDeadlineNs() {
-        return collection.deadlineNs();
+        OptionalLong requests = collection.deadlineNs();
+        OptionalLong members = membership.deadlineNs();
+        if (requests.isEmpty() || members.isEmpty()) {
+            return requests.isPresent() ? requests : members;
+        }
+        return OptionalLong.of(Math.min(requests.getAsLong(), members.getAsLong()));
     }
 
     /** Whether all switches have had all rules that do not depend on the schedule, at least once. */
@@ -148,7 +161,8 @@ public final class Controller {
         Set<DeviceId> ready = new HashSet<>();
         devices.values().stream().filter(DeviceState::isReady).forEach(device -> ready.add(device.id()));
         return new Snapshot(network, phase, ready, activeVersion, active, demand.backlogBytes(),
-                demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot());
+                demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
+                membership.members(), membership.refusals());
     }
 
     private void choose(Event.SchedulerChosen choice) {
@@ -245,6 +259,9 @@ public final class Controller {
         } else {
             Edge edge = edgeOf(device);
             desired.addAll(rules.fixedRules(edge));
+            if (edge == network.master()) {
+                desired.addAll(rules.memberRules(membership.orders()));
+            }
             for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
                 desired.addAll(rules.signalingRules(edge, bank));
             }
@@ -264,9 +281,25 @@ public final class Controller {
         }
     }
 
+    // ---- who has joined ----
+
+    /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
+    private void orderMembers() {
+        boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
+        DeviceState master = device(network.master().device());
+        if (network.byInvitation() && !busy && master.isSettled()) {
+            List<TableEntry> desired = rules.masterMessages(membership.orders());
+            write(master, master.tables().changesTo(desired, SwitchRules::isMessage));
+        }
+    }
+
     // ---- what is in force ----
 
     private void onPacketIn(long nowNs, Event.PacketIn packet) {
+        if (membership.isRelevant(packet.frame())) {
+            membership.onPacket(nowNs, packet.device(), packet.port(), packet.frame());
+            return;
+        }
         Request request;
         try {
             request = reader.read(packet.device(), packet.port(), packet.frame());
@@ -281,6 +314,7 @@ public final class Controller {
         statistics.count(Counter.REQUESTS_RECEIVED);
         demand.update(request);
         collection.add(nowNs, request);
+        reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
     }
 
@@ -342,7 +376,7 @@ public final class Controller {
     // ---- the next schedule ----
 
     private void scheduleFrame(long nowNs) {
-        if (phase != Phase.STEADY || !reports.agreeOn(activeVersion, learningSince)) {
+        if (phase != Phase.STEADY || !allSettled() || !reports.agreeOn(activeVersion, learningSince)) {
             return;
         }
         for (int edge = 0; edge < network.edges().size(); edge++) {

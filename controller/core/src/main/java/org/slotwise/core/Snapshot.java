@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.slotwise.core.membership.Member;
+import org.slotwise.core.membership.MemberRefusal;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.Version;
@@ -23,10 +26,13 @@ public final class Snapshot {
     private final SchedulerKind scheduler;
     private final Map<String, String> schedulerSettings;
     private final Statistics statistics;
+    private final List<Member> members;
+    private final Map<MemberRefusal, Long> memberRefusals;
 
     Snapshot(Network network, Phase phase, Set<DeviceId> readyDevices, Version version, FrameSchedule schedule,
             long[][] backlogBytes, long[][] arrivalsPerFrame, int[][] demandSlots, SchedulerKind scheduler,
-            Map<String, String> schedulerSettings, Statistics statistics) {
+            Map<String, String> schedulerSettings, Statistics statistics, List<Member> members,
+            Map<MemberRefusal, Long> memberRefusals) {
         this.network = network;
         this.phase = phase;
         this.readyDevices = Set.copyOf(readyDevices);
@@ -38,6 +44,8 @@ public final class Snapshot {
         this.scheduler = scheduler;
         this.schedulerSettings = Map.copyOf(schedulerSettings);
         this.statistics = statistics;
+        this.members = List.copyOf(members);
+        this.memberRefusals = Map.copyOf(memberRefusals);
     }
 
     /** The network. */
@@ -93,5 +101,15 @@ public final class Snapshot {
     /** Counts and times. */
     public Statistics statistics() {
         return statistics;
+    }
+
+    /** Slaves that join by invitation; none if membership is static. */
+    public List<Member> members() {
+        return members;
+    }
+
+    /** Messages about membership that were not taken, by reason. */
+    public Map<MemberRefusal, Long> memberRefusals() {
+        return memberRefusals;
     }
 }

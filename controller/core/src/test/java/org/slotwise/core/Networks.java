@@ -3,6 +3,7 @@ package org.slotwise.core;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Map;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.CoreId;
@@ -52,10 +53,23 @@ public final class Networks {
                 new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001)), list, 1, 1450);
     }
 
-    /** The same network with XCP controllers on its VOQs. */
+    /** The same network with XCP controllers on its VOQs, whose capacity is that of their slots. */
     public static Network withXcp(Network network) {
+        return withXcp(network, OptionalLong.empty());
+    }
+
+    /** The same network with XCP controllers on its VOQs. */
+    public static Network withXcp(Network network, OptionalLong xcpBps) {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), true, network.timestampToleranceNs());
+                network.beaconHoldFrames(), network.mtu(), true, xcpBps, false,
+                network.timestampToleranceNs());
+    }
+
+    /** The same network whose slaves join by invitation. */
+    public static Network byInvitation(Network network) {
+        return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
+                network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
+                network.timestampToleranceNs());
     }
 
     /** An edge with one host on port 1. */

@@ -54,6 +54,13 @@ public final class ControllerResource {
         return SnapshotCodec.nodes(service.snapshot());
     }
 
+    /** How edges joined, their T_d and their faults. */
+    @GET
+    @Path("members")
+    public JsonNode members() {
+        return SnapshotCodec.members(service.snapshot());
+    }
+
     /** Backlog, demand and grants by edge pair. */
     @GET
     @Path("demand")

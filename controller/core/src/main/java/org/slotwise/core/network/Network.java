@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
@@ -43,24 +44,36 @@ public final class Network {
     private final int beaconHoldFrames;
     private final int mtu;
     private final boolean xcp;
+    private final boolean byInvitation;
+    private final OptionalLong xcpBps;
     private final long timestampToleranceNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
     /** A network without XCP, of switches whose timestamps are exact. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
             int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, 0);
+        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false, 0);
     }
 
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, long timestampToleranceNs) {
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
+            long timestampToleranceNs) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.core = Objects.requireNonNull(core);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
+        this.byInvitation = byInvitation;
+        if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
+            throw new InvalidNetworkException("membership", "edges answer invitations within "
+                    + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
+        }
+        this.xcpBps = xcpBps;
+        if (xcpBps.isPresent()) {
+            inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
+        }
         this.timestampToleranceNs =
                 inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
         checkEdges(edges);
@@ -182,6 +195,16 @@ public final class Network {
         return xcp;
     }
 
+    /** Whether slaves join by invitation and follow the master's clock; if not, all clocks are one. */
+    public boolean byInvitation() {
+        return byInvitation;
+    }
+
+    /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
+    public OptionalLong xcpBps() {
+        return xcpBps;
+    }
+
     /** How far apart a switch may stamp two packets that came at once, ns. */
     public long timestampToleranceNs() {
         return timestampToleranceNs;
@@ -233,6 +256,11 @@ public final class Network {
     public long slotThroughput(Edge edge) {
         BigInteger frameNs = BigInteger.valueOf(frame.slotNs()).multiply(BigInteger.valueOf(frame.slots()));
         return BigInteger.valueOf(slotPayloadBytes(edge)).multiply(XCP_RATE_PER_BYTE_PER_NS).divide(frameNs).longValue();
+    }
+
+    /** The fixed capacity in the same unit; only where there is one. */
+    public long xcpThroughput() {
+        return xcpBps.orElseThrow() * 2;
     }
 
     private long slotPayloadBytes(Fibre fibre) {

@@ -3,6 +3,7 @@ package org.slotwise.core.tables;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Host;
@@ -28,11 +29,16 @@ public final class SwitchRules {
     static final String VOQ = "voq";
     static final String SLOT_SCHEDULE = "slot_schedule";
     static final String SIGNALING = "signaling";
+    static final String MEMBERSHIP = "membership";
+    static final String MEMBER = "member";
     static final String CORE_PARAMS = "core_params";
     static final String CROSSBAR = "crossbar";
     static final String XCP_PARAMS = "xcp_params";
     static final String XCP_OUTPUT = "xcp_output";
     static final String XCP_SLOTS = "xcp_slots";
+
+    /** What a slave keeps clear of guard and slot end: more than T_d is ever off (docs/protocols.md). */
+    private static final int SYNC_MARGIN_NS = 1000;
 
     private static final String BANK = "bank";
     private static final String SLOT = "slot";
@@ -58,7 +64,7 @@ public final class SwitchRules {
         this.network = network;
     }
 
-    /** What an edge needs whatever the schedule: parameters, routes, queues, signaling messages. */
+    /** What an edge needs whatever the schedule and whoever has joined: parameters, routes, queues, messages. */
     public List<TableEntry> fixedRules(Edge edge) {
         List<TableEntry> rules = new ArrayList<>();
         rules.add(edgeParams(edge));
@@ -73,6 +79,9 @@ public final class SwitchRules {
             }
         }
         addSignalingMessages(rules, edge);
+        if (network.byInvitation()) {
+            rules.add(membership(edge));
+        }
         if (network.xcp()) {
             addXcp(rules, edge);
         }
@@ -169,7 +178,37 @@ public final class SwitchRules {
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        return List.of(IPV4_ROUTE, VOQ, SIGNALING, XCP_OUTPUT).contains(entry.table());
+        return List.of(IPV4_ROUTE, VOQ, XCP_OUTPUT).contains(entry.table()) || isMessage(entry);
+    }
+
+    /** Whether the entry says which messages an edge sends in signaling slots, or whom it listens to. */
+    public static boolean isMessage(TableEntry entry) {
+        return List.of(SIGNALING, MEMBER).contains(entry.table());
+    }
+
+    /** All that the master sends in signaling slots and whom it listens to; {@code orders} are by slave. */
+    public List<TableEntry> masterMessages(Map<Integer, MemberOrder> orders) {
+        List<TableEntry> rules = new ArrayList<>();
+        addSignalingMessages(rules, network.master());
+        rules.addAll(memberRules(orders));
+        return rules;
+    }
+
+    /** What the master sends to slaves that join by invitation, and whom of them it listens to. */
+    public List<TableEntry> memberRules(Map<Integer, MemberOrder> orders) {
+        List<TableEntry> rules = new ArrayList<>();
+        orders.forEach((slave, order) -> rules.addAll(order.entries(network, network.edges().get(slave))));
+        return rules;
+    }
+
+    /** The master invites; a slave joins by invitation and tells its faults out of band, as light may be what fails. */
+    private TableEntry membership(Edge edge) {
+        if (edge == network.master()) {
+            return TableEntry.in(MEMBERSHIP).action("inviting")
+                    .param("own_phase_ns", edge.fibre().delayNs()).build();
+        }
+        return TableEntry.in(MEMBERSHIP).action("by_invitation")
+                .param("fault_port", WireConstants.PORT_CPU).param("margin_ns", SYNC_MARGIN_NS).build();
     }
 
     private static boolean isScheduled(TableEntry entry) {
@@ -216,7 +255,7 @@ public final class SwitchRules {
                 .param("beacon_hold_frames", network.beaconHoldFrames()).build();
     }
 
-    /** Every VOQ has the capacity of its slots; intervals are whole frames. */
+    /** Every VOQ has the capacity of its slots, or the one that is fixed for all; intervals are whole frames. */
     private void addXcp(List<TableEntry> rules, Edge edge) {
         rules.add(TableEntry.in(XCP_PARAMS).action("set_xcp_params")
                 .param("alpha_q16", XCP_ALPHA_Q16).param("beta_q16", XCP_BETA_Q16).param("gamma_q16", XCP_GAMMA_Q16)
@@ -225,8 +264,10 @@ public final class SwitchRules {
                 .param("quantum_ns", network.frame().slots() * network.frame().slotNs()).build());
         for (Edge other : network.edges()) {
             if (other != edge) {
-                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other)).action("slot_capacity")
-                        .param("throughput", network.slotThroughput(edge))
+                boolean fixed = network.xcpBps().isPresent();
+                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other))
+                        .action(fixed ? "fixed_capacity" : "slot_capacity")
+                        .param("throughput", fixed ? network.xcpThroughput() : network.slotThroughput(edge))
                         .param("overhead", WIRE_OVERHEAD_BYTES).build());
             }
         }
@@ -247,11 +288,17 @@ public final class SwitchRules {
         int requestPort = port;
         if (edge == network.master()) {
             rules.add(beacon(0, edge, WireConstants.PORT_CORE_CONTROL));
-            for (Edge slave : slaves()) {
+            for (Edge slave : network.byInvitation() ? List.<Edge>of() : slaves()) {
                 rules.add(beacon(network.signalingSlot(slave), slave, port));
             }
             firstRequest = 2;
             requestPort = WireConstants.PORT_CPU;
+        }
+        if (network.byInvitation() && edge != network.master()) {
+            rules.add(TableEntry.in(SIGNALING)
+                    .exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest)
+                    .action("send_sync").param("edge", network.master().id().value()).param(PORT, port).build());
+            firstRequest++;
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
             rules.add(TableEntry.in(SIGNALING)

@@ -52,7 +52,16 @@ public enum DropReason {
     TTL_EXPIRED(14),
 
     /** Report or grant for a queue out of range. */
-    BAD_QUEUE(15);
+    BAD_QUEUE(15),
+
+    /** Control message that is not newer than the last one that was taken. */
+    STALE(16),
+
+    /** Control message of a session that is not in force, or to or from a stranger. */
+    NOT_A_MEMBER(17),
+
+    /** Control message with a field out of range. */
+    BAD_FIELD(18);
 
     private final int code;
 

@@ -18,14 +18,20 @@ public enum FlowOp {
     /** Value: bytes that may leave, whatever the gate. */
     GRANT_BYTES(4),
 
-    /** Value: T_d in ns, two's complement; the card's frames start T_d early. */
+    /** Value: T_d in ns at local time open_ns; close_ns: its change, 2^-16 ns a frame; both two's complement. */
     SET_PHASE(5),
 
     /** Value: ns from the local_ns of the tick that this answers to the next one. */
     SET_CONTROL_TIMER(6),
 
     /** The same for the other timer. */
-    SET_QUEUE_TIMER(7);
+    SET_QUEUE_TIMER(7),
+
+    /** As OPEN; at open_ns the card sends a slot tick with slot ANSWER_SLOT. */
+    OPEN_AND_TICK(8),
+
+    /** Shut all gates, send no slot tick until the next SET_PHASE. */
+    STOP(9);
 
     private final int code;
 

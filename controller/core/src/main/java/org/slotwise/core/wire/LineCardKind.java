@@ -16,7 +16,10 @@ public enum LineCardKind {
     QUEUE_REPORT(3),
 
     /** FLOW_CONTROL. */
-    FLOW_CONTROL(4);
+    FLOW_CONTROL(4),
+
+    /** ALARM. */
+    ALARM(5);
 
     private final int code;
 

@@ -74,6 +74,24 @@ public final class WireConstants {
     /** VOQs of one request; block b holds VOQs 16*b .. 16*b+15. */
     public static final int REQUEST_ENTRIES = 16;
 
+    /** Slot of the tick that becomes the answer to an invitation. */
+    public static final int ANSWER_SLOT = 0xFFFF;
+
+    /** Bit of invitation_t.flags. */
+    public static final int INVITATION_ANSWER = 1;
+
+    /** Longest time from an invitation to its answer. */
+    public static final int MAX_ANSWER_NS = 1000000000;
+
+    /** Longest slot that a configuration may name. */
+    public static final int MAX_SLOT_NS = 1000000000;
+
+    /** Largest T_d, either sign. */
+    public static final int MAX_PHASE_NS = 1000000000;
+
+    /** Edges that a master measures. */
+    public static final int MAX_MEMBERS = 240;
+
     /** TIMER_RETRY_NS. */
     public static final int TIMER_RETRY_NS = 100000000;
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Networks;
@@ -112,6 +113,17 @@ class SwitchRulesTest {
     }
 
     @Test
+    void plainXcpHasOneCapacityWhateverTheSlots() {
+        List<String> fixed = text(new SwitchRules(Networks.withXcp(star, OptionalLong.of(100_000_000)))
+                .fixedRules(star.edges().get(1)));
+        // 100 Mb/s are 12.5 Mbyte/s.
+        assertEquals(List.of(
+                "xcp_output[queue=0] -> fixed_capacity{overhead=30, throughput=200000000}",
+                "xcp_output[queue=2] -> fixed_capacity{overhead=30, throughput=200000000}"),
+                fixed.subList(fixed.size() - 2, fixed.size()));
+    }
+
+    @Test
     void coreTimingForgivesWhatTimestampsMayBeOff() {
         assertEquals("core_params[] -> set_core_params{guard=4, slot=256, time_per_byte_q16=0}", coreTiming(6_000));
         assertEquals("core_params[] -> set_core_params{guard=0, slot=1000250, time_per_byte_q16=0}",
@@ -120,7 +132,8 @@ class SwitchRulesTest {
 
     private String coreTiming(long toleranceNs) {
         Network bmv2 = new Network(
-                star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450, false, toleranceNs);
+                star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450, false, OptionalLong.empty(),
+                false, toleranceNs);
         return text(new SwitchRules(bmv2).fixedRules(star.core())).get(0);
     }
 

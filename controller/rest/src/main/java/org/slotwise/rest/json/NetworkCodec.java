@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.CoreId;
@@ -39,8 +40,8 @@ public final class NetworkCodec {
     }
 
     private Network network(JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges", "scheduler",
-                "beacon_hold_frames", "mtu", "xcp");
+        JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
+                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership");
         List<JsonNode> cores = fields.array("cores");
         if (cores.size() != 1) {
             throw new InvalidJsonException(
@@ -54,7 +55,8 @@ public final class NetworkCodec {
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
                 core(fields.place("cores[0]"), cores.get(0)), edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), tolerance(fields));
+                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), xcpBps(fields),
+                byInvitation(fields), tolerance(fields));
     }
 
     private static boolean xcp(JsonFields fields) throws InvalidJsonException {
@@ -63,6 +65,23 @@ public final class NetworkCodec {
             throw new InvalidJsonException(fields.place("xcp"), "must be true or false");
         }
         return xcp.isPresent() && xcp.get().booleanValue();
+    }
+
+    private static boolean byInvitation(JsonFields fields) throws InvalidJsonException {
+        if (fields.optional("membership").isEmpty()) {
+            return false;
+        }
+        String text = fields.text("membership");
+        if (!text.equals("static") && !text.equals("invitation")) {
+            throw new InvalidJsonException(
+                    fields.place("membership"), "must be static or invitation, got '" + text + "'");
+        }
+        return text.equals("invitation");
+    }
+
+    private static OptionalLong xcpBps(JsonFields fields) throws InvalidJsonException {
+        return fields.optional("xcp_bps").isPresent()
+                ? OptionalLong.of(fields.integer("xcp_bps", 1, Network.MAX_RATE_BPS)) : OptionalLong.empty();
     }
 
     private static long tolerance(JsonFields fields) throws InvalidJsonException {

@@ -9,6 +9,8 @@ import org.slotwise.core.Phase;
 import org.slotwise.core.Snapshot;
 import org.slotwise.core.Statistics;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.membership.Member;
+import org.slotwise.core.membership.MemberRefusal;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Fibre;
@@ -76,6 +78,27 @@ public final class SnapshotCodec {
     private static ObjectNode addNode(ArrayNode nodes, Snapshot snapshot, String kind, int id, DeviceId device) {
         return nodes.addObject().put("kind", kind).put("id", id).put("device_id", device.value())
                 .put("ready", snapshot.readyDevices().contains(device));
+    }
+
+    /** How edges joined, their T_d and their faults. */
+    public static ObjectNode members(Snapshot snapshot) {
+        ObjectNode node = object()
+                .put("membership", snapshot.network().byInvitation() ? "invitation" : "static");
+        ArrayNode members = node.putArray("members");
+        for (Member member : snapshot.members()) {
+            ObjectNode entry = members.addObject().put("edge", member.edge().value())
+                    .put("state", member.state().name().toLowerCase(Locale.ROOT))
+                    .put("session", member.session()).put("invitations", member.invitations())
+                    .put("measurements", member.measurements()).put("t_d_ns", member.phaseNs())
+                    .put("error_ns", member.errorNs()).put("largest_error_ns", member.largestErrorNs());
+            ArrayNode faults = entry.putArray("faults");
+            member.faultsSinceNs().keySet().forEach(fault -> faults.add(fault.name().toLowerCase(Locale.ROOT)));
+        }
+        ObjectNode refused = node.putObject("refused");
+        for (MemberRefusal reason : MemberRefusal.values()) {
+            refused.put(reason.name().toLowerCase(Locale.ROOT), snapshot.memberRefusals().get(reason));
+        }
+        return node;
     }
 
     /** What each edge has for each other, and what it gets. */

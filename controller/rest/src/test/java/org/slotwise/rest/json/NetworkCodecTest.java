@@ -67,6 +67,8 @@ class NetworkCodecTest {
                 "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+                "network-invalid-unknown-membership.json",
+                "membership: must be static or invitation, got 'volunteers'",
                 "network-invalid-xcp-is-text.json", "xcp: must be true or false"),
                 reasons);
     }
@@ -80,6 +82,7 @@ class NetworkCodecTest {
         assertEquals(1001, network.core().device().value());
         assertEquals(5920, network.slotPayloadBytes(network.master()));
         assertFalse(network.xcp());
+        assertTrue(network.xcpBps().isEmpty());
         assertEquals(0, network.timestampToleranceNs());
     }
 
@@ -87,6 +90,7 @@ class NetworkCodecTest {
     void whatMayBeMissingIsRead() throws Exception {
         Network network = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-two-edges.json")));
         assertTrue(network.xcp());
+        assertEquals(8_000_000, network.xcpBps().orElseThrow());
         assertEquals(50_000_000, network.timestampToleranceNs());
     }
 

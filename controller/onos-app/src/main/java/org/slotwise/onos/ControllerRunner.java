@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.core.Command;
+import org.slotwise.core.Controller;
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.tables.TableEntry;
+import org.slotwise.onos.flow.Switches;
+
+/**
+ * Drives one {@link Controller}: tells it what happens and does what it answers, all on one thread. Any thread may
+ * call any method.
+ */
+final class ControllerRunner implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ControllerRunner.class);
+    private static final long FIRST_RETRY_MS = 100;
+
+    private final Controller controller;
+    private final Switches switches;
+    private final ScheduledExecutorService thread;
+    private final LongSupplier clockNs;
+    private final long lastRetryMs;
+    private final Consumer<Command.ScheduleInForce> listener;
+    private final Map<DeviceId, Session> sessions = new HashMap<>();
+    private boolean closed;
+    private OptionalLong wakeNs = OptionalLong.empty();
+    private ScheduledFuture<?> wake;
+
+    /** What is known of the connection to one switch; an answer to a question of an older generation is void. */
+    private static final class Session {
+        private long generation;
+        private long retryMs = FIRST_RETRY_MS;
+        private boolean connected;
+    }
+
+    /**
+     * Takes a controller that nobody else uses, and its network.
+     *
+     * @param thread runs everything; not ended by this
+     * @param clockNs ns of a clock that never goes back
+     * @param lastRetryMs longest wait before a switch is read again that could not be
+     * @param listener told of each schedule that comes into force
+     */
+    ControllerRunner(Controller controller, Network network, Switches switches, ScheduledExecutorService thread,
+            LongSupplier clockNs, long lastRetryMs, Consumer<Command.ScheduleInForce> listener) {
+        this.controller = controller;
+        this.switches = switches;
+        this.thread = thread;
+        this.clockNs = clockNs;
+        this.lastRetryMs = lastRetryMs;
+        this.listener = listener;
+        sessions.put(network.core().device(), new Session());
+        for (Edge edge : network.edges()) {
+            sessions.put(edge.device(), new Session());
+        }
+    }
+
+    /** Takes up all switches that are there. */
+    void start() {
+        onThread(() -> sessions.keySet().forEach(this::checkNow));
+    }
+
+    /** Looks whether a switch has come or gone. */
+    void check(DeviceId device) {
+        onThread(() -> checkNow(device));
+    }
+
+    /** Takes a packet from a switch; of a switch of another network, nothing. */
+    void packetIn(DeviceId device, int port, byte[] frame) {
+        onThread(() -> {
+            if (sessions.containsKey(device)) {
+                deliver(new Event.PacketIn(device, port, frame));
+            }
+        });
+    }
+
+    /** Takes an event from outside the switches. */
+    void submit(Event event) {
+        onThread(() -> deliver(event));
+    }
+
+    /** The controller's state between two events; IllegalStateException if it has ended. */
+    Snapshot snapshot(long timeoutMs) throws InterruptedException, TimeoutException {
+        Callable<Snapshot> question = controller::snapshot;
+        try {
+            return thread.submit(question).get(timeoutMs, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the controller could not answer", e.getCause());
+        } catch (RejectedExecutionException e) {
+            throw new IllegalStateException("the controller has ended", e);
+        }
+    }
+
+    /** Lets the switches be: nothing more is written or sent. */
+    @Override
+    public void close() {
+        onThread(() -> {
+            closed = true;
+            cancelWake();
+        });
+    }
+
+    // ---- on the thread ----
+
+    private void onThread(Runnable task) {
+        try {
+            thread.execute(() -> guarded(task));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the app has ended", e);
+        }
+    }
+
+    /** An exception that gets here is a defect: the switches stay as they are, and the log says why. */
+    private void guarded(Runnable task) {
+        if (closed) {
+            return;
+        }
+        try {
+            task.run();
+        } catch (RuntimeException e) {
+            LOG.error("the controller cannot go on", e);
+            closed = true;
+            cancelWake();
+        }
+    }
+
+    private void checkNow(DeviceId device) {
+        Session session = sessions.get(device);
+        if (session == null) {
+            return;
+        }
+        boolean available = switches.isAvailable(device);
+        if (available && !session.connected) {
+            session.connected = true;
+            session.retryMs = FIRST_RETRY_MS;
+            read(device, session);
+        } else if (!available && session.connected) {
+            session.connected = false;
+            session.generation++;
+            LOG.warn("device {}: lost", device);
+            deliver(new Event.DeviceLost(device));
+        }
+    }
+
+    private void read(DeviceId device, Session session) {
+        long generation = ++session.generation;
+        switches.read(device).whenComplete((entries, error) -> onThread(() -> {
+            if (session.generation != generation) {
+                return;
+            }
+            if (error == null) {
+                onRead(device, entries);
+            } else {
+                LOG.warn("device {}: not read: {}", device, reason(error));
+                retry(device, session);
+            }
+        }));
+    }
+
+    private void onRead(DeviceId device, List<TableEntry> entries) {
+        LOG.info("device {}: ready, {} table entries", device, entries.size());
+        deliver(new Event.DeviceReady(device, entries));
+    }
+
+    private void retry(DeviceId device, Session session) {
+        long generation = ++session.generation;
+        long delayMs = session.retryMs;
+        session.retryMs = Math.min(lastRetryMs, 2 * delayMs);
+        thread.schedule(() -> guarded(() -> {
+            if (session.generation == generation) {
+                read(device, session);
+            }
+        }), delayMs, TimeUnit.MILLISECONDS);
+    }
+
+    private void write(Command.Write write) {
+        Session session = sessions.get(write.device());
+        switches.write(write.device(), write.updates()).whenComplete((done, error) -> onThread(() -> {
+            if (error == null) {
+                session.retryMs = FIRST_RETRY_MS;
+                deliver(new Event.WriteDone(write.device(), write.batch()));
+            } else {
+                LOG.error("device {}: write failed: {}", write.device(), reason(error));
+                deliver(new Event.WriteFailed(write.device(), write.batch()));
+            }
+        }));
+    }
+
+    private static String reason(Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+        return Objects.toString(cause.getMessage(), cause.toString());
+    }
+
+    private void deliver(Event event) {
+        for (Command command : controller.onEvent(clockNs.getAsLong(), event)) {
+            if (command instanceof Command.Write) {
+                write((Command.Write) command);
+            } else if (command instanceof Command.PacketOut) {
+                Command.PacketOut packet = (Command.PacketOut) command;
+                switches.send(packet.device(), packet.port(), packet.frame());
+            } else if (command instanceof Command.ReadTables) {
+                DeviceId device = ((Command.ReadTables) command).device();
+                retry(device, sessions.get(device));
+            } else if (command instanceof Command.ScheduleInForce) {
+                listener.accept((Command.ScheduleInForce) command);
+            }
+        }
+        setWake();
+    }
+
+    private void setWake() {
+        OptionalLong deadlineNs = controller.nextDeadlineNs();
+        if (deadlineNs.equals(wakeNs)) {
+            return;
+        }
+        cancelWake();
+        wakeNs = deadlineNs;
+        if (deadlineNs.isPresent()) {
+            long delayNs = Math.max(0, deadlineNs.getAsLong() - clockNs.getAsLong());
+            wake = thread.schedule(() -> guarded(this::onDeadline), delayNs, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void cancelWake() {
+        if (wake != null) {
+            wake.cancel(false);
+            wake = null;
+        }
+    }
+
+    private void onDeadline() {
+        wake = null;
+        wakeNs = OptionalLong.empty();
+        deliver(new Event.DeadlineReached());
+    }
+}

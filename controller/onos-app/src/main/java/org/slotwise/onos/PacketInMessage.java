@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import java.nio.ByteBuffer;
+import org.slotwise.core.network.DeviceId;
+
+/** A packet-in on its way from the node that is a switch's master to the node that runs the controller. */
+final class PacketInMessage {
+    private static final int HEADER_BYTES = Long.BYTES + Integer.BYTES;
+
+    private final DeviceId device;
+    private final int port;
+    private final byte[] frame;
+
+    PacketInMessage(DeviceId device, int port, byte[] frame) {
+        this.device = device;
+        this.port = port;
+        this.frame = frame;
+    }
+
+    /** Throws IllegalArgumentException if the bytes are none. */
+    static PacketInMessage decode(byte[] bytes) {
+        if (bytes.length < HEADER_BYTES) {
+            throw new IllegalArgumentException(
+                    "a packet-in has at least " + HEADER_BYTES + " bytes, got " + bytes.length);
+        }
+        ByteBuffer buffer = ByteBuffer.wrap(bytes);
+        DeviceId device = DeviceId.of(buffer.getLong());
+        int port = buffer.getInt();
+        byte[] frame = new byte[buffer.remaining()];
+        buffer.get(frame);
+        return new PacketInMessage(device, port, frame);
+    }
+
+    byte[] encode() {
+        return ByteBuffer.allocate(HEADER_BYTES + frame.length)
+                .putLong(device.value()).putInt(port).put(frame).array();
+    }
+
+    DeviceId device() {
+        return device;
+    }
+
+    int port() {
+        return port;
+    }
+
+    byte[] frame() {
+        return frame;
+    }
+}

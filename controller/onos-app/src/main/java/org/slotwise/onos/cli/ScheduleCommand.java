@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.lifecycle.Service;
+import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.schedule.FrameSchedule;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.SnapshotCodec;
+
+/** The schedule in force: a line a slot, a column a sending edge, in it the receiving edge. */
+@Service
+@Command(scope = "onos", name = "slotwise-schedule", description = "Shows the slot tables in force")
+public final class ScheduleCommand extends AbstractShellCommand {
+    @Override
+    protected void doExecute() {
+        Snapshot snapshot = get(ControllerService.class).snapshot();
+        if (outputJson()) {
+            print("%s", SnapshotCodec.schedule(snapshot));
+            return;
+        }
+        List<Edge> edges = snapshot.network().edges();
+        FrameSchedule schedule = snapshot.schedule();
+        print("slot  %s", edges.stream().map(edge -> String.format("%4s", edge.id())).collect(Collectors.joining()));
+        for (int slot = 0; slot < schedule.slots(); slot++) {
+            int row = slot;
+            print("%4d  %s", snapshot.network().firstDataSlot() + slot, IntStream.range(0, edges.size())
+                    .mapToObj(input -> receiver(edges, schedule.output(row, input))).collect(Collectors.joining()));
+        }
+    }
+
+    private static String receiver(List<Edge> edges, int output) {
+        return String.format("%4s", output == FrameSchedule.NONE ? "-" : edges.get(output).id());
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.karaf.shell.api.action.Argument;
+import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.lifecycle.Service;
+import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.SchedulerCodec;
+
+/** Shows or chooses the scheduler. */
+@Service
+@Command(scope = "onos", name = "slotwise-scheduler",
+        description = "Shows the scheduler and its settings, or chooses another")
+public final class SchedulerCommand extends AbstractShellCommand {
+    @Argument(index = 0, name = "name", description = "Scheduler to choose")
+    String name;
+
+    @Argument(index = 1, name = "setting=value", multiValued = true,
+            description = "Settings; those that are not given get their defaults")
+    List<String> settings;
+
+    @Override
+    protected void doExecute() {
+        ControllerService controller = get(ControllerService.class);
+        if (name == null) {
+            Snapshot snapshot = controller.snapshot();
+            print("%s", SchedulerCodec.encode(snapshot.scheduler(), snapshot.schedulerSettings()));
+            return;
+        }
+        try {
+            Event.SchedulerChosen choice = choice(name, settings == null ? List.of() : settings);
+            controller.choose(choice);
+            print("%s", SchedulerCodec.encode(choice.kind(), choice.settings()));
+        } catch (InvalidSettingsException e) {
+            error("%s", e.getMessage());
+        }
+    }
+
+    static Event.SchedulerChosen choice(String name, List<String> settings) throws InvalidSettingsException {
+        SchedulerKind kind = SchedulerKind.named(name);
+        Map<String, String> values = new TreeMap<>();
+        for (String setting : settings) {
+            int equals = setting.indexOf('=');
+            if (equals < 1) {
+                throw new InvalidSettingsException("a setting is name=value, got '" + setting + "'");
+            }
+            values.put(setting.substring(0, equals), setting.substring(equals + 1));
+        }
+        return new Event.SchedulerChosen(kind, kind.completeSettings(values));
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.lifecycle.Service;
+import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.core.Snapshot;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.SnapshotCodec;
+
+/** What the controller is at. */
+@Service
+@Command(scope = "onos", name = "slotwise-status", description = "Shows the controller's phase, switches and schedule")
+public final class StatusCommand extends AbstractShellCommand {
+    @Override
+    protected void doExecute() {
+        Snapshot snapshot = get(ControllerService.class).snapshot();
+        if (outputJson()) {
+            print("%s", SnapshotCodec.status(snapshot));
+            return;
+        }
+        print("phase=%s, version=%s, switches=%d of %d, scheduler=%s", snapshot.phase(),
+                snapshot.version().map(Object::toString).orElse("unknown"), snapshot.readyDevices().size(),
+                snapshot.network().edges().size() + 1, snapshot.scheduler().title());
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.flow;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import org.onosproject.core.ApplicationId;
+import org.onosproject.net.DeviceId;
+import org.onosproject.net.PortNumber;
+import org.onosproject.net.device.DeviceService;
+import org.onosproject.net.flow.DefaultTrafficTreatment;
+import org.onosproject.net.flow.FlowEntry;
+import org.onosproject.net.flow.FlowRule;
+import org.onosproject.net.flow.FlowRuleOperations;
+import org.onosproject.net.flow.FlowRuleOperationsContext;
+import org.onosproject.net.flow.FlowRuleService;
+import org.onosproject.net.packet.DefaultOutboundPacket;
+import org.onosproject.net.packet.PacketService;
+import org.onosproject.net.pi.model.PiPipeconf;
+import org.onosproject.net.pi.service.PiPipeconfService;
+import org.slotwise.core.tables.TableEntry;
+import org.slotwise.core.tables.Update;
+import org.slotwise.onos.SlotwiseDevices;
+
+/**
+ * Switches through ONOS's flow rule and packet services. ONOS forgets all flow rules when it ends, the switches do
+ * not: so what a switch holds is read from it and becomes flow rules again before the controller sees it.
+ */
+public final class FlowRuleSwitches implements Switches {
+    private final DeviceService devices;
+    private final FlowRuleService flowRules;
+    private final PacketService packets;
+    private final PiPipeconfService programs;
+    private final TableReader reader;
+    private final ApplicationId app;
+    private final RuleTranslator translator;
+    private final Executor readers;
+
+    /** Takes ONOS's services, what reads tables, the owner of all rules, and threads that may wait for a switch. */
+    public FlowRuleSwitches(DeviceService devices, FlowRuleService flowRules, PacketService packets,
+            PiPipeconfService programs, TableReader reader, ApplicationId app, Executor readers) {
+        this.devices = devices;
+        this.flowRules = flowRules;
+        this.packets = packets;
+        this.programs = programs;
+        this.reader = reader;
+        this.app = app;
+        this.translator = new RuleTranslator(app);
+        this.readers = readers;
+    }
+
+    @Override
+    public boolean isAvailable(org.slotwise.core.network.DeviceId device) {
+        return devices.isAvailable(SlotwiseDevices.onos(device));
+    }
+
+    @Override
+    public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
+        return CompletableFuture.supplyAsync(() -> readTables(device), readers).thenCompose(present ->
+                apply(device, adopt(device, present.values())).thenApply(done -> withRequested(device, present)));
+    }
+
+    private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
+        DeviceId id = SlotwiseDevices.onos(device);
+        Map<String, TableEntry> present = new LinkedHashMap<>();
+        for (TableEntry entry : reader.read(device, program(id), rule(id))) {
+            present.put(keyOf(entry), entry);
+        }
+        return present;
+    }
+
+    private FlowRuleOperations.Builder adopt(org.slotwise.core.network.DeviceId device, Iterable<TableEntry> entries) {
+        DeviceId id = SlotwiseDevices.onos(device);
+        FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+        entries.forEach(entry -> operations.add(rule(id).of(entry)));
+        return operations;
+    }
+
+    /** Adds the rules that ONOS has for the switch and will install by itself, so that the controller can remove them. */
+    private List<TableEntry> withRequested(
+            org.slotwise.core.network.DeviceId device, Map<String, TableEntry> present) {
+        Map<String, TableEntry> all = new LinkedHashMap<>(present);
+        for (FlowEntry rule : flowRules.getFlowEntries(SlotwiseDevices.onos(device))) {
+            if (rule.appId() == app.id() && rule.state() != FlowEntry.FlowEntryState.PENDING_REMOVE
+                    && rule.state() != FlowEntry.FlowEntryState.REMOVED) {
+                RuleTranslator.entry(rule).ifPresent(entry -> all.putIfAbsent(keyOf(entry), entry));
+            }
+        }
+        return new ArrayList<>(all.values());
+    }
+
+    private static String keyOf(TableEntry entry) {
+        return entry.table() + entry.matches();
+    }
+
+    @Override
+    public CompletableFuture<Void> write(org.slotwise.core.network.DeviceId device, List<Update> updates) {
+        DeviceId id = SlotwiseDevices.onos(device);
+        FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+        for (Update update : updates) {
+            FlowRule rule = rule(id).of(update.entry());
+            if (update.type() == Update.Type.DELETE) {
+                operations.remove(rule);
+            } else {
+                operations.add(rule);
+            }
+        }
+        return apply(device, operations);
+    }
+
+    private CompletableFuture<Void> apply(
+            org.slotwise.core.network.DeviceId device, FlowRuleOperations.Builder operations) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        flowRules.apply(operations.build(new FlowRuleOperationsContext() {
+            @Override
+            public void onSuccess(FlowRuleOperations succeeded) {
+                done.complete(null);
+            }
+
+            @Override
+            public void onError(FlowRuleOperations failed) {
+                int rules = failed.stages().stream().mapToInt(Set::size).sum();
+                done.completeExceptionally(new SwitchUnavailableException(
+                        "device " + device + ": " + rules + " flow rules were refused; ONOS's log says why"));
+            }
+        }));
+        return done;
+    }
+
+    private TableReader.RuleOf rule(DeviceId device) {
+        ProgramNames names = new ProgramNames(program(device).pipelineModel());
+        return entry -> translator.rule(device, entry, names);
+    }
+
+    private PiPipeconf program(DeviceId device) {
+        return programs.getPipeconf(device)
+                .orElseThrow(() -> new SwitchUnavailableException(device + " has no pipeconf"));
+    }
+
+    @Override
+    public void send(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
+        packets.emit(new DefaultOutboundPacket(SlotwiseDevices.onos(device),
+                DefaultTrafficTreatment.builder().setOutput(PortNumber.portNumber(port)).build(),
+                ByteBuffer.wrap(frame)));
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.rest;
+
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import javax.ws.rs.core.Application;
+import org.glassfish.jersey.server.ServerProperties;
+import org.onlab.osgi.DefaultServiceDirectory;
+import org.onlab.osgi.ServiceDirectory;
+import org.onlab.osgi.ServiceNotFoundException;
+import org.slotwise.core.Event;
+import org.slotwise.core.Snapshot;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.SlotwiseApplication;
+
+/** The REST resources in ONOS, at {@code /onos/slotwise/v1}; ONOS asks for its own users' names and passwords. */
+public final class OnosWebApplication extends Application {
+    private final Application resources;
+
+    /** What the servlet container calls. */
+    public OnosWebApplication() {
+        this(new DefaultServiceDirectory());
+    }
+
+    OnosWebApplication(ServiceDirectory directory) {
+        this.resources = new SlotwiseApplication(new CurrentController(directory));
+    }
+
+    @Override
+    public Set<Object> getSingletons() {
+        Set<Object> singletons = new HashSet<>(resources.getSingletons());
+        singletons.add(new ContextPathFilter());
+        return singletons;
+    }
+
+    @Override
+    public Map<String, Object> getProperties() {
+        return Map.of(ServerProperties.WADL_FEATURE_DISABLE, true,
+                // Without this the container would answer errors with a page of its own.
+                ServerProperties.RESPONSE_SET_STATUS_OVER_SEND_ERROR, true);
+    }
+
+    /** The component, which can come and go while the web application stays. */
+    private static final class CurrentController implements ControllerService {
+        private final ServiceDirectory directory;
+
+        CurrentController(ServiceDirectory directory) {
+            this.directory = directory;
+        }
+
+        @Override
+        public Snapshot snapshot() {
+            return now().snapshot();
+        }
+
+        @Override
+        public void choose(Event.SchedulerChosen choice) {
+            now().choose(choice);
+        }
+
+        private ControllerService now() {
+            try {
+                return directory.get(ControllerService.class);
+            } catch (ServiceNotFoundException e) {
+                throw new UnavailableException("the app is not active", e);
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.onosproject.net.DeviceId;
+import org.onosproject.net.flow.FlowRule;
+import org.onosproject.net.flow.instructions.Instructions.OutputInstruction;
+import org.onosproject.net.packet.OutboundPacket;
+import org.slotwise.core.Networks;
+import org.slotwise.core.Phase;
+import org.slotwise.core.RequestMessage;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.FrameSchedule;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.tables.TableEntry;
+import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.WireConstants;
+import org.slotwise.onos.flow.FlowRuleSwitches;
+import org.slotwise.onos.flow.RuleTranslator;
+import org.slotwise.onos.flow.SwitchUnavailableException;
+import org.slotwise.rest.ControllerService.UnavailableException;
+
+class ClusterMemberTest {
+    private static final int TIMEOUT_MS = 1000;
+
+    private final FakeOnos onos = new FakeOnos();
+    private final ManualThread thread = new ManualThread();
+    private final List<String> unreadable = new ArrayList<>();
+    private JsonNode example;
+    private Network network;
+    private long frame;
+    private long active;
+    private long next;
+
+    @BeforeEach
+    void readExample() throws IOException {
+        example = FakeOnos.exampleNetwork();
+        network = FakeOnos.config(example).network();
+    }
+
+    private ClusterMember member() {
+        FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
+                (device, program, rules) -> readFromSwitch(device), FakeOnos.APP, Runnable::run);
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000);
+    }
+
+    private List<TableEntry> readFromSwitch(org.slotwise.core.network.DeviceId device) {
+        if (unreadable.contains(device.toString())) {
+            throw new SwitchUnavailableException("device " + device + " does not answer");
+        }
+        List<TableEntry> entries = new ArrayList<>();
+        for (FlowRule rule : onos.flowRules.of(SlotwiseDevices.onos(device))) {
+            RuleTranslator.entry(rule).filter(entry -> !entry.isDefault()).ifPresent(entries::add);
+        }
+        return entries;
+    }
+
+    private ClusterMember joined() {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(example);
+        return member;
+    }
+
+    private void connectAll() {
+        onos.devices.set(onosId(network.core().device()), true);
+        network.edges().forEach(edge -> onos.devices.set(onosId(edge.device()), true));
+    }
+
+    private static DeviceId onosId(org.slotwise.core.network.DeviceId device) {
+        return SlotwiseDevices.onos(device);
+    }
+
+    /**
+     * A frame: the master announces what it was told to commit, what it announced comes in force, and all edges send
+     * their requests; edge 1 has {@code backlog} bytes for edge 2. The tables of the version in force must not change.
+     */
+    private void runFrame(long backlog) {
+        frame++;
+        active = next;
+        if (!onos.packets.sent.isEmpty()) {
+            next = sentCommit().nextVersion();
+        }
+        Set<TableEntry> inForce = dataEntries(active & 1);
+        for (Edge edge : network.edges()) {
+            RequestMessage message = new RequestMessage(edge.id().value()).frame(frame).versions(active, next);
+            if (edge.id().value() == 1) {
+                message.backlog(2, backlog).arrived(2, backlog * frame);
+            }
+            int port = edge == network.master() ? WireConstants.PORT_LINECARD : edge.fibre().port();
+            onos.packets.receive(onosId(network.master().device()), port, message.encode());
+        }
+        thread.runTimers();
+        assertEquals(inForce, dataEntries(active & 1), "the schedule in force was changed");
+    }
+
+    /** Entries of a bank's data slots, of all switches. */
+    private Set<TableEntry> dataEntries(long bank) {
+        return onos.flowRules.rules.values().stream().flatMap(Set::stream)
+                .flatMap(rule -> RuleTranslator.entry(rule).stream())
+                .filter(entry -> entry.matchValue("bank").orElse(-1) == bank
+                        && entry.matchValue("slot").orElse(0) >= network.firstDataSlot())
+                .collect(Collectors.toSet());
+    }
+
+    private CommitHeader sentCommit() {
+        byte[] bytes = onos.packets.sent.get(onos.packets.sent.size() - 1).data().array();
+        return CommitHeader.decode(bytes, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
+    }
+
+    private Snapshot runUntilSteady(ClusterMember member, long backlog) {
+        for (int i = 0; i < 20; i++) {
+            runFrame(backlog);
+        }
+        Snapshot snapshot = member.snapshot(TIMEOUT_MS);
+        assertEquals(Phase.STEADY, snapshot.phase());
+        assertEquals(active, snapshot.version().orElseThrow().value());
+        return snapshot;
+    }
+
+    @Test
+    void demandBecomesFlowRulesOfTheIdleBankAndACommit() {
+        ClusterMember member = joined();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        connectAll();
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        int before = granted(runUntilSteady(member, 0));
+
+        Snapshot snapshot = runUntilSteady(member, 6_000_000);
+
+        assertTrue(granted(snapshot) > before, "demand got no more slots than none");
+        Set<TableEntry> grants = new HashSet<>(dataEntries(active & 1));
+        grants.removeIf(entry -> !entry.table().equals("slot_schedule") || entry.params().get("queue") != 2);
+        assertTrue(grants.size() >= granted(snapshot), "slots were promised that no edge has");
+        OutboundPacket commit = onos.packets.sent.get(0);
+        assertEquals(onosId(network.master().device()), commit.sendThrough());
+        OutputInstruction output = (OutputInstruction) commit.treatment().allInstructions().get(0);
+        assertEquals(WireConstants.PORT_SELF, output.port().toLong());
+    }
+
+    /** Slots from edge 1 to edge 2. */
+    private static int granted(Snapshot snapshot) {
+        int slots = 0;
+        for (int slot = 0; slot < snapshot.schedule().slots(); slot++) {
+            slots += snapshot.schedule().output(slot, 1) == 2 ? 1 : 0;
+        }
+        return slots;
+    }
+
+    @Test
+    void anotherNodeTakesOverWhatTheSwitchesHold() {
+        ClusterMember first = joined();
+        connectAll();
+        FrameSchedule schedule = runUntilSteady(first, 6_000_000).schedule();
+
+        onos.leadership.change(FakeOnos.OTHER);
+        UnavailableException answer =
+                assertThrows(UnavailableException.class, () -> first.snapshot(TIMEOUT_MS));
+        assertTrue(answer.getMessage().contains("other"), answer.getMessage());
+        first.leave();
+
+        onos.leadership.change(FakeOnos.LOCAL);
+        ClusterMember second = joined();
+        Set<TableEntry> inForce = dataEntries(active & 1);
+        for (int i = 0; i < 3; i++) {
+            runFrame(6_000_000);
+        }
+        assertEquals(schedule, second.snapshot(TIMEOUT_MS).schedule());
+        assertEquals(inForce, dataEntries(active & 1));
+    }
+
+    @Test
+    void packetsOfAnotherNodesSwitchesAreHandedToTheLeader() {
+        ClusterMember member = joined();
+        connectAll();
+        byte[] request = new RequestMessage(0).frame(7).versions(0, 0).encode();
+        onos.leadership.change(FakeOnos.OTHER);
+        assertTrue(onos.packets.receive(
+                onosId(network.master().device()), WireConstants.PORT_LINECARD, request));
+        assertEquals(1, onos.messages.toOther.size());
+
+        onos.leadership.change(FakeOnos.LOCAL);
+        onos.messages.subscribers.get(ClusterMember.PACKET_IN).accept(onos.messages.toOther.get(0));
+        assertEquals(1, member.snapshot(TIMEOUT_MS).statistics().get(Counter.REQUESTS_RECEIVED));
+        assertThrows(IllegalArgumentException.class, () -> PacketInMessage.decode(new byte[3]));
+    }
+
+    @Test
+    void packetsOfOthersAreLeftAlone() {
+        joined();
+        assertFalse(onos.packets.receive(DeviceId.deviceId("of:0000000000000001"), 1, new byte[64]));
+        assertFalse(onos.packets.receive(DeviceId.deviceId("device:slotwise:x"), 1, new byte[64]));
+    }
+
+    @Test
+    void aSwitchThatCannotBeReadIsReadAgain() {
+        ClusterMember member = joined();
+        unreadable.add(network.core().device().toString());
+        connectAll();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        thread.runTimers();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        unreadable.clear();
+        thread.runTimers();
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aSwitchThatRefusesRulesIsReadAgain() {
+        ClusterMember member = joined();
+        DeviceId core = onosId(network.core().device());
+        onos.flowRules.refusing.add(core);
+        connectAll();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        onos.flowRules.refusing.clear();
+        thread.runTimers();
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aLostSwitchStopsScheduling() {
+        ClusterMember member = joined();
+        connectAll();
+        onos.devices.set(onosId(network.edges().get(3).device()), false);
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(4, member.snapshot(TIMEOUT_MS).readyDevices().size());
+        onos.devices.set(onosId(network.edges().get(3).device()), true);
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() {
+        ClusterMember member = joined();
+        member.choose(Networks.scheduler(SchedulerKind.ISLIP));
+        assertEquals("islip", member.snapshot(TIMEOUT_MS).scheduler().title());
+        member.leave();
+        ClusterMember second = joined();
+        assertEquals("islip", second.snapshot(TIMEOUT_MS).scheduler().title());
+
+        ObjectNode changed = example.deepCopy();
+        changed.putObject("scheduler").put("name", "rotation");
+        onos.configuration.set(changed);
+        assertEquals("rotation", second.snapshot(TIMEOUT_MS).scheduler().title());
+    }
+
+    @Test
+    void withoutANetworkThereIsNoController() {
+        ClusterMember member = member();
+        member.join();
+        String reason = assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS)).getMessage();
+        assertTrue(reason.contains("apps/org.slotwise.app/network"), reason);
+        onos.configuration.set(example);
+        member.snapshot(TIMEOUT_MS);
+        onos.configuration.set(null);
+        assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS));
+    }
+
+    @Test
+    void leavingForgetsNoListenerAndLeavesTheTables() {
+        ClusterMember member = joined();
+        connectAll();
+        member.leave();
+        assertTrue(onos.devices.listeners.isEmpty());
+        assertTrue(onos.configuration.listeners.isEmpty());
+        assertTrue(onos.leadership.listeners.isEmpty());
+        assertTrue(onos.packets.processors.isEmpty());
+        assertTrue(onos.messages.subscribers.isEmpty());
+        assertTrue(onos.leadership.candidate.isEmpty());
+        assertEquals(0, onos.configuration.factories);
+        assertTrue(onos.flowRules.inTable(onosId(network.core().device()), "crossbar") > 0);
+    }
+}

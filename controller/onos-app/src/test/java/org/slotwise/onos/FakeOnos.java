@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.onlab.packet.Ethernet;
+import org.onlab.packet.IpAddress;
+import org.onosproject.cluster.ClusterServiceAdapter;
+import org.onosproject.cluster.ControllerNode;
+import org.onosproject.cluster.DefaultControllerNode;
+import org.onosproject.cluster.Leader;
+import org.onosproject.cluster.Leadership;
+import org.onosproject.cluster.LeadershipEvent;
+import org.onosproject.cluster.LeadershipEventListener;
+import org.onosproject.cluster.LeadershipServiceAdapter;
+import org.onosproject.cluster.NodeId;
+import org.onosproject.core.ApplicationId;
+import org.onosproject.core.DefaultApplicationId;
+import org.onosproject.net.ConnectPoint;
+import org.onosproject.net.DefaultDevice;
+import org.onosproject.net.Device;
+import org.onosproject.net.DeviceId;
+import org.onosproject.net.PortNumber;
+import org.onosproject.net.config.Config;
+import org.onosproject.net.config.ConfigFactory;
+import org.onosproject.net.config.NetworkConfigEvent;
+import org.onosproject.net.config.NetworkConfigListener;
+import org.onosproject.net.config.NetworkConfigRegistryAdapter;
+import org.onosproject.net.device.DeviceEvent;
+import org.onosproject.net.device.DeviceListener;
+import org.onosproject.net.device.DeviceServiceAdapter;
+import org.onosproject.net.flow.DefaultFlowEntry;
+import org.onosproject.net.flow.FlowEntry;
+import org.onosproject.net.flow.FlowRule;
+import org.onosproject.net.flow.FlowRuleOperation;
+import org.onosproject.net.flow.FlowRuleOperations;
+import org.onosproject.net.flow.FlowRuleServiceAdapter;
+import org.onosproject.net.packet.DefaultInboundPacket;
+import org.onosproject.net.packet.OutboundPacket;
+import org.onosproject.net.packet.PacketContextAdapter;
+import org.onosproject.net.packet.PacketProcessor;
+import org.onosproject.net.packet.PacketServiceAdapter;
+import org.onosproject.net.pi.PiPipeconfServiceAdapter;
+import org.onosproject.net.pi.model.PiPipeconf;
+import org.onosproject.net.provider.ProviderId;
+import org.onosproject.p4runtime.model.P4InfoParserException;
+import org.onosproject.store.cluster.messaging.ClusterCommunicationServiceAdapter;
+import org.onosproject.store.cluster.messaging.MessageSubject;
+import org.onosproject.store.service.ConsistentMap;
+import org.onosproject.store.service.ConsistentMapBuilder;
+import org.onosproject.store.service.TestConsistentMap;
+import org.onosproject.store.service.TestStorageService;
+import org.slotwise.onos.pipeline.Programs;
+
+/** ONOS's services on one node, as its own test adapters have them, over switches that obey at once. */
+final class FakeOnos {
+    static final ApplicationId APP = new DefaultApplicationId(42, SlotwiseManager.APP_NAME);
+    static final NodeId LOCAL = new NodeId("local");
+    static final NodeId OTHER = new NodeId("other");
+
+    final FlowRules flowRules = new FlowRules();
+    final Packets packets = new Packets();
+    final Devices devices = new Devices();
+    final Leaders leadership = new Leaders();
+    final Configuration configuration = new Configuration();
+    final Messages messages = new Messages();
+    final Pipeconfs programs = new Pipeconfs();
+    final Storage storage = new Storage();
+    final ClusterServiceAdapter cluster = new ClusterServiceAdapter() {
+        @Override
+        public ControllerNode getLocalNode() {
+            return new DefaultControllerNode(LOCAL, IpAddress.valueOf("127.0.0.1"));
+        }
+    };
+
+    ClusterMember.Services services() {
+        return new ClusterMember.Services(
+                configuration, cluster, leadership, messages, devices, packets, storage);
+    }
+
+    /** The example that every language tests. */
+    static JsonNode exampleNetwork() throws IOException {
+        return new ObjectMapper().readTree(Path.of("../../schema/examples/network-star4.json").toFile());
+    }
+
+    /** Rules by switch: what ONOS has is what the switch has. */
+    static final class FlowRules extends FlowRuleServiceAdapter {
+        final Map<DeviceId, Set<FlowRule>> rules = new LinkedHashMap<>();
+        final Set<DeviceId> refusing = new HashSet<>();
+
+        @Override
+        public void apply(FlowRuleOperations operations) {
+            for (Set<FlowRuleOperation> stage : operations.stages()) {
+                for (FlowRuleOperation operation : stage) {
+                    FlowRule rule = operation.rule();
+                    if (refusing.contains(rule.deviceId())) {
+                        operations.callback().onError(operations);
+                        return;
+                    }
+                    Set<FlowRule> present = rules.computeIfAbsent(rule.deviceId(), any -> new HashSet<>());
+                    present.remove(rule);
+                    if (operation.type() != FlowRuleOperation.Type.REMOVE) {
+                        present.add(rule);
+                    }
+                }
+            }
+            operations.callback().onSuccess(operations);
+        }
+
+        @Override
+        public Iterable<FlowEntry> getFlowEntries(DeviceId device) {
+            List<FlowEntry> entries = new ArrayList<>();
+            of(device).forEach(rule -> entries.add(new DefaultFlowEntry(rule, FlowEntry.FlowEntryState.ADDED)));
+            return entries;
+        }
+
+        Set<FlowRule> of(DeviceId device) {
+            return rules.getOrDefault(device, Set.of());
+        }
+
+        long inTable(DeviceId device, String table) {
+            return of(device).stream().filter(rule -> rule.table().toString().endsWith("." + table)).count();
+        }
+    }
+
+    /** Keeps what is sent, and hands over what comes. */
+    static final class Packets extends PacketServiceAdapter {
+        final List<OutboundPacket> sent = new ArrayList<>();
+        final List<PacketProcessor> processors = new ArrayList<>();
+
+        @Override
+        public void addProcessor(PacketProcessor processor, int priority) {
+            processors.add(processor);
+        }
+
+        @Override
+        public void removeProcessor(PacketProcessor processor) {
+            processors.remove(processor);
+        }
+
+        @Override
+        public void emit(OutboundPacket packet) {
+            sent.add(packet);
+        }
+
+        /** Whether a processor kept the packet for itself. */
+        boolean receive(DeviceId device, int port, byte[] frame) {
+            Context context = new Context(device, port, frame);
+            processors.forEach(processor -> processor.process(context));
+            return context.isHandled();
+        }
+    }
+
+    private static final class Context extends PacketContextAdapter {
+        private boolean blocked;
+
+        Context(DeviceId device, int port, byte[] frame) {
+            super(0, new DefaultInboundPacket(new ConnectPoint(device, PortNumber.portNumber(port)),
+                    new Ethernet(), ByteBuffer.wrap(frame)), null, false);
+        }
+
+        @Override
+        public boolean block() {
+            blocked = true;
+            return true;
+        }
+
+        @Override
+        public boolean isHandled() {
+            return blocked;
+        }
+    }
+
+    /** Switches that come and go. */
+    static final class Devices extends DeviceServiceAdapter {
+        final Set<DeviceId> available = new HashSet<>();
+        final List<DeviceListener> listeners = new ArrayList<>();
+
+        @Override
+        public boolean isAvailable(DeviceId device) {
+            return available.contains(device);
+        }
+
+        @Override
+        public void addListener(DeviceListener listener) {
+            listeners.add(listener);
+        }
+
+        @Override
+        public void removeListener(DeviceListener listener) {
+            listeners.remove(listener);
+        }
+
+        void set(DeviceId id, boolean there) {
+            if (there) {
+                available.add(id);
+            } else {
+                available.remove(id);
+            }
+            Device device = new DefaultDevice(ProviderId.NONE, id, Device.Type.SWITCH, "", "", "", "", null);
+            listeners.forEach(listener ->
+                    listener.event(new DeviceEvent(DeviceEvent.Type.DEVICE_AVAILABILITY_CHANGED, device)));
+        }
+    }
+
+    /** One leader, set by a test. */
+    static final class Leaders extends LeadershipServiceAdapter {
+        final List<LeadershipEventListener> listeners = new ArrayList<>();
+        final Set<String> candidate = new HashSet<>();
+        private NodeId leader = LOCAL;
+
+        @Override
+        public Leadership runForLeadership(String topic) {
+            candidate.add(topic);
+            return getLeadership(topic);
+        }
+
+        @Override
+        public void withdraw(String topic) {
+            candidate.remove(topic);
+        }
+
+        @Override
+        public NodeId getLeader(String topic) {
+            return leader;
+        }
+
+        @Override
+        public Leadership getLeadership(String topic) {
+            return new Leadership(topic, new Leader(leader, 1, 1), List.of(LOCAL, OTHER));
+        }
+
+        @Override
+        public void addListener(LeadershipEventListener listener) {
+            listeners.add(listener);
+        }
+
+        @Override
+        public void removeListener(LeadershipEventListener listener) {
+            listeners.remove(listener);
+        }
+
+        void change(NodeId next) {
+            leader = next;
+            LeadershipEvent event = new LeadershipEvent(
+                    LeadershipEvent.Type.LEADER_CHANGED, getLeadership(ClusterMember.LEADERSHIP_TOPIC));
+            listeners.stream().filter(listener -> listener.isRelevant(event)).forEach(listener -> listener.event(event));
+        }
+    }
+
+    /** The network's configuration. */
+    @SuppressWarnings("rawtypes")
+    static final class Configuration extends NetworkConfigRegistryAdapter {
+        final List<NetworkConfigListener> listeners = new ArrayList<>();
+        int factories;
+        private SlotwiseConfig config;
+
+        @Override
+        public void registerConfigFactory(ConfigFactory factory) {
+            factories++;
+        }
+
+        @Override
+        public void unregisterConfigFactory(ConfigFactory factory) {
+            factories--;
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public <S, C extends Config<S>> C getConfig(S subject, Class<C> type) {
+            return (C) config;
+        }
+
+        @Override
+        public void addListener(NetworkConfigListener listener) {
+            listeners.add(listener);
+        }
+
+        @Override
+        public void removeListener(NetworkConfigListener listener) {
+            listeners.remove(listener);
+        }
+
+        void set(JsonNode network) {
+            config = network == null ? null : config(network);
+            NetworkConfigEvent event = new NetworkConfigEvent(
+                    NetworkConfigEvent.Type.CONFIG_UPDATED, APP, SlotwiseConfig.class);
+            listeners.stream().filter(listener -> listener.isRelevant(event)).forEach(listener -> listener.event(event));
+        }
+    }
+
+    static SlotwiseConfig config(JsonNode network) {
+        SlotwiseConfig config = new SlotwiseConfig();
+        config.init(APP, SlotwiseConfig.KEY, network, new ObjectMapper(), ignored -> { });
+        return config;
+    }
+
+    /** Messages between nodes. */
+    static final class Messages extends ClusterCommunicationServiceAdapter {
+        final List<byte[]> toOther = new ArrayList<>();
+        final Map<MessageSubject, Consumer<byte[]>> subscribers = new LinkedHashMap<>();
+
+        @Override
+        public <M> CompletableFuture<Void> unicast(
+                M message, MessageSubject subject, Function<M, byte[]> encoder, NodeId node) {
+            toOther.add(encoder.apply(message));
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public <M> void addSubscriber(
+                MessageSubject subject, Function<byte[], M> decoder, Consumer<M> handler, Executor executor) {
+            subscribers.put(subject, bytes -> handler.accept(decoder.apply(bytes)));
+        }
+
+        @Override
+        public void removeSubscriber(MessageSubject subject) {
+            subscribers.remove(subject);
+        }
+    }
+
+    /** One map, whoever asks for it; ONOS's own test service makes a new one each time. */
+    static final class Storage extends TestStorageService {
+        private final ConsistentMap<?, ?> map = new TestConsistentMap.Builder<>().build();
+
+        @Override
+        public <K, V> ConsistentMapBuilder<K, V> consistentMapBuilder() {
+            return new TestConsistentMap.Builder<>() {
+                @Override
+                @SuppressWarnings("unchecked")
+                public ConsistentMap<K, V> build() {
+                    return (ConsistentMap<K, V>) map;
+                }
+            };
+        }
+    }
+
+    /** The programs by switch. */
+    static final class Pipeconfs extends PiPipeconfServiceAdapter {
+        private final Map<String, PiPipeconf> loaded = new LinkedHashMap<>();
+
+        @Override
+        public Optional<PiPipeconf> getPipeconf(DeviceId device) {
+            return Optional.of(program(SlotwiseDevices.p4runtime(device).orElseThrow().value() > 1000
+                    ? "core" : "edge"));
+        }
+
+        PiPipeconf program(String name) {
+            return loaded.computeIfAbsent(name, any -> {
+                try {
+                    return Programs.load(name);
+                } catch (P4InfoParserException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+    }
+}

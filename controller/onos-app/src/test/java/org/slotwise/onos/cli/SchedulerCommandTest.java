@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Event;
+import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.schedule.Setting;
+
+class SchedulerCommandTest {
+    @Test
+    void settingsAreNameAndValue() throws Exception {
+        SchedulerKind kind = SchedulerKind.named("fair");
+        Setting setting = kind.settings().get(0);
+        Event.SchedulerChosen choice =
+                SchedulerCommand.choice("fair", List.of(setting.name() + "=" + setting.defaultValue()));
+        assertEquals(kind, choice.kind());
+        assertEquals(setting.defaultValue(), choice.settings().get(setting.name()));
+    }
+
+    @Test
+    void badNamesAndSettingsAreRefused() {
+        assertThrows(InvalidSettingsException.class, () -> SchedulerCommand.choice("best", List.of()));
+        assertThrows(InvalidSettingsException.class, () -> SchedulerCommand.choice("fair", List.of("share")));
+        assertThrows(InvalidSettingsException.class, () -> SchedulerCommand.choice("fair", List.of("no-such=1")));
+    }
+}

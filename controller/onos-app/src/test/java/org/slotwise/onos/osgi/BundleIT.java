@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.osgi;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.zip.ZipFile;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.launch.Framework;
+import org.osgi.framework.launch.FrameworkFactory;
+import org.osgi.framework.wiring.BundleWire;
+import org.osgi.framework.wiring.BundleWiring;
+
+/**
+ * The bundle as it is packed, in a real OSGi framework with the bundles of ONOS that it needs. What it imports and
+ * nobody exports, or exports in another version, fails here and not in a running ONOS.
+ */
+class BundleIT {
+    /** Packages of ONOS's own build of gRPC, for which Maven Central has no bundle; only others import them. */
+    private static final String NOT_ON_MAVEN_CENTRAL = String.join(",", "sun.misc", "com.google.rpc",
+            "io.grpc.internal", "io.grpc.protobuf.lite");
+
+    private static final long STOP_TIMEOUT_MS = 10_000;
+
+    @TempDir
+    static Path cache;
+    private static Framework framework;
+    private static Bundle app;
+
+    @BeforeAll
+    static void installAll() throws Exception {
+        framework = ServiceLoader.load(FrameworkFactory.class).iterator().next().newFramework(Map.of(
+                Constants.FRAMEWORK_STORAGE, cache.toString(),
+                Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, NOT_ON_MAVEN_CENTRAL));
+        framework.start();
+        for (String jar : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (isBundle(jar)) {
+                framework.getBundleContext().installBundle(new File(jar).toURI().toString());
+            }
+        }
+        app = framework.getBundleContext().installBundle(bundleFile().toURI().toString());
+    }
+
+    /** The framework itself and the programs under test are no bundles for it. */
+    private static boolean isBundle(String jar) throws IOException {
+        if (!jar.endsWith(".jar")) {
+            return false;
+        }
+        try (JarFile file = new JarFile(jar)) {
+            Manifest manifest = file.getManifest();
+            return manifest != null && manifest.getMainAttributes().getValue(Constants.BUNDLE_SYMBOLICNAME) != null
+                    && !jar.contains("org.apache.felix.framework") && !jar.contains("slotwise");
+        }
+    }
+
+    private static File bundleFile() {
+        return new File(System.getProperty("slotwise.bundle"));
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        framework.stop();
+        framework.waitForStop(STOP_TIMEOUT_MS);
+    }
+
+    @Test
+    void everyImportHasAnExporterAndTheBundleStarts() throws BundleException {
+        app.start();
+        assertEquals(Bundle.ACTIVE, app.getState());
+        Set<String> fromFramework = new TreeSet<>();
+        for (BundleWire wire : app.adapt(BundleWiring.class).getRequiredWires("osgi.wiring.package")) {
+            if (wire.getProvider().getBundle() == framework) {
+                fromFramework.add(String.valueOf(wire.getCapability().getAttributes().get("osgi.wiring.package")));
+            }
+        }
+        assertEquals(Set.of(), fromFramework, "these come from ONOS and not from the framework");
+    }
+
+    @Test
+    void everyClassLinks() throws Exception {
+        app.start();
+        List<String> classes = new ArrayList<>();
+        for (URL url : Collections.list(app.findEntries("org/slotwise/onos", "*.class", true))) {
+            String path = url.getPath().substring(1);
+            classes.add(path.substring(0, path.length() - ".class".length()).replace('/', '.'));
+        }
+        assertTrue(classes.size() > 20, classes::toString);
+        for (String name : classes) {
+            Class<?> type = app.loadClass(name);
+            assertNotNull(type.getDeclaredMethods(), name);
+            assertNotNull(type.getDeclaredConstructors(), name);
+            assertNotNull(type.getDeclaredFields(), name);
+        }
+        assertNotNull(app.loadClass("org.slotwise.core.Controller"));
+        assertNotNull(app.loadClass("com.fasterxml.jackson.dataformat.yaml.YAMLMapper").getConstructor().newInstance());
+    }
+
+    private static String text(String entry) throws IOException {
+        try (InputStream stream = app.getEntry(entry).openStream()) {
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    /** The servlet and its application are named in text only, so no compiler knows of them. */
+    @Test
+    void whatWebXmlNamesIsThere() throws Exception {
+        app.start();
+        String webXml = text("WEB-INF/web.xml");
+        for (String name : List.of("org.glassfish.jersey.servlet.ServletContainer",
+                "org.slotwise.onos.rest.OnosWebApplication")) {
+            assertTrue(webXml.contains(">" + name + "<"));
+            assertNotNull(app.loadClass(name));
+        }
+    }
+
+    @Test
+    void theManifestIsOneThatKarafStarts() throws IOException {
+        String imports = app.getHeaders().get(Constants.IMPORT_PACKAGE);
+        assertFalse(imports.contains("java."), "Karaf never starts a bundle that imports java.*");
+        assertEquals("/onos/slotwise", app.getHeaders().get("Web-ContextPath"));
+        assertEquals("org.slotwise.onos.cli", app.getHeaders().get("Karaf-Commands"));
+        for (String component : app.getHeaders().get("Service-Component").split(",")) {
+            assertNotNull(app.getEntry(component), component);
+        }
+        assertNotNull(app.getEntry("org/slotwise/onos/SlotwiseManager.cfgdef"));
+        assertTrue(text("OSGI-INF/org.slotwise.onos.pipeline.SlotwiseDriverLoader.xml")
+                .contains("org.onosproject.net.driver.DriverAdminService"), "references of the base class are lost");
+    }
+
+    @Test
+    void aBundleThatLacksAnImportIsNotStarted() throws Exception {
+        Path broken = cache.resolve("broken.jar");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().putValue("Manifest-Version", "1.0");
+        manifest.getMainAttributes().putValue(Constants.BUNDLE_MANIFESTVERSION, "2");
+        manifest.getMainAttributes().putValue(Constants.BUNDLE_SYMBOLICNAME, "broken");
+        manifest.getMainAttributes().putValue(Constants.IMPORT_PACKAGE, "org.onosproject.nowhere");
+        new JarOutputStream(Files.newOutputStream(broken), manifest).close();
+        Bundle bundle = framework.getBundleContext().installBundle(broken.toUri().toString());
+        try {
+            bundle.start();
+        } catch (BundleException expected) {
+            assertNotEquals(Bundle.ACTIVE, bundle.getState());
+            return;
+        }
+        throw new AssertionError("a framework that starts this would find nothing");
+    }
+
+    @Test
+    void theArchiveHasTheBundleAndNamesWhatItNeeds() throws IOException {
+        try (ZipFile archive = new ZipFile(bundleFile().getPath().replace(".jar", ".oar"))) {
+            String description = new String(archive.getInputStream(archive.getEntry("app.xml")).readAllBytes());
+            assertTrue(description.contains("name=\"org.slotwise.app\""));
+            assertTrue(description.contains("org.onosproject.drivers.bmv2"));
+            assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith(".jar")).count());
+            assertEquals(1, archive.stream().filter(entry -> entry.getName().endsWith("-features.xml")).count());
+        }
+    }
+}

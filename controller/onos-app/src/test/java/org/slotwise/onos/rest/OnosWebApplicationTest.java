@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.rest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.glassfish.jersey.internal.MapPropertiesDelegate;
+import org.glassfish.jersey.server.ApplicationHandler;
+import org.glassfish.jersey.server.ContainerRequest;
+import org.glassfish.jersey.server.ContainerResponse;
+import org.glassfish.jersey.server.ResourceConfig;
+import org.junit.jupiter.api.Test;
+import org.onlab.osgi.ServiceDirectory;
+import org.onlab.osgi.ServiceNotFoundException;
+import org.slotwise.core.Controller;
+import org.slotwise.core.Event;
+import org.slotwise.core.Networks;
+import org.slotwise.core.Snapshot;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.rest.ControllerService;
+
+/** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
+class OnosWebApplicationTest {
+    private static final URI BASE = URI.create("http://localhost:8181/onos/slotwise/");
+
+    private final List<Event.SchedulerChosen> choices = new ArrayList<>();
+    private boolean active = true;
+    private final ApplicationHandler handler = new ApplicationHandler(
+            ResourceConfig.forApplication(new OnosWebApplication(new Directory())));
+
+    private final class Directory implements ServiceDirectory {
+        @Override
+        public <T> T get(Class<T> type) {
+            if (!active) {
+                throw new ServiceNotFoundException("no such service");
+            }
+            return type.cast(new FixedController());
+        }
+    }
+
+    private final class FixedController implements ControllerService {
+        @Override
+        public Snapshot snapshot() {
+            return new Controller(Networks.star(4, 20), Networks.scheduler(SchedulerKind.FAIR), () -> 0)
+                    .snapshot();
+        }
+
+        @Override
+        public void choose(Event.SchedulerChosen choice) {
+            choices.add(choice);
+        }
+    }
+
+    private String call(int status, String method, String path, String body) throws Exception {
+        ContainerRequest request = new ContainerRequest(
+                BASE, BASE.resolve(path), method, null, new MapPropertiesDelegate(new HashMap<>()));
+        request.header("Content-Type", "application/json");
+        request.setEntityStream(new ByteArrayInputStream(body.getBytes(StandardCharsets.UTF_8)));
+        ByteArrayOutputStream answer = new ByteArrayOutputStream();
+        ContainerResponse response = handler.apply(request, answer).get();
+        assertEquals(status, response.getStatus(), answer::toString);
+        return answer.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void theResourcesAreBelowTheContextPath() throws Exception {
+        assertTrue(call(200, "GET", "v1/status", "").contains("WAITING_FOR_DEVICES".toLowerCase())
+                || call(200, "GET", "v1/status", "").contains("WAITING_FOR_DEVICES"));
+        for (String path : List.of("topology", "nodes", "demand", "schedule", "statistics", "scheduler")) {
+            assertTrue(call(200, "GET", "v1/" + path, "").startsWith("{"), path);
+        }
+    }
+
+    @Test
+    void theDocumentIsReadWithOnosLibraries() throws Exception {
+        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/scheduler"));
+        assertTrue(call(200, "GET", "v1/openapi.yaml", "").startsWith("#"));
+    }
+
+    @Test
+    void aSchedulerIsChosenAndABadOneRefused() throws Exception {
+        call(200, "PUT", "v1/scheduler", "{\"name\": \"islip\"}");
+        assertEquals("islip", choices.get(0).kind().title());
+        String refused = call(422, "PUT", "v1/scheduler", "{\"name\": \"best\"}");
+        assertTrue(refused.contains("best"), refused);
+        call(400, "PUT", "v1/scheduler", "{");
+        assertEquals(1, choices.size());
+    }
+
+    @Test
+    void errorsAreProblemDocuments() throws Exception {
+        assertTrue(call(404, "GET", "v1/nothing", "").contains("\"status\":404"));
+        assertTrue(call(404, "GET", "", "").contains("\"status\":404"));
+        active = false;
+        assertTrue(call(503, "GET", "v1/status", "").contains("not active"));
+    }
+}

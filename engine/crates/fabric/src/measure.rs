@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What queues, access links and flows did since they were last asked, for whoever writes it down.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use slotwise_scenario::{Flow, HostId};
+use slotwise_wire::Optical;
+
+use crate::fabric::Fabric;
+
+/// A VOQ of a line card: what it did since it was last asked, and what waits. Bytes as on the fibre.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueUse {
+    /// Waiting now.
+    pub backlog_bytes: u64,
+    /// Packets that wait now.
+    pub backlog_packets: u64,
+    /// Most that waited at once.
+    pub most_backlog_bytes: u64,
+    /// What waited, summed over time: byte times ns.
+    pub backlog_byte_ns: u128,
+    /// Packets that came, dropped ones included.
+    pub arrived_packets: u64,
+    /// Packets that found the queue full or were too long for it.
+    pub dropped_packets: u64,
+    /// Packets that entered the fibre.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Slots for which P4 opened the gate.
+    pub granted_slots: u64,
+}
+
+/// One direction of an access link since the start. Bytes of Ethernet frames.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccessUse {
+    /// Frames that were sent.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames that found the queue full or were longer than the MTU allows.
+    pub dropped_packets: u64,
+}
+
+/// Both directions of a host's access link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessReport {
+    /// The host.
+    pub host: HostId,
+    /// From host to edge.
+    pub up: AccessUse,
+    /// From edge to host.
+    pub down: AccessUse,
+}
+
+/// One-way delays of a flow's packets that arrived since it was last asked, from the first bit out of the host to
+/// the last bit in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DelayUse {
+    /// Packets.
+    pub packets: u64,
+    /// Sum of their delays.
+    pub sum_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl DelayUse {
+    pub(crate) fn add(&mut self, delay_ns: u64) {
+        self.packets += 1;
+        self.sum_ns += delay_ns;
+        self.max_ns = self.max_ns.max(delay_ns);
+    }
+}
+
+/// Counts for a [`QueueUse`].
+#[derive(Default)]
+pub(crate) struct Meter {
+    counted: QueueUse,
+    at_ns: u64,
+}
+
+impl Meter {
+    fn advance(&mut self, now_ns: u64, backlog_bytes: u64) {
+        self.counted.backlog_byte_ns += u128::from(now_ns.saturating_sub(self.at_ns)) * u128::from(backlog_bytes);
+        self.at_ns = now_ns;
+    }
+
+    /// A packet came and found `backlog_bytes`.
+    pub(crate) fn arrived(&mut self, now_ns: u64, backlog_bytes: u64, bytes: u64) {
+        self.advance(now_ns, backlog_bytes);
+        self.counted.arrived_packets += 1;
+        self.counted.most_backlog_bytes = self.counted.most_backlog_bytes.max(backlog_bytes + bytes);
+    }
+
+    /// A packet came and went nowhere.
+    pub(crate) fn dropped(&mut self) {
+        self.counted.arrived_packets += 1;
+        self.counted.dropped_packets += 1;
+    }
+
+    /// A packet leaves `backlog_bytes`, itself included.
+    pub(crate) fn sent(&mut self, now_ns: u64, backlog_bytes: u64, bytes: u64) {
+        self.advance(now_ns, backlog_bytes);
+        self.counted.sent_packets += 1;
+        self.counted.sent_bytes += bytes;
+    }
+
+    pub(crate) fn granted(&mut self) {
+        self.counted.granted_slots += 1;
+    }
+
+    /// What was counted; counting starts again.
+    pub(crate) fn take(&mut self, now_ns: u64, backlog_bytes: u64, backlog_packets: u64) -> QueueUse {
+        self.advance(now_ns, backlog_bytes);
+        let counted = std::mem::take(&mut self.counted);
+        self.counted.most_backlog_bytes = backlog_bytes;
+        QueueUse {
+            backlog_bytes,
+            backlog_packets,
+            ..counted
+        }
+    }
+}
+
+/// When the packets that are between two edges left their hosts. A VOQ is a FIFO and numbers its packets, so what
+/// stands before one that has arrived is lost.
+#[derive(Default)]
+pub(crate) struct Births {
+    under_way: BTreeMap<(u16, u16), VecDeque<(u32, u64)>>,
+}
+
+impl Births {
+    pub(crate) fn insert(&mut self, optical: &Optical, born_ns: u64) {
+        let queue = self.under_way.entry((optical.src_edge, optical.queue)).or_default();
+        queue.push_back((optical.sequence, born_ns));
+    }
+
+    /// Takes out a packet that has arrived, and what was lost before it.
+    pub(crate) fn take(&mut self, optical: &Optical) -> Option<u64> {
+        let queue = self.under_way.get_mut(&(optical.src_edge, optical.queue))?;
+        let place = queue.iter().position(|(sequence, _)| *sequence == optical.sequence)?;
+        queue.drain(..=place).next_back().map(|(_, born_ns)| born_ns)
+    }
+
+    /// An edge starts to number anew.
+    pub(crate) fn forget(&mut self, edge: u16) {
+        self.under_way.retain(|(src_edge, _), _| *src_edge != edge);
+    }
+}
+
+impl Fabric {
+    /// What a VOQ of an edge's line card for `core` did since the last call; `None` if there is no such queue.
+    pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
+        let now_ns = self.now_ns;
+        let cards = &self.edges.get(usize::from(edge))?.cards;
+        let card = cards.get(usize::from(core)).copied().flatten()?;
+        (voq < self.plan.voqs).then(|| self.cards[card].queues.take_use(now_ns, voq))
+    }
+
+    /// All access links, by edge and host, since the start.
+    pub fn access_links(&self) -> Vec<AccessReport> {
+        let of_edge = |(edge, links): (usize, &crate::fabric::Edge)| {
+            let pairs = links.uplinks.iter().zip(&links.downlinks).enumerate();
+            let report = |(index, (up, down)): (usize, (&crate::link::AccessLink, &crate::link::AccessLink))| {
+                let (edge, index) = (edge as u16, index as u16);
+                AccessReport {
+                    host: HostId { edge, index },
+                    up: up.used,
+                    down: down.used,
+                }
+            };
+            pairs.map(report).collect::<Vec<AccessReport>>()
+        };
+        self.edges.iter().enumerate().flat_map(of_edge).collect()
+    }
+
+    /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].
+    pub fn take_flow_delays(&mut self) -> Vec<(Flow, DelayUse)> {
+        self.traffic
+            .as_mut()
+            .map_or_else(Vec::new, |traffic| traffic.take_delays())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meter_sums_the_backlog_over_time() {
+        let mut meter = Meter::default();
+        meter.arrived(100, 0, 10);
+        meter.arrived(200, 10, 30);
+        meter.sent(250, 40, 10);
+        meter.dropped();
+        meter.granted();
+        // 10 for 100 ns, 40 for 50 ns, 30 for 50 ns.
+        let used = meter.take(300, 30, 1);
+        assert_eq!(used.backlog_byte_ns, 1000 + 2000 + 1500);
+        assert_eq!((used.most_backlog_bytes, used.backlog_bytes), (40, 30));
+        assert_eq!(
+            (used.arrived_packets, used.dropped_packets, used.sent_bytes),
+            (3, 1, 10)
+        );
+        assert_eq!(used.granted_slots, 1);
+        let nothing = meter.take(400, 30, 1);
+        assert_eq!(
+            (
+                nothing.backlog_byte_ns,
+                nothing.most_backlog_bytes,
+                nothing.sent_packets
+            ),
+            (3000, 30, 0)
+        );
+    }
+
+    #[test]
+    fn births_outlive_losses_and_ignore_what_was_never_born() {
+        let optical = |sequence| Optical {
+            src_edge: 1,
+            queue: 2,
+            sequence,
+            ..Optical::default()
+        };
+        let mut births = Births::default();
+        for sequence in [u32::MAX - 1, u32::MAX, 0, 1] {
+            births.insert(&optical(sequence), u64::from(sequence));
+        }
+        assert_eq!(births.take(&optical(7)), None);
+        assert_eq!(births.take(&optical(u32::MAX)), Some(u64::from(u32::MAX)));
+        assert_eq!(births.take(&optical(u32::MAX - 1)), None);
+        assert_eq!(births.take(&optical(1)), Some(1));
+        births.insert(&optical(2), 5);
+        births.forget(1);
+        assert_eq!(births.take(&optical(2)), None);
+    }
+}

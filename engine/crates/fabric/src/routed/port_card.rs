@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A router's line card on its own: the queue before one port, its link, and the interval timers that XCP needs. The
+//! switch is elsewhere; messages to and from it are frames, as everywhere.
+
+use std::collections::VecDeque;
+
+use slotwise_p4::Port;
+use slotwise_scenario::Buffer;
+use slotwise_wire::{FlowOp, IntervalTimer};
+
+use super::output::{Output, OutputUse, Packet};
+use crate::linecard::QueueState;
+use crate::message;
+use crate::pool::{Frame, FramePool};
+
+/// Shortest time from one tick to the next: whatever it is told, a card leaves time for packets.
+const MIN_INTERVAL_NS: u64 = 100_000;
+
+/// What a card sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CardFrame {
+    /// To the switch's line card port.
+    ToSwitch(Frame),
+    /// From the far end of the link.
+    FromLink(Frame),
+}
+
+/// What became of a frame that the switch sent to a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It waits, or is on the link.
+    Queued,
+    /// The buffer was full.
+    Dropped,
+}
+
+/// The line card of one port of a router (docs/architecture.md, "XCP"). Times never go back.
+pub struct PortCard {
+    port: Port,
+    output: Output,
+    pool: FramePool,
+    /// Ticks that have not been fetched.
+    ticks: VecDeque<Frame>,
+    /// Time of the last tick of each timer: what an answer counts from.
+    ticked_ns: [u64; 2],
+    /// Messages to this card that it did not understand.
+    malformed: u64,
+}
+
+fn place(timer: IntervalTimer) -> usize {
+    match timer {
+        IntervalTimer::Control => 0,
+        IntervalTimer::Queue => 1,
+    }
+}
+
+impl PortCard {
+    /// The card of `port`, which is also the number of its queue: a link of `rate_bps` (over 0) and `delay_ns`, a queue of
+    /// `buffer_bytes`, all in IP bytes. Both timers tick at `now_ns`.
+    pub fn new(port: Port, rate_bps: u64, delay_ns: u64, buffer_bytes: u64, now_ns: u64) -> PortCard {
+        let mut output = Output::new(rate_bps, delay_ns, Buffer::Bytes(buffer_bytes));
+        output.start_timers(now_ns);
+        PortCard {
+            port,
+            output,
+            pool: FramePool::default(),
+            ticks: VecDeque::new(),
+            ticked_ns: [now_ns; 2],
+            malformed: 0,
+        }
+    }
+
+    /// Takes a frame that left the switch by the card's port.
+    pub fn enqueue(&mut self, now_ns: u64, frame: &[u8]) -> Taken {
+        let packet = Packet {
+            frame: self.pool.copy_of(frame),
+            born_ns: now_ns,
+        };
+        match self.output.enqueue(now_ns, packet) {
+            Ok(()) => Taken::Queued,
+            Err(dropped) => {
+                self.pool.give_back(dropped.frame);
+                Taken::Dropped
+            }
+        }
+    }
+
+    /// Obeys a frame that left the switch by its line card port. One for another card is none of this one's business; one
+    /// that sets no timer changes nothing and is counted.
+    pub fn control(&mut self, now_ns: u64, frame: &[u8]) {
+        let Some((port, message)) = message::flow_control(frame) else {
+            self.malformed += 1;
+            return;
+        };
+        if port != self.port {
+            return;
+        }
+        let timer = match FlowOp::try_from(message.op) {
+            Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
+            Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,
+            _ => {
+                self.malformed += 1;
+                return;
+            }
+        };
+        // The answer comes later than the tick that it counts from.
+        match self.ticked_ns[place(timer)].checked_add(message.value) {
+            Some(due_ns) if message.value > 0 && message.queue == self.port => {
+                self.output.set_timer(timer, due_ns.max(now_ns + MIN_INTERVAL_NS));
+            }
+            _ => self.malformed += 1,
+        }
+    }
+
+    /// The next frame that is due at `now_ns`, ticks first; call until there is none.
+    pub fn poll(&mut self, now_ns: u64) -> Option<CardFrame> {
+        while let Some(tick) = self.output.tick(now_ns) {
+            if let Ok(timer) = IntervalTimer::try_from(tick.timer) {
+                self.ticked_ns[place(timer)] = tick.local_ns;
+            }
+            let (backlog_bytes, arrived_bytes, dropped_packets) = self.output.report();
+            let state = QueueState {
+                backlog_bytes,
+                arrived_bytes,
+                hol_delay_ns: 0,
+                dropped_packets,
+            };
+            let tick = message::interval_tick(self.port, &tick, self.port, &state);
+            self.ticks.push_back(self.pool.copy_of(&tick));
+        }
+        let tick = self.ticks.pop_front().map(CardFrame::ToSwitch);
+        tick.or_else(|| {
+            self.output
+                .arrived(now_ns)
+                .map(|packet| CardFrame::FromLink(packet.frame))
+        })
+    }
+
+    /// Gives a fetched frame's memory back.
+    pub fn recycle(&mut self, frame: CardFrame) {
+        let (CardFrame::ToSwitch(frame) | CardFrame::FromLink(frame)) = frame;
+        self.pool.give_back(frame);
+    }
+
+    /// When the next frame is due; right once `poll` gave nothing.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        [self.output.next_arrival_ns(), self.output.next_tick_ns()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What the card did since the last call.
+    pub fn take_use(&mut self, now_ns: u64) -> OutputUse {
+        self.output.take_use(now_ns)
+    }
+
+    /// Messages to this card that it did not understand, since the start.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_wire::{
+        ETHERTYPE_LINECARD, Ethernet, FlowControl, IntervalTick, LINECARD_VERSION, LineCardKind, Linecard, QueueReport,
+        TIMER_RETRY_NS,
+    };
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const PORT: Port = 3;
+
+    /// 8 Mb/s: 1 ms for 1000 bytes; the link takes 10 ms.
+    fn card() -> PortCard {
+        PortCard::new(PORT, 8_000_000, 10 * MS, 2000, 0)
+    }
+
+    fn frame() -> Vec<u8> {
+        vec![7; Ethernet::SIZE + 1000]
+    }
+
+    fn ticks(card: &mut PortCard, now_ns: u64) -> Vec<(u8, u64)> {
+        let mut found = Vec::new();
+        while let Some(CardFrame::ToSwitch(tick)) = card.poll(now_ns) {
+            let header = Ethernet::SIZE + Linecard::SIZE;
+            let linecard = Linecard::decode(&tick[Ethernet::SIZE..]).unwrap();
+            assert_eq!(
+                (linecard.port, linecard.kind),
+                (PORT, LineCardKind::IntervalTick.into())
+            );
+            let report = QueueReport::decode(&tick[header + IntervalTick::SIZE..]).unwrap();
+            assert_eq!(report.queue, PORT);
+            let tick = IntervalTick::decode(&tick[header..]).unwrap();
+            found.push((tick.timer, tick.local_ns));
+        }
+        found
+    }
+
+    fn answer(port: u16, queue: u16, op: FlowOp, value: u64) -> Vec<u8> {
+        let ethernet = Ethernet {
+            ether_type: ETHERTYPE_LINECARD,
+            ..Ethernet::default()
+        };
+        let linecard = Linecard {
+            version: LINECARD_VERSION,
+            kind: LineCardKind::FlowControl.into(),
+            port,
+        };
+        let control = FlowControl {
+            queue,
+            op: op.into(),
+            open_ns: 0,
+            close_ns: 0,
+            value,
+        };
+        [&ethernet.encode()[..], &linecard.encode(), &control.encode()].concat()
+    }
+
+    #[test]
+    fn packets_leave_at_the_links_rate_after_its_delay() {
+        let mut card = card();
+        ticks(&mut card, 0);
+        let taken: Vec<Taken> = (0..4).map(|_| card.enqueue(0, &frame())).collect();
+        assert_eq!(taken, [Taken::Queued, Taken::Queued, Taken::Queued, Taken::Dropped]);
+        for leaves_ms in [11, 12, 13] {
+            assert_eq!(card.deadline_ns(), Some(leaves_ms * MS));
+            assert_eq!(card.poll(leaves_ms * MS - 1), None);
+            assert_eq!(card.poll(leaves_ms * MS), Some(CardFrame::FromLink(frame())));
+        }
+        let used = card.take_use(20 * MS);
+        assert_eq!((used.sent_packets, used.dropped_packets, used.most_packets), (3, 1, 2));
+    }
+
+    #[test]
+    fn an_answer_counts_from_its_tick_however_late_it_comes() {
+        const CONTROL: u8 = IntervalTimer::Control as u8;
+        const QUEUE: u8 = IntervalTimer::Queue as u8;
+        let mut card = card();
+        assert_eq!(ticks(&mut card, 0), [(QUEUE, 0), (CONTROL, 0)]);
+        card.control(MS, &answer(PORT, PORT, FlowOp::SetControlTimer, 50 * MS));
+        card.control(MS, &answer(PORT, PORT, FlowOp::SetQueueTimer, 20 * MS));
+        assert_eq!(card.deadline_ns(), Some(20 * MS));
+        assert_eq!(ticks(&mut card, 21 * MS), [(QUEUE, 20 * MS)]);
+        assert_eq!(ticks(&mut card, 50 * MS), [(CONTROL, 50 * MS)]);
+        card.control(90 * MS, &answer(PORT, PORT, FlowOp::SetControlTimer, MS));
+        assert_eq!(
+            card.deadline_ns(),
+            Some(90 * MS + MIN_INTERVAL_NS),
+            "never in the past, never at once"
+        );
+    }
+
+    #[test]
+    fn what_is_not_for_it_changes_nothing() {
+        let mut card = card();
+        ticks(&mut card, 0);
+        let wrong = [
+            answer(PORT, PORT, FlowOp::Open, 1),
+            answer(PORT, PORT, FlowOp::SetControlTimer, 0),
+            answer(PORT, PORT, FlowOp::SetControlTimer, u64::MAX),
+            answer(PORT, PORT + 1, FlowOp::SetControlTimer, 1),
+            answer(PORT, PORT, FlowOp::SetControlTimer, 1)[..40].to_vec(),
+            Vec::new(),
+        ];
+        card.control(MS, &answer(PORT + 1, PORT + 1, FlowOp::SetControlTimer, 1));
+        assert_eq!(card.malformed(), 0, "another card's");
+        for frame in &wrong[..] {
+            card.control(MS, frame);
+        }
+        // The largest value from time 0 is a time; it only is far away.
+        assert_eq!(card.malformed(), wrong.len() as u64 - 1);
+        card.control(MS, &answer(PORT, PORT, FlowOp::SetControlTimer, 5 * MS));
+        assert_eq!(card.deadline_ns(), Some(5 * MS), "and it listens still");
+        assert!(ticks(&mut card, u64::from(TIMER_RETRY_NS)).len() >= 2);
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Users of the web: when each asks for a page, and of what size.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rand::{RngCore, SeedableRng};
+use rand_pcg::Pcg64;
+use slotwise_scenario::Web;
+use slotwise_transport::{FlowKey, WebConfig, WebUser};
+
+/// Connections of a user that are not taken out yet.
+const KEPT: usize = 2;
+
+/// A page that a user asks for.
+pub(crate) struct Page {
+    /// Index of the flow.
+    pub(crate) flow: usize,
+    /// Number of the user at the host.
+    pub(crate) client: usize,
+    pub(crate) bytes: u64,
+    /// Of the connection.
+    pub(crate) seed: u64,
+}
+
+struct Client {
+    flow: usize,
+    user: WebUser,
+    /// Of the connections.
+    seeds: Pcg64,
+    connections: VecDeque<FlowKey>,
+    /// Pages that arrived to the end.
+    fetched: u64,
+}
+
+/// All users, by host.
+pub(crate) struct Clients<H> {
+    hosts: BTreeMap<H, Vec<Client>>,
+    /// Pages by flow, of users that have gone.
+    pages: BTreeMap<usize, u64>,
+}
+
+impl<H> Default for Clients<H> {
+    fn default() -> Self {
+        Clients {
+            hosts: BTreeMap::new(),
+            pages: BTreeMap::new(),
+        }
+    }
+}
+
+impl<H: Ord + Copy> Clients<H> {
+    /// Users of a flow who begin to think at `now_ns`.
+    pub(crate) fn add(&mut self, flow: usize, host: H, (users, web): (u32, Web), now_ns: u64, seed: u64) {
+        let config = WebConfig {
+            mean_think_ns: web.mean_think_ns,
+            mean_bytes: web.mean_bytes,
+            shape: web.shape,
+            max_bytes: web.max_bytes,
+        };
+        let mut seeds = Pcg64::seed_from_u64(seed);
+        for _ in 0..users {
+            let draws = Pcg64::from_rng(&mut seeds);
+            let user = WebUser::new(config, now_ns, draws)
+                .expect("a scenario's sizes and shapes are within the user's bounds");
+            self.hosts.entry(host).or_default().push(Client {
+                flow,
+                user,
+                seeds: Pcg64::from_rng(&mut seeds),
+                connections: VecDeque::new(),
+                fetched: 0,
+            });
+        }
+    }
+
+    /// The users of a flow leave.
+    pub(crate) fn remove(&mut self, flow: usize, host: H) {
+        let Some(clients) = self.hosts.get_mut(&host) else {
+            return;
+        };
+        let pages: u64 = clients
+            .iter()
+            .filter(|client| client.flow == flow)
+            .map(|client| client.fetched)
+            .sum();
+        *self.pages.entry(flow).or_default() += pages;
+        clients.retain(|client| client.flow != flow);
+    }
+
+    /// The next page that a user at `host` asks for by now.
+    pub(crate) fn poll(&mut self, host: H, now_ns: u64) -> Option<Page> {
+        let mut clients = self.hosts.get_mut(&host)?.iter_mut().enumerate();
+        clients.find_map(|(index, client)| {
+            let bytes = client.user.poll(now_ns)?;
+            Some(Page {
+                flow: client.flow,
+                client: index,
+                bytes,
+                seed: client.seeds.next_u64(),
+            })
+        })
+    }
+
+    /// A user's new connection; gives the oldest one if it is to be taken out.
+    pub(crate) fn begun(&mut self, host: H, client: usize, key: FlowKey) -> Option<FlowKey> {
+        let client = self.hosts.get_mut(&host)?.get_mut(client)?;
+        client.connections.push_back(key);
+        (client.connections.len() > KEPT)
+            .then(|| client.connections.pop_front())
+            .flatten()
+    }
+
+    /// All of a connection's bytes have arrived at `host`.
+    pub(crate) fn finished(&mut self, host: H, key: FlowKey, now_ns: u64) {
+        for client in self.of_connection(host, key) {
+            client.user.finished(now_ns);
+            client.fetched += 1;
+        }
+    }
+
+    /// A connection to `host` ended early: its user thinks, and asks again.
+    pub(crate) fn failed(&mut self, host: H, key: FlowKey, now_ns: u64) {
+        for client in self.of_connection(host, key) {
+            client.user.finished(now_ns);
+        }
+    }
+
+    fn of_connection(&mut self, host: H, key: FlowKey) -> impl Iterator<Item = &mut Client> {
+        let clients = self.hosts.get_mut(&host).into_iter().flatten();
+        clients.filter(move |client| client.connections.back() == Some(&key))
+    }
+
+    /// When the next user at `host` asks for a page.
+    pub(crate) fn poll_timeout(&self, host: H) -> Option<u64> {
+        let clients = self.hosts.get(&host)?.iter();
+        clients.filter_map(|client| client.user.poll_timeout()).min()
+    }
+
+    /// Pages of a flow that were fetched to the end.
+    pub(crate) fn pages(&self, flow: usize) -> u64 {
+        let clients = self.hosts.values().flatten().filter(|client| client.flow == flow);
+        let present: u64 = clients.map(|client| client.fetched).sum();
+        present + self.pages.get(&flow).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sources that come and go, on a star: bursts of datagrams, and users of the web.
+
+mod support;
+
+use slotwise_fabric::{FlowResult, HostMode};
+use support::*;
+
+fn results(traffic: &str) -> Vec<FlowResult> {
+    let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, traffic: [{traffic}]}}"));
+    let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    fabric.run_until(scenario.end_ns() + 1_000_000_000);
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    fabric.flow_results()
+}
+
+#[test]
+fn web_users_fetch_page_after_page_and_every_byte_is_right() {
+    let web = "{kind: web, from: h1_0, to: h2_0, users: 3, mean_think_ns: 20000000, mean_bytes: 20000, shape: 1.5, \
+               max_bytes: 200000}";
+    let flows = results(web);
+    let flow = &flows[0];
+    let pages = flow.pages.unwrap();
+    // A page takes three round trips of some 5 ms, and 20 ms of thinking: some 85 a user in 3 s.
+    assert!((60..400).contains(&pages), "{pages} pages");
+    let bytes_a_page = flow.received_bytes / pages;
+    assert!((10_000..40_000).contains(&bytes_a_page), "{bytes_a_page} bytes a page");
+    assert_eq!(flow.stream.unwrap().wrong_bytes, 0);
+    assert_eq!(flows, results(web), "the same seed gives the same");
+}
+
+#[test]
+fn web_users_share_hosts_with_other_streams() {
+    let flows = results(
+        "{kind: web, from: edge1, to: edge2, mean_think_ns: 10000000, mean_bytes: 5000, transport: newreno}, \
+         {kind: tcp, from: edge1, to: edge2, rate_bps: 1000000}, {kind: tcp, from: edge2, to: edge1, rate_bps: 1000000}",
+    );
+    assert_eq!(flows.len(), 6);
+    for flow in &flows {
+        assert_eq!(flow.stream.unwrap().wrong_bytes, 0);
+        match flow.pages {
+            Some(pages) => assert!(pages > 50, "{pages} pages"),
+            None => assert!(flow.received_bytes > 300_000, "{} bytes", flow.received_bytes),
+        }
+    }
+}
+
+#[test]
+fn bursts_arrive_at_their_mean_rate() {
+    let flows = results(
+        "{kind: udp, from: all, to: all, rate_bps: 4000000, payload_bytes: 500, process: on-off-pareto, \
+         mean_on_ns: 5000000, mean_off_ns: 15000000, shape: 1.9}",
+    );
+    assert_eq!(flows.len(), 24);
+    let sent: u64 = flows.iter().map(|flow| flow.sent_bytes).sum();
+    let received: u64 = flows.iter().map(|flow| flow.received_bytes).sum();
+    // 24 sources of 1 Mb/s on average for 3 s are 9 MB.
+    assert!((7_500_000..10_500_000).contains(&sent), "{sent} bytes");
+    assert_eq!(sent, received);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the kernel hands over, as frames of a wire: super-frames cut, checksums finished.
+
+use super::checksum::Sum;
+use super::headers::{
+    CWR, FIN, IPV4_ID, Ip, PROTOCOL_TCP, PROTOCOL_UDP, PSH, TCP_BYTES, TCP_CHECKSUM, TCP_FLAGS, TCP_SEQUENCE,
+    UDP_BYTES, UDP_CHECKSUM, UDP_LENGTH, put_u16, u16_at,
+};
+use super::virtio::{BadOffload, Cut, Offload, PartialChecksum};
+
+/// A checksum of 0 is sent as this: in UDP 0 means none (RFC 768), and elsewhere both are the same number.
+const MANGLED_ZERO: [u8; 2] = [0xff; 2];
+
+/// Cuts super-frames; keeps the memory that it needs.
+#[derive(Debug, Default)]
+pub(crate) struct Segmenter {
+    segment: Vec<u8>,
+}
+
+/// The headers of a super-frame, all within its bounds.
+struct Plan {
+    ip: Ip,
+    /// Where the TCP or UDP header starts.
+    transport: usize,
+    /// Where the payload starts.
+    payload: usize,
+    cut: Cut,
+    /// Payload bytes of each segment but the last.
+    segment_bytes: usize,
+}
+
+impl Segmenter {
+    /// Hands each frame that `frame` stands for to `handler`; none if there is an error.
+    pub(crate) fn segment(
+        &mut self,
+        offload: Offload,
+        frame: &mut [u8],
+        handler: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), BadOffload> {
+        match (offload.cut, offload.checksum) {
+            (None, None) => handler(frame),
+            (None, Some(partial)) => {
+                finish_checksum(frame, partial)?;
+                handler(frame);
+            }
+            (Some((cut, bytes)), Some(partial)) => {
+                let plan = Plan::new(frame, cut, bytes, partial)?;
+                self.cut(frame, &plan, handler);
+            }
+            (Some(_), None) => return Err(BadOffload("a super-frame whose checksums are done already")),
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, frame: &[u8], plan: &Plan, handler: &mut dyn FnMut(&[u8])) {
+        let (headers, payload) = frame.split_at(plan.payload);
+        let count = payload.len().div_ceil(plan.segment_bytes).max(1);
+        for number in 0..count {
+            let start = number * plan.segment_bytes;
+            let part = &payload[start..payload.len().min(start + plan.segment_bytes)];
+            self.segment.clear();
+            self.segment.extend_from_slice(headers);
+            self.segment.extend_from_slice(part);
+            plan.finish(&mut self.segment, number, number + 1 == count);
+            handler(&self.segment);
+        }
+    }
+}
+
+/// Computes the checksum that the kernel left to the cable.
+fn finish_checksum(frame: &mut [u8], partial: PartialChecksum) -> Result<(), BadOffload> {
+    let (start, offset) = (usize::from(partial.start), usize::from(partial.offset));
+    let covered = frame.get_mut(start..).unwrap_or_default();
+    if covered.len() < offset + 2 {
+        return Err(BadOffload("a checksum beyond the frame's end"));
+    }
+    let checksum = Sum::default().add(covered).checksum();
+    covered[offset..offset + 2].copy_from_slice(&mangled(checksum));
+    Ok(())
+}
+
+fn mangled(checksum: [u8; 2]) -> [u8; 2] {
+    if checksum == [0; 2] { MANGLED_ZERO } else { checksum }
+}
+
+impl Plan {
+    fn new(frame: &[u8], cut: Cut, segment_bytes: u16, partial: PartialChecksum) -> Result<Plan, BadOffload> {
+        if segment_bytes == 0 {
+            return Err(BadOffload("segments without payload"));
+        }
+        let ip = Ip::find(frame).ok_or(BadOffload("a super-frame without an IP header"))?;
+        // What lies between are options of IPv4, or extension headers of IPv6.
+        let transport = usize::from(partial.start);
+        let header = frame.get(transport..).unwrap_or_default();
+        let (least, field) = match cut {
+            Cut::Tcp => (TCP_BYTES, TCP_CHECKSUM),
+            Cut::Udp => (UDP_BYTES, UDP_CHECKSUM),
+        };
+        if transport < ip.start + ip.bytes || header.len() < least || usize::from(partial.offset) != field {
+            return Err(BadOffload("a super-frame whose checksum is not that of TCP or UDP"));
+        }
+        let header_bytes = match cut {
+            Cut::Tcp => usize::from(header[TCP_FLAGS - 1] >> 4) * 4,
+            Cut::Udp => UDP_BYTES,
+        };
+        if header_bytes < least || header.len() < header_bytes {
+            return Err(BadOffload("a super-frame with a TCP header of a wrong length"));
+        }
+        let payload = transport + header_bytes;
+        let longest = payload - ip.start + usize::from(segment_bytes).min(frame.len() - payload);
+        if longest > usize::from(u16::MAX) {
+            return Err(BadOffload("segments longer than an IP packet"));
+        }
+        Ok(Plan {
+            ip,
+            transport,
+            payload,
+            cut,
+            segment_bytes: usize::from(segment_bytes),
+        })
+    }
+
+    /// Turns the super-frame's headers before a segment into the segment's own.
+    fn finish(&self, segment: &mut [u8], number: usize, is_last: bool) {
+        if !self.ip.is_ipv6 {
+            let id = u16_at(segment, self.ip.start + IPV4_ID);
+            put_u16(segment, self.ip.start + IPV4_ID, id.wrapping_add(number as u16));
+        }
+        self.ip.set_length(segment, (segment.len() - self.ip.start) as u16);
+        let transport_bytes = segment.len() - self.transport;
+        let (protocol, field) = match self.cut {
+            Cut::Tcp => (PROTOCOL_TCP, TCP_CHECKSUM),
+            Cut::Udp => (PROTOCOL_UDP, UDP_CHECKSUM),
+        };
+        let pseudo_header = self.ip.pseudo_header(segment, protocol, transport_bytes);
+        let transport = &mut segment[self.transport..];
+        match self.cut {
+            Cut::Tcp => {
+                let sequence = transport[TCP_SEQUENCE..]
+                    .first_chunk()
+                    .map_or(0, |bytes| u32::from_be_bytes(*bytes));
+                let sequence = sequence.wrapping_add((number * self.segment_bytes) as u32);
+                transport[TCP_SEQUENCE..][..4].copy_from_slice(&sequence.to_be_bytes());
+                if !is_last {
+                    transport[TCP_FLAGS] &= !(FIN | PSH);
+                }
+                if number > 0 {
+                    transport[TCP_FLAGS] &= !CWR;
+                }
+            }
+            Cut::Udp => put_u16(transport, UDP_LENGTH, transport_bytes as u16),
+        }
+        transport[field..field + 2].fill(0);
+        let checksum = pseudo_header.add(transport).checksum();
+        transport[field..field + 2].copy_from_slice(&mangled(checksum));
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measures a star while it runs: its VOQs, the fibres' ends, access links and flows, every so many frames.
+
+use slotwise_fabric::{AccessUse, DelayUse, Fabric, FlowResult, LinkReport, LinkUse};
+use slotwise_scenario::{Fibre, Flow, Scenario};
+
+use crate::experiment::TableName;
+use crate::record::{Recording, mean};
+
+/// A VOQ, where it is and what a slot is worth to it.
+struct Queue {
+    name: String,
+    edge: u16,
+    core: u16,
+    voq: u16,
+    slot_bytes: u64,
+}
+
+/// Writes down what a fabric does. Let the fabric run to [`Recorder::next_ns`], call [`Recorder::sample`], and so on.
+pub struct Recorder {
+    recording: Recording,
+    epoch_ns: u64,
+    end_ns: u64,
+    sample_ns: u64,
+    at_ns: u64,
+    access_bps: u64,
+    mtu: u32,
+    queues: Vec<Queue>,
+    flow_names: Vec<String>,
+    ports: Vec<LinkUse>,
+    access: Vec<(AccessUse, AccessUse)>,
+    flow_bytes: Vec<u64>,
+    /// Mean and longest of each flow, kept while nothing arrives.
+    delays_ms: Vec<(f64, f64)>,
+}
+
+fn queues(scenario: &Scenario) -> Vec<Queue> {
+    let of_fibre = |edge: u16, fibre: &Fibre| {
+        // In packets of full size, as the controller reckons.
+        let packets = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
+        let (core, slot_bytes) = (fibre.core, packets * scenario.wire_mtu_bytes());
+        let others = (0..scenario.voq_count()).filter(move |voq| *voq != edge);
+        others.map(move |voq| Queue {
+            name: format!("edge{edge}->edge{voq}"),
+            edge,
+            core,
+            voq,
+            slot_bytes,
+        })
+    };
+    let fibres = scenario
+        .edges
+        .iter()
+        .flat_map(|edge| edge.fibres.iter().map(move |fibre| (edge.id, fibre)));
+    fibres.flat_map(|(edge, fibre)| of_fibre(edge, fibre)).collect()
+}
+
+/// `PHASE.ENTRY.FROM-TO`: no entry joins two hosts twice.
+fn flow_name(scenario: &Scenario, flow: &Flow) -> String {
+    format!(
+        "{}.{}.{}-{}",
+        scenario.phases[flow.phase].name, flow.entry, flow.from, flow.to
+    )
+}
+
+fn port_names(scenario: &Scenario) -> Vec<String> {
+    let fibres = scenario
+        .edges
+        .iter()
+        .flat_map(|edge| edge.fibres.iter().map(move |fibre| (edge.id, fibre.core)));
+    fibres
+        .flat_map(|(edge, core)| [format!("edge{edge}->core{core}"), format!("core{core}->edge{edge}")])
+        .collect()
+}
+
+fn access_names(scenario: &Scenario) -> Vec<String> {
+    let hosts = scenario.hosts_of(slotwise_scenario::Endpoint::All);
+    hosts
+        .into_iter()
+        .flat_map(|host| {
+            [
+                format!("{host}->edge{}", host.edge),
+                format!("edge{}->{host}", host.edge),
+            ]
+        })
+        .collect()
+}
+
+/// The names of a table of a star's recording, in the order of its rows.
+pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
+    match table {
+        TableName::Links => Vec::new(),
+        TableName::Flows => {
+            let phases = 0..scenario.phases.len();
+            let flows = phases.flat_map(|phase| scenario.flows(phase));
+            flows.map(|flow| flow_name(scenario, &flow)).collect()
+        }
+        TableName::Queues => queues(scenario).into_iter().map(|queue| queue.name).collect(),
+        TableName::Ports => port_names(scenario),
+        TableName::Access => access_names(scenario),
+    }
+}
+
+impl Recorder {
+    /// A recorder with a row a name every `sample_frames` frames, from the first phase on.
+    pub fn new(scenario: &Scenario, sample_frames: u32) -> Recorder {
+        let flow_names = names(scenario, TableName::Flows);
+        Recorder {
+            recording: Recording::default(),
+            epoch_ns: scenario.epoch_ns(),
+            end_ns: scenario.end_ns(),
+            sample_ns: u64::from(sample_frames.max(1)) * scenario.frame.frame_ns(),
+            at_ns: scenario.epoch_ns(),
+            access_bps: scenario.hosts.access_rate_bps,
+            mtu: scenario.hosts.mtu,
+            queues: queues(scenario),
+            ports: Vec::new(),
+            access: Vec::new(),
+            flow_bytes: vec![0; flow_names.len()],
+            delays_ms: vec![(0.0, 0.0); flow_names.len()],
+            flow_names,
+        }
+    }
+
+    /// When [`Recorder::sample`] is to be called next; `None` when the run is over.
+    pub fn next_ns(&self) -> Option<u64> {
+        (self.at_ns < self.end_ns).then(|| (self.at_ns + self.sample_ns).min(self.end_ns))
+    }
+
+    /// Writes down what has happened since the last call.
+    pub fn sample(&mut self, fabric: &mut Fabric) {
+        let period_ns = fabric.now().saturating_sub(self.at_ns);
+        if period_ns == 0 {
+            return;
+        }
+        self.at_ns = fabric.now();
+        let time_s = self.at_ns.saturating_sub(self.epoch_ns) as f64 / 1e9;
+        self.sample_queues(fabric, time_s, period_ns as f64);
+        self.sample_ports(fabric, time_s, period_ns as f64);
+        self.sample_access(fabric, time_s, period_ns as f64);
+        self.sample_flows(fabric, time_s, period_ns as f64);
+    }
+
+    fn sample_queues(&mut self, fabric: &mut Fabric, time_s: f64, period_ns: f64) {
+        for queue in &self.queues {
+            let Some(used) = fabric.take_queue_use(queue.edge, queue.core, queue.voq) else {
+                continue;
+            };
+            let row = [
+                time_s,
+                used.backlog_bytes as f64,
+                used.backlog_packets as f64,
+                used.backlog_byte_ns as f64 / period_ns,
+                used.most_backlog_bytes as f64,
+                used.granted_slots as f64,
+                (used.granted_slots * queue.slot_bytes) as f64,
+                used.sent_bytes as f64,
+                used.sent_packets as f64,
+                used.arrived_packets as f64,
+                used.dropped_packets as f64,
+            ];
+            self.recording.queues.push(&queue.name, row);
+        }
+    }
+
+    fn sample_ports(&mut self, fabric: &Fabric, time_s: f64, period_ns: f64) {
+        let links = fabric.links();
+        self.ports.resize(links.len(), LinkUse::default());
+        for (LinkReport { from, to, used }, before) in links.iter().zip(&mut self.ports) {
+            let row = [
+                time_s,
+                (used.busy_ns - before.busy_ns) as f64 / period_ns,
+                (used.bytes - before.bytes) as f64,
+                (used.packets - before.packets) as f64,
+            ];
+            self.recording.ports.push(&format!("{from}->{to}"), row);
+            *before = *used;
+        }
+    }
+
+    fn sample_access(&mut self, fabric: &Fabric, time_s: f64, period_ns: f64) {
+        let links = fabric.access_links();
+        self.access.resize(links.len(), Default::default());
+        let bytes_a_period = self.access_bps as f64 * period_ns / 8e9;
+        for (link, before) in links.iter().zip(&mut self.access) {
+            let (host, edge) = (link.host, link.host.edge);
+            let directions = [
+                (format!("{host}->edge{edge}"), link.up, before.0),
+                (format!("edge{edge}->{host}"), link.down, before.1),
+            ];
+            for (name, used, before) in directions {
+                let row = [
+                    time_s,
+                    (used.bytes - before.bytes) as f64 / bytes_a_period,
+                    (used.bytes - before.bytes) as f64,
+                    (used.packets - before.packets) as f64,
+                    (used.dropped_packets - before.dropped_packets) as f64,
+                ];
+                self.recording.access.push(&name, row);
+            }
+            *before = (link.up, link.down);
+        }
+    }
+
+    fn sample_flows(&mut self, fabric: &mut Fabric, time_s: f64, period_ns: f64) {
+        let delays = fabric.take_flow_delays();
+        let results = fabric.flow_results();
+        for (index, (result, (_, delay))) in results.iter().zip(delays).enumerate() {
+            let DelayUse {
+                packets,
+                sum_ns,
+                max_ns,
+            } = delay;
+            if packets > 0 {
+                self.delays_ms[index] = (sum_ns as f64 / 1e6 / packets as f64, max_ns as f64 / 1e6);
+            }
+            let bytes = result.received_bytes - std::mem::replace(&mut self.flow_bytes[index], result.received_bytes);
+            let goodput_kbps = bytes as f64 * 8e6 / period_ns;
+            let row = self.flow_row(result, time_s, goodput_kbps, self.delays_ms[index]);
+            self.recording.flows.push(&self.flow_names[index], row);
+        }
+    }
+
+    /// In the order of [`crate::record::FLOW_COLUMNS`]; of datagrams window, round trip and rate are 0.
+    fn flow_row(
+        &self,
+        result: &FlowResult,
+        time_s: f64,
+        goodput_kbps: f64,
+        (delay_ms, longest_ms): (f64, f64),
+    ) -> [f64; 9] {
+        let stream = result.stream.unwrap_or_default();
+        let window_packets = mean(stream.window_bytes as f64, stream.mss_bytes);
+        let srtt_ns = stream.srtt_ns.unwrap_or(0);
+        [
+            time_s,
+            window_packets,
+            srtt_ns as f64 / 1e6,
+            // byte/ns = 1e6 kbyte/s.
+            mean(window_packets * f64::from(self.mtu) * 1e6, srtt_ns),
+            goodput_kbps,
+            delay_ms,
+            longest_ms,
+            stream.retransmissions as f64,
+            stream.timeouts as f64,
+        ]
+    }
+
+    /// All that was written down.
+    pub fn finish(self) -> Recording {
+        self.recording
+    }
+}

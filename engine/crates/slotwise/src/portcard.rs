@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `slotwise portcard`: the line card of one router port as a process, between the switch's interface and a link's.
+//!
+//! ```text
+//! switch port N == --switch   portcard: queue, rate, delay   --link == next router or host
+//! switch port PORT_LINECARD == --control: interval ticks to it, flow control from it
+//! ```
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde::Serialize;
+use slotwise_fabric::routed::{CardFrame, PortCard};
+use slotwise_netio::{Ports, WallClock};
+
+use crate::run::RunError;
+use crate::switch::stop_on_signal;
+
+/// Places of the interfaces.
+const CONTROL: usize = 0;
+const SWITCH: usize = 1;
+const LINK: usize = 2;
+
+/// Longest link, in time: once around the Earth, and more.
+const MAX_DELAY_US: u64 = 1_000_000;
+
+/// The line card of one port of a router: a queue, a link, and XCP's interval timers (needs root)
+///
+/// Stands between a switch that runs router.p4 (`slotwise switch` or simple_switch_grpc) and a link. What comes from the
+/// link goes to the switch at once. At SIGINT or SIGTERM it ends and prints what it did in JSON.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Number of the switch's port, and of its queue in xcp_output
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..=255))]
+    port: u16,
+    /// Interface that leads to the switch's line card port (500); several cards may share it
+    #[arg(long, value_name = "IFACE")]
+    control: String,
+    /// Interface that leads to the switch's port
+    #[arg(long, value_name = "IFACE")]
+    switch: String,
+    /// Interface of the link
+    #[arg(long, value_name = "IFACE")]
+    link: String,
+    /// Rate of the link, in IP bits
+    #[arg(long, value_name = "BIT/S", value_parser = clap::value_parser!(u64).range(1_000..=400_000_000_000))]
+    rate_bps: u64,
+    /// Delay of the link, in the direction away from the switch
+    #[arg(long, value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MAX_DELAY_US))]
+    delay_us: u64,
+    /// Room of the queue, in IP bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1500..=1 << 32))]
+    buffer_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    arrived_packets: u64,
+    sent_packets: u64,
+    sent_ip_bytes: u64,
+    dropped_packets: u64,
+    most_queued_packets: u64,
+    mean_wait_ns: u64,
+    malformed_messages: u64,
+    refused_frames: u64,
+}
+
+/// Runs the card until SIGINT or SIGTERM.
+pub fn run(args: &Args) -> Result<(), RunError> {
+    let names = [&args.control, &args.switch, &args.link];
+    if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+        return Err("--control, --switch and --link must be three interfaces".into());
+    }
+    let mut ports = Ports::open(&names, None)?;
+    let stop = stop_on_signal(ports.waker())?;
+    let clock = WallClock::start();
+    let delay_ns = args.delay_us * 1000;
+    let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns());
+    println!("slotwise portcard: ready, port {}", args.port);
+    // Frames from the link: the loop cannot send while it receives.
+    let mut inbound: Vec<Vec<u8>> = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let timeout = card
+            .deadline_ns()
+            .map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(clock.now_ns())));
+        ports.poll(timeout, &mut |place, frame| match place {
+            CONTROL => card.control(clock.now_ns(), frame),
+            // What finds no room is counted by the card.
+            SWITCH => drop(card.enqueue(clock.now_ns(), frame)),
+            _ => inbound.push(frame.to_vec()),
+        })?;
+        for frame in inbound.drain(..) {
+            ports.send(SWITCH, &frame);
+        }
+        while let Some(due) = card.poll(clock.now_ns()) {
+            match &due {
+                CardFrame::ToSwitch(frame) => ports.send(CONTROL, frame),
+                CardFrame::FromLink(frame) => ports.send(LINK, frame),
+            }
+            card.recycle(due);
+        }
+        ports.flush();
+    }
+    let used = card.take_use(clock.now_ns());
+    let report = Report {
+        arrived_packets: used.arrived_packets,
+        sent_packets: used.sent_packets,
+        sent_ip_bytes: used.sent_bytes,
+        dropped_packets: used.dropped_packets,
+        most_queued_packets: used.most_packets,
+        mean_wait_ns: used.waited_ns.checked_div(used.arrived_packets).unwrap_or(0),
+        malformed_messages: card.malformed(),
+        refused_frames: [CONTROL, SWITCH, LINK].map(|place| ports.refused(place)).iter().sum(),
+    };
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What both sides of a transfer have in common: they are state machines over transports, driven with the time passed in.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use slotwise_transport::content::{Sink, Source};
+use slotwise_transport::{AbortReason, ConfigError, Endpoint, Event, Receiver, RtoConfig, Sender, Stack};
+
+use super::message::MessageError;
+
+/// Bounds of Linux, but for the longest timeout: a live transfer gives up before.
+pub const RTO: RtoConfig = RtoConfig {
+    initial_ns: 1_000_000_000,
+    min_ns: 200_000_000,
+    max_ns: 10_000_000_000,
+    granularity_ns: 200_000_000,
+};
+
+/// A transfer did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum XferError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("nothing heard from the peer for {0} s")]
+    Silence(u64),
+    #[error("the peer ended the connection")]
+    Reset,
+    #[error("peer {peer}: {source}; it must be reachable and run `slotwise xfer receive`")]
+    Unreachable { peer: Ipv4Addr, source: io::Error },
+    #[error("packets of {0} bytes do not fit the interface; choose a smaller --packet-bytes")]
+    PacketTooLong(usize),
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("the file: {0}; it must not change while it is sent")]
+    Changed(String),
+    #[error("{0}: is no regular file")]
+    NotAFile(PathBuf),
+    #[error("{0}: there is a file of that name already")]
+    Exists(PathBuf),
+    #[error("the file is {bytes} bytes long; --max-bytes allows {max_bytes}")]
+    TooLong { bytes: u64, max_bytes: u64 },
+    #[error("what arrived is not what was sent: {0}")]
+    Differs(String),
+    #[error("the receiver refused: {0}")]
+    Refused(&'static str),
+    #[error("the peer says what it must not: {0}")]
+    Message(#[from] MessageError),
+    #[error("the peer answers for another transfer")]
+    OtherTransfer,
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("random numbers: {0}")]
+    Random(io::Error),
+    #[error("socket: {0}")]
+    Socket(io::Error),
+}
+
+impl From<AbortReason> for XferError {
+    fn from(reason: AbortReason) -> XferError {
+        match reason {
+            AbortReason::Reset => XferError::Reset,
+            AbortReason::NoAnswer => XferError::Silence(RTO.max_ns / 1_000_000_000),
+        }
+    }
+}
+
+/// An endpoint of one side's [`Stack`].
+pub enum End<A, B> {
+    Sending(Box<Sender<A>>),
+    Receiving(Box<Receiver<B>>),
+}
+
+impl<A: Source, B: Sink> End<A, B> {
+    pub fn sending(&self) -> Option<&Sender<A>> {
+        match self {
+            End::Sending(sender) => Some(sender),
+            End::Receiving(_) => None,
+        }
+    }
+
+    pub fn receiving(&self) -> Option<&Receiver<B>> {
+        match self {
+            End::Sending(_) => None,
+            End::Receiving(receiver) => Some(receiver),
+        }
+    }
+
+    pub fn receiving_mut(&mut self) -> Option<&mut Receiver<B>> {
+        match self {
+            End::Sending(_) => None,
+            End::Receiving(receiver) => Some(receiver),
+        }
+    }
+
+    fn endpoint(&mut self) -> &mut dyn Endpoint
+    where
+        A: 'static,
+        B: 'static,
+    {
+        match self {
+            End::Sending(sender) => sender.as_mut(),
+            End::Receiving(receiver) => receiver.as_mut(),
+        }
+    }
+}
+
+impl<A: Source + 'static, B: Sink + 'static> Endpoint for End<A, B> {
+    fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
+        self.endpoint().handle_segment(now_ns, packet);
+    }
+
+    fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
+        self.endpoint().poll_transmit(now_ns, out)
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        match self {
+            End::Sending(sender) => sender.poll_timeout(),
+            End::Receiving(receiver) => receiver.poll_timeout(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now_ns: u64) {
+        self.endpoint().handle_timeout(now_ns);
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.endpoint().poll_event()
+    }
+}
+
+/// What a side wants after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Packets, or this time.
+    Wait { until_ns: Option<u64> },
+    /// Another step at once.
+    Again,
+    /// It is over and went well.
+    Done,
+}
+
+/// One side of a transfer.
+///
+/// Order of calls: hand packets to the stack, tell it the time, take what it sends until there is nothing or a while, then
+/// `step`.
+pub trait Role {
+    type Source: Source + 'static;
+    type Sink: Sink + 'static;
+
+    fn stack(&mut self) -> &mut Stack<End<Self::Source, Self::Sink>>;
+
+    /// Does what follows from the stack's events.
+    ///
+    /// # Errors
+    /// When the transfer has failed; there is no way on from there.
+    fn step(&mut self, now_ns: u64) -> Result<Step, XferError>;
+
+    /// A number that changes whenever the peer is heard from; `None` while nobody has to be.
+    fn progress(&self) -> Option<u64>;
+
+    /// A peer of which nothing says yet that it is there: an error of the network ends the transfer.
+    fn supposed_peer(&self) -> Option<Ipv4Addr>;
+}
