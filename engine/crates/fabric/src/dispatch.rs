@@ -25,6 +25,8 @@ pub(crate) enum Origin {
     Fibre { card: usize, optical: Option<Optical> },
     /// From a host that sent it at this time.
     Host { born_ns: u64 },
+    /// The tick of a slot, whose messages may leave until then.
+    Tick { until_ns: u64 },
     /// Anything else.
     Local,
 }
@@ -69,11 +71,11 @@ impl Fabric {
             Event::FromSwitch {
                 device,
                 port,
-                light,
+                id,
                 frame,
             } => {
                 if let Some(external) = &mut self.external {
-                    let origin = external.take_origin(device, light);
+                    let origin = external.take_origin(device, id);
                     self.leave(device, port, &frame, origin);
                 }
                 self.pool.give_back(frame);
@@ -192,6 +194,7 @@ impl Fabric {
         if !self.runs(Device::Edge(edge)) {
             return;
         }
+        let origin = self.tick_origin(card);
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
@@ -199,7 +202,7 @@ impl Fabric {
         let repeats = if is_signaling { self.plan.signaling_ticks } else { 0 };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
-            self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+            self.enter(Device::Edge(edge), PORT_LINECARD, &tick, origin);
         }
     }
 
@@ -362,9 +365,14 @@ impl Fabric {
     }
 
     fn enqueue(&mut self, card: usize, bytes: &[u8], origin: Origin) {
-        let frame = self.pool.copy_of(bytes);
         let place = self.cards[card].place();
-        match self.cards[card].queues.enqueue(self.now_ns, frame) {
+        let frame = self.pool.copy_of(bytes);
+        let queues = &mut self.cards[card].queues;
+        let queued = match origin {
+            Origin::Tick { until_ns } => queues.enqueue_until(self.now_ns, frame, until_ns),
+            _ => queues.enqueue(self.now_ns, frame),
+        };
+        match queued {
             Ok(()) => {
                 if let (Origin::Host { born_ns }, Some(optical), true) =
                     (origin, message::optical(bytes), self.traffic.is_some())

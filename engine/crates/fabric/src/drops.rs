@@ -71,6 +71,8 @@ pub enum DropCause {
     PipelineReplaced,
     /// It waited for a slot of an edge that lost its time.
     Stopped,
+    /// A switch outside of the fabric made it of a slot's tick, too late for that slot.
+    Late,
     /// It reached a host that it is not for.
     NotForHost,
 }
@@ -90,6 +92,7 @@ impl DropCause {
             DropCause::Collision => "collision",
             DropCause::PipelineReplaced => "pipeline_replaced",
             DropCause::Stopped => "stopped",
+            DropCause::Late => "late",
             DropCause::NotForHost => "not_for_host",
         }
     }

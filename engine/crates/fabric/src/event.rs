@@ -46,7 +46,7 @@ pub(crate) enum Event {
     FromSwitch {
         device: Device,
         port: u16,
-        light: u64,
+        id: u64,
         frame: Frame,
     },
     /// A frame has arrived at a host; `born_ns` is when it left its source, if that is known.

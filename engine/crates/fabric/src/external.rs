@@ -34,13 +34,13 @@ pub struct SwitchInput {
     pub device_id: u64,
     /// The port at which it arrives.
     pub port: Port,
-    /// Names light, so that what comes out of the switch can be told; 0 for anything else.
-    pub light: u64,
+    /// Names light and ticks, so that what the switch makes of them can be told; 0 for anything else.
+    pub id: u64,
     /// The frame.
     pub frame: Frame,
 }
 
-/// Light in a switch.
+/// Light or a tick in a switch.
 struct Crossing {
     device: Device,
     arrived_ns: u64,
@@ -52,7 +52,7 @@ struct Crossing {
 #[derive(Default)]
 pub(crate) struct External {
     pub(crate) running: bool,
-    last_light: u64,
+    last_id: u64,
     inputs: VecDeque<SwitchInput>,
     /// By number, which is the order of arrival.
     crossings: BTreeMap<u64, Crossing>,
@@ -61,32 +61,32 @@ pub(crate) struct External {
 
 impl External {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
-        let mut light = 0;
-        if !matches!(origin, Origin::Local) {
-            self.last_light += 1;
-            light = self.last_light;
+        let mut id = 0;
+        if !matches!(origin, Origin::Local | Origin::Host { .. }) {
+            self.last_id += 1;
+            id = self.last_id;
             let crossing = Crossing {
                 device,
                 arrived_ns: now_ns,
                 origin,
                 optical: message::optical(&frame),
             };
-            self.crossings.insert(light, crossing);
+            self.crossings.insert(id, crossing);
         }
         self.inputs.push_back(SwitchInput {
             device_id: device.id(),
             port,
-            light,
+            id,
             frame,
         });
     }
 
-    /// What the light was, if it is in that switch; then it is no longer.
-    pub(crate) fn take_origin(&mut self, device: Device, light: u64) -> Origin {
-        match self.crossings.get(&light) {
+    /// What it was, if it is in that switch; then it is no longer.
+    pub(crate) fn take_origin(&mut self, device: Device, id: u64) -> Origin {
+        match self.crossings.get(&id) {
             Some(crossing) if crossing.device == device => {
                 let origin = crossing.origin;
-                self.crossings.remove(&light);
+                self.crossings.remove(&id);
                 origin
             }
             _ => Origin::Local,
@@ -118,8 +118,9 @@ impl Fabric {
         self.external.as_mut()?.inputs.pop_front()
     }
 
-    /// A frame has left a switch outside at `at_ns`, or now if that is past; `light` as in the input that it was, or 0. For light it
-    /// returns how long the switch had it, ns.
+    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light it
+    /// returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
+    /// to another edge.
     ///
     /// # Errors
     /// [`FabricError::UnknownDevice`].
@@ -128,7 +129,7 @@ impl Fabric {
         at_ns: u64,
         device_id: u64,
         port: Port,
-        light: u64,
+        id: u64,
         frame: &[u8],
     ) -> Result<Option<u64>, FabricError> {
         let device = self.device(device_id)?;
@@ -139,16 +140,13 @@ impl Fabric {
             Event::FromSwitch {
                 device,
                 port,
-                light,
+                id,
                 frame,
             },
         );
-        let crossing = self
-            .external
-            .as_ref()
-            .and_then(|external| external.crossings.get(&light));
+        let crossing = self.external.as_ref().and_then(|external| external.crossings.get(&id));
         Ok(crossing
-            .filter(|crossing| crossing.device == device)
+            .filter(|crossing| crossing.device == device && !matches!(crossing.origin, Origin::Tick { .. }))
             .map(|crossing| at_ns - crossing.arrived_ns))
     }
 
@@ -188,6 +186,22 @@ impl Fabric {
                 self.invariants
                     .violated(Invariant::Ungranted, crossing.arrived_ns, place, crossing.optical);
             }
+        }
+    }
+
+    /// The origin of the ticks of a card's slot that starts now. Switches outside may answer when that slot is over, but the next
+    /// signaling slot leads to another edge: what is left of the last one is dropped.
+    pub(crate) fn tick_origin(&mut self, card: usize) -> Origin {
+        if self.external.is_none() {
+            return Origin::Local;
+        }
+        let place = self.cards[card].place();
+        for frame in self.cards[card].queues.take_late(self.now_ns) {
+            self.drops.add(place, DropCause::Late, frame.len());
+            self.pool.give_back(frame);
+        }
+        Origin::Tick {
+            until_ns: self.now_ns + self.plan.slot_ns,
         }
     }
 

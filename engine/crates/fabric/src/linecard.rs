@@ -15,6 +15,8 @@ use crate::pool::Frame;
 struct Waiting {
     frame: Frame,
     arrived_ns: u64,
+    /// From then on it is of no use.
+    until_ns: u64,
 }
 
 #[derive(Default)]
@@ -128,6 +130,14 @@ impl LineCard {
 
     /// Takes a frame into the queue that its optical header names, or gives it back with the reason.
     pub(crate) fn enqueue(&mut self, now_ns: u64, frame: Frame) -> Result<(), (DropCause, Frame)> {
+        self.enqueue_until(now_ns, frame, u64::MAX)
+    }
+
+    /// As [`LineCard::enqueue`], for a frame that is of use before `until_ns` only.
+    pub(crate) fn enqueue_until(&mut self, now_ns: u64, frame: Frame, until_ns: u64) -> Result<(), (DropCause, Frame)> {
+        if now_ns >= until_ns {
+            return Err((DropCause::Late, frame));
+        }
         let Some(optical) = message::optical(&frame) else {
             return Err((DropCause::Malformed, frame));
         };
@@ -155,6 +165,7 @@ impl LineCard {
         queue.waiting.push_back(Waiting {
             frame,
             arrived_ns: now_ns,
+            until_ns,
         });
         Ok(())
     }
@@ -310,6 +321,19 @@ impl LineCard {
         queue.meter.take(now_ns, queue.backlog_bytes, waiting)
     }
 
+    /// Gives back messages that are of no use any more.
+    pub(crate) fn take_late(&mut self, now_ns: u64) -> Vec<Frame> {
+        let voqs = self.voqs();
+        let queue = &mut self.queues[voqs];
+        let (late, waiting) = std::mem::take(&mut queue.waiting)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|waiting| waiting.until_ns <= now_ns);
+        queue.waiting = waiting;
+        queue.backlog_bytes -= late.iter().map(|late| late.frame.len() as u64).sum::<u64>();
+        queue.dropped_packets += late.len() as u64;
+        late.into_iter().map(|late| late.frame).collect()
+    }
+
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
         let empty = |queue: &mut Queue| {
@@ -331,203 +355,4 @@ impl LineCard {
 }
 
 #[cfg(test)]
-mod tests {
-    use slotwise_wire::{ETHERTYPE_OPTICAL, Ethernet, OPTICAL_VERSION, Optical};
-
-    use super::*;
-
-    /// 200 Mb/s: 40 ns a byte.
-    const FIBRE_BPS: u64 = 200_000_000;
-    const PACKET_NS: u64 = 40_000;
-
-    fn packet(queue: u16, sequence: u32) -> Frame {
-        let ethernet = Ethernet {
-            ether_type: ETHERTYPE_OPTICAL,
-            ..Ethernet::default()
-        };
-        let optical = Optical {
-            version: OPTICAL_VERSION,
-            queue,
-            sequence,
-            ..Optical::default()
-        };
-        let mut frame = ethernet.encode().to_vec();
-        frame.extend_from_slice(&optical.encode());
-        frame.resize(1000, 0);
-        frame
-    }
-
-    fn card() -> LineCard {
-        LineCard::new(4, 10_000, 1480)
-    }
-
-    fn filled(queues: &[u16]) -> LineCard {
-        let mut card = card();
-        for (sequence, queue) in queues.iter().enumerate() {
-            card.enqueue(0, packet(*queue, sequence as u32)).unwrap();
-        }
-        card
-    }
-
-    fn tell(card: &mut LineCard, op: FlowOp, queue: u16, value: u64) {
-        let message = FlowControl {
-            queue,
-            op: op.into(),
-            open_ns: 0,
-            close_ns: 0,
-            value,
-        };
-        card.control(0, &message).unwrap();
-    }
-
-    fn open(card: &mut LineCard, queue: u16, open_ns: u64, close_ns: u64) {
-        let message = FlowControl {
-            queue,
-            op: FlowOp::Open.into(),
-            open_ns,
-            close_ns,
-            value: 0,
-        };
-        card.control(0, &message).unwrap();
-    }
-
-    /// (time, queue, sequence) of everything that leaves when the card is polled when it asks to be.
-    fn departures(card: &mut LineCard, mut now_ns: u64) -> Vec<(u64, u16, u32)> {
-        let mut left = Vec::new();
-        loop {
-            match card.poll(now_ns, FIBRE_BPS) {
-                Next::Send {
-                    frame,
-                    queue,
-                    duration_ns,
-                } => {
-                    assert_eq!(duration_ns, PACKET_NS);
-                    left.push((now_ns, queue, message::optical(&frame).unwrap().sequence));
-                }
-                Next::At(at_ns) => {
-                    assert!(at_ns > now_ns);
-                    now_ns = at_ns;
-                }
-                Next::Idle => return left,
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_leaves_by_a_shut_gate() {
-        assert!(departures(&mut filled(&[0, 1, SIGNALING_QUEUE]), 0).is_empty());
-    }
-
-    #[test]
-    fn packets_leave_back_to_back_while_their_tails_fit() {
-        let mut card = filled(&[2, 2, 2, 2]);
-        open(&mut card, 2, 10_000, 10_000 + 3 * PACKET_NS);
-        let left = departures(&mut card, 500);
-        assert_eq!(left, [(10_000, 2, 0), (50_000, 2, 1), (90_000, 2, 2)]);
-        assert_eq!(card.voq_state(0, 2).backlog_bytes, 1000);
-        open(&mut card, 2, 200_000, 200_000 + PACKET_NS);
-        assert_eq!(departures(&mut card, 130_000), [(200_000, 2, 3)]);
-    }
-
-    #[test]
-    fn a_tail_that_misses_the_end_by_one_nanosecond_stays() {
-        let mut card = filled(&[2]);
-        open(&mut card, 2, 0, PACKET_NS - 1);
-        assert!(departures(&mut card, 0).is_empty());
-        open(&mut card, 2, 0, PACKET_NS);
-        assert_eq!(departures(&mut card, 0), [(0, 2, 0)]);
-    }
-
-    #[test]
-    fn signaling_goes_first_and_open_queues_take_turns() {
-        let mut card = filled(&[0, 0, 1, 1, SIGNALING_QUEUE]);
-        for queue in [0, 1, SIGNALING_QUEUE] {
-            open(&mut card, queue, 0, 1_000_000);
-        }
-        let queues: Vec<u16> = departures(&mut card, 0)
-            .into_iter()
-            .map(|(_, queue, _)| queue)
-            .collect();
-        assert_eq!(queues, [SIGNALING_QUEUE, 1, 0, 1, 0]);
-    }
-
-    #[test]
-    fn shut_closes_and_a_grant_passes_whatever_the_gate() {
-        let mut card = filled(&[3, 3, 3]);
-        open(&mut card, 3, 0, 1_000_000);
-        tell(&mut card, FlowOp::Shut, 3, 0);
-        assert!(departures(&mut card, 0).is_empty());
-        tell(&mut card, FlowOp::GrantBytes, 3, 2999);
-        assert_eq!(departures(&mut card, 5), [(5, 3, 0), (5 + PACKET_NS, 3, 1)]);
-    }
-
-    #[test]
-    fn a_rate_spaces_packets() {
-        let mut card = filled(&[3, 3]);
-        tell(&mut card, FlowOp::SetRate, 3, FIBRE_BPS / 4);
-        open(&mut card, 3, 0, 1_000_000);
-        assert_eq!(departures(&mut card, 0), [(0, 3, 0), (4 * PACKET_NS, 3, 1)]);
-    }
-
-    #[test]
-    fn queues_drop_their_tail_and_report_themselves() {
-        let mut card = filled(&[1; 10]);
-        let (cause, frame) = card.enqueue(7, packet(1, 10)).unwrap_err();
-        assert_eq!((cause, frame.len()), (DropCause::QueueFull, 1000));
-        let state = card.voq_state(70, 1);
-        assert_eq!((state.backlog_bytes, state.arrived_bytes), (10_000, 10_000));
-        assert_eq!((state.hol_delay_ns, state.dropped_packets), (70, 1));
-        assert!(card.enqueue(7, packet(2, 0)).is_ok(), "the limit is each queue's own");
-    }
-
-    #[test]
-    fn what_cannot_be_queued_comes_back_with_its_reason() {
-        let cause = |frame: Frame| card().enqueue(0, frame).unwrap_err().0;
-        assert_eq!(cause(packet(4, 0)), DropCause::NoSuchQueue);
-        assert_eq!(cause(packet(SIGNALING_QUEUE - 1, 0)), DropCause::NoSuchQueue);
-        assert_eq!(cause(packet(0, 0)[..29].to_vec()), DropCause::Malformed);
-        assert_eq!(cause(Vec::new()), DropCause::Malformed);
-        let mut long = packet(0, 0);
-        long.resize(1481, 0);
-        assert_eq!(cause(long), DropCause::TooLong);
-    }
-
-    #[test]
-    fn senseless_messages_change_nothing() {
-        let mut card = filled(&[0]);
-        let mut refused = |op: u8, queue, open_ns, close_ns, value| {
-            card.control(
-                0,
-                &FlowControl {
-                    queue,
-                    op,
-                    open_ns,
-                    close_ns,
-                    value,
-                },
-            )
-            .err()
-        };
-        assert_eq!(refused(0, 0, 0, 1_000_000, 0), Some(DropCause::Malformed));
-        assert_eq!(refused(FlowOp::Open.into(), 0, 5, 5, 0), Some(DropCause::Malformed));
-        assert_eq!(
-            refused(FlowOp::Open.into(), 4, 0, 1_000_000, 0),
-            Some(DropCause::NoSuchQueue)
-        );
-        for open_ns in [5, u64::MAX - 1] {
-            let late = refused(FlowOp::OpenAndTick.into(), 0, open_ns, open_ns.min(4), 0);
-            assert_eq!(late, Some(DropCause::Malformed));
-        }
-        assert_eq!(refused(FlowOp::Open.into(), 0, u64::MAX - 1, u64::MAX, 0), None);
-        assert!(departures(&mut card, 0).is_empty());
-    }
-
-    #[test]
-    fn a_reset_empties_the_queues_and_shuts_the_gates() {
-        let mut card = filled(&[0, SIGNALING_QUEUE]);
-        open(&mut card, 0, 0, 1_000_000);
-        assert_eq!(card.reset().len(), 2);
-        card.enqueue(0, packet(0, 0)).unwrap();
-        assert!(departures(&mut card, 0).is_empty());
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ mod support;
 use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{OpticalKind, PORT_OPTICAL_BASE};
+use slotwise_wire::{OpticalKind, PORT_LINECARD, PORT_OPTICAL_BASE};
 use support::*;
 
 /// All packets have arrived long before the end.
@@ -17,6 +17,9 @@ const TRAFFIC: &str = "  - name: udp
   - {name: silence, duration_ms: 20, traffic: []}";
 
 const CORE: u64 = 1001;
+const MASTER: u64 = 1;
+/// Within the guard.
+const QUICK_NS: u64 = 5_000;
 
 #[derive(Default)]
 struct Collected(Vec<(Port, Vec<u8>)>);
@@ -33,38 +36,36 @@ impl Output for Collected {
 struct Outside {
     fabric: Fabric,
     switches: Fabric,
-    answer_ns: u64,
     longest_ns: u64,
 }
 
 impl Outside {
-    fn new(scenario: &Scenario, answer_ns: u64) -> Outside {
+    fn new(scenario: &Scenario) -> Outside {
         let switches = star(scenario, HostMode::External, &rotation(scenario));
         let mut fabric = Fabric::new(scenario, options(HostMode::Simulated)).with_external_switches();
         fabric.set_switches_running(true);
         Outside {
             fabric,
             switches,
-            answer_ns,
             longest_ns: 0,
         }
     }
 
-    /// Runs until the time given; what `loses` names is never put out.
-    fn run_until(&mut self, until_ns: u64, mut loses: impl FnMut(&SwitchInput) -> bool) {
+    /// Runs until the time given; `answer_ns` says after what time a frame is put out, if it is.
+    fn run_until(&mut self, until_ns: u64, mut answer_ns: impl FnMut(&SwitchInput) -> Option<u64>) {
         while let Some(at_ns) = self.fabric.next_event_at().filter(|at_ns| *at_ns <= until_ns) {
             self.fabric.run_until(at_ns);
             while let Some(input) = self.fabric.poll_switch_input() {
                 let mut outputs = Collected::default();
                 let pipeline = self.switches.pipeline_mut(input.device_id).unwrap();
                 pipeline.process(at_ns, input.port, &input.frame, &mut outputs);
-                if loses(&input) {
+                let Some(answer_ns) = answer_ns(&input) else {
                     continue;
-                }
+                };
                 for (port, frame) in outputs.0 {
-                    let put_out =
-                        self.fabric
-                            .switch_output(at_ns + self.answer_ns, input.device_id, port, input.light, &frame);
+                    let put_out = self
+                        .fabric
+                        .switch_output(at_ns + answer_ns, input.device_id, port, input.id, &frame);
                     self.longest_ns = self.longest_ns.max(put_out.unwrap().unwrap_or(0));
                 }
             }
@@ -83,9 +84,9 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
     let scenario = star4(TRAFFIC);
     let mut inside = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     inside.run_until(scenario.end_ns());
-    for answer_ns in [0, 5_000, 700_000] {
-        let mut outside = Outside::new(&scenario, answer_ns);
-        outside.run_until(scenario.end_ns(), |_| false);
+    for answer_ns in [0, QUICK_NS, 700_000] {
+        let mut outside = Outside::new(&scenario);
+        outside.run_until(scenario.end_ns(), |_| Some(answer_ns));
         let invariants = outside.fabric.invariants();
         assert!(invariants.held(), "{invariants:?}");
         let bytes = delivered(&outside.fabric, &scenario);
@@ -103,11 +104,11 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
 #[test]
 fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     let scenario = star4(TRAFFIC);
-    let mut outside = Outside::new(&scenario, 5_000);
+    let mut outside = Outside::new(&scenario);
     let mut seen = 0;
     outside.run_until(scenario.end_ns(), |input| {
-        seen += u64::from(input.device_id == CORE && input.light != 0);
-        input.device_id == CORE && seen == 100
+        seen += u64::from(input.device_id == CORE && input.id != 0);
+        (input.device_id != CORE || seen != 100).then_some(QUICK_NS)
     });
     assert!(outside.fabric.invariants().held(), "an answer may still come");
     outside.fabric.settle_switches();
@@ -115,6 +116,23 @@ fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     outside.fabric.set_p4_drops(Device::Core(0), Vec::new());
     let losses = outside.fabric.core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (1, 0));
+}
+
+#[test]
+fn a_beacon_that_is_too_late_for_its_slot_goes_to_no_other_edge() {
+    let scenario = star4(TRAFFIC);
+    let mut outside = Outside::new(&scenario);
+    let mut ticks = 0;
+    outside.run_until(scenario.end_ns(), |input| {
+        ticks += u64::from(input.device_id == MASTER && input.port == PORT_LINECARD && input.id != 0);
+        // Some of the master's ticks take a slot longer than the rest.
+        let is_late = input.device_id == MASTER && input.port == PORT_LINECARD && ticks % 7 == 0;
+        Some(QUICK_NS + if is_late { scenario.frame.slot_ns } else { 0 })
+    });
+    let fabric = &outside.fabric;
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    let late = fabric.drops().iter().filter(|(_, cause, _)| *cause == DropCause::Late);
+    assert!(late.map(|(.., count)| count.packets).sum::<u64>() > 0);
 }
 
 #[test]

@@ -141,8 +141,7 @@ impl Bmv2Switches {
             self.note(answer);
         }
         while let Some(input) = fabric.poll_switch_input() {
-            self.packets
-                .send(input.device_id, input.port, input.light, &input.frame);
+            self.packets.send(input.device_id, input.port, input.id, &input.frame);
             fabric.recycle(input.frame);
         }
         Ok(())
