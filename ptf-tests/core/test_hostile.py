@@ -5,7 +5,7 @@ from support.base import frame, tick
 from support.core import FIBRES, LIGHT, SLOT, CoreTest, beacon
 from support.hostile import Hostile
 
-DIGEST = "0df9d3a53875fbab74e4c704a516716a58905fbb3a79c5e03cb50a951a42361c"
+DIGEST = "0e3e018ba1a213fe8be6157c2f4a596c9d5267612482dbb6f8b6e7ed3942f89c"
 
 
 class HostileToCore(Hostile, CoreTest):

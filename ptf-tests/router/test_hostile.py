@@ -7,7 +7,7 @@ from support.base import ethernet, frame, ipv4, linecard
 from support.hostile import Hostile
 from support.xcp import MS, header
 
-DIGEST = "132e6281b3c57cd6ecbc0f9f160fff641e9bd9ba24f24470f5d01d72e57492d0"
+DIGEST = "fc9ead826770215964a87865e84df9511293c32c98934c3840800f6255f915d7"
 OUT = [r.OUT_PORT, r.IN_PORT, wire.PORT_LINECARD]
 
 
