@@ -26,7 +26,8 @@ MAC, HOST_MAC = 0x02FF00000000, 0x020000000001
 SLOTS, SLOT_NS, GUARD_NS = 4, 200_000_000, 40_000_000
 FRAME_NS = SLOTS * SLOT_NS
 DATA_SLOT, VOQ = 3, 1
-RATE_BPS, PACKETS, IP_BYTES = 1_000_000, 60, 1000
+# BMv2 loses what is beyond 32 packets of a burst: its capture buffer holds no more.
+RATE_BPS, PACKETS, IP_BYTES = 1_000_000, 30, 1000
 # Older than the C library's headers, not in Python's.
 SO_TIMESTAMPNS = 35
 LINKS = {1: ("switch1", "host"), wire.PORT_OPTICAL_BASE: ("switch256", "optical"), wire.PORT_LINECARD: ("switch500", "control")}
@@ -57,7 +58,8 @@ def fixture_network():
         subprocess.run(["ip", "link", "delete", left], check=True)
 
 
-@pytest.fixture(name="switch", params=["engine"])
+@pytest.fixture(name="switch", params=["engine", pytest.param("bmv2", marks=pytest.mark.skipif(
+    not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH"))])
 def fixture_switch(request, network):  # pylint: disable=unused-argument
     """edge.p4 as a master that sends VOQ 1 to edge 1. No slot is granted."""
     with subprocess.Popen(target_command(request.param), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -128,9 +130,9 @@ def test_data_leaves_in_granted_slots_only(switch):
         card.terminate()
         ended = json.loads(card.stdout.readline())
         assert card.wait(PATIENCE_S) == 0
-    # An open slot carries 19 packets of 1030 bytes at 1 Mb/s, so the packets take four frames.
+    # An open slot carries 19 packets of 1030 bytes at 1 Mb/s, so the packets take two frames.
     frames = [(at_ns - epoch_ns) // FRAME_NS for at_ns, _ in arrivals]
-    assert max(frames.count(frame) for frame in frames) <= 19 and len(set(frames)) >= 4
+    assert max(frames.count(frame) for frame in frames) <= 19 and len(set(frames)) >= 2
     for at_ns, optical in arrivals:
         in_frame_ns = (at_ns - epoch_ns) % FRAME_NS
         # Nothing comes early; half a slot is for a machine that was away while a packet was being sent.

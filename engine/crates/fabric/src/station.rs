@@ -184,7 +184,7 @@ impl CardStation {
         if slot_of_frame == u64::from(self.config.edge) {
             for voq in 0..self.config.edges {
                 let state = self.queues.voq_state(now_ns, voq);
-                self.to_switch(&message::queue_report(port, voq, &state));
+                self.send_to_switch(&message::queue_report(port, voq, &state));
             }
         }
         let is_signaling = slot_of_frame < u64::from(self.config.edges);
@@ -196,7 +196,7 @@ impl CardStation {
                 repeat,
                 local_ns: self.start_ns(slot),
             };
-            self.to_switch(&message::slot_tick(port, &tick));
+            self.send_to_switch(&message::slot_tick(port, &tick));
         }
     }
 
@@ -204,11 +204,11 @@ impl CardStation {
         let port = optical_port(self.config.core);
         while let Some((voq, tick)) = self.queues.tick(now_ns) {
             let state = self.queues.voq_state(now_ns, voq);
-            self.to_switch(&message::interval_tick(port, &tick, voq, &state));
+            self.send_to_switch(&message::interval_tick(port, &tick, voq, &state));
         }
     }
 
-    fn to_switch(&mut self, frame: &[u8]) {
+    fn send_to_switch(&mut self, frame: &[u8]) {
         self.outputs.push_back(CardOutput::ToSwitch(frame.to_vec()));
     }
 
