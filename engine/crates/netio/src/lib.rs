@@ -16,6 +16,7 @@ mod offload;
 mod packet_socket;
 mod ports;
 mod raw_ip;
+mod wait;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, be_realtime};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
 
 use crate::MAX_FRAME_BYTES;
 use crate::batch::{Receiver, Sender};
 use crate::namespace::within;
 use crate::packet_socket::PacketSocket;
+use crate::wait::wait;
 
 /// A port could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -159,27 +159,7 @@ impl Ports {
         for watched in &mut self.watched {
             watched.revents = 0;
         }
-        let timeout = timeout.map(TimeSpec::from_duration);
-        let timeout_pointer = timeout
-            .as_ref()
-            .map_or(std::ptr::null(), |time| std::ptr::from_ref(time.as_ref()));
-        // SAFETY: the array is ours and its length is given; the timeout is null or points to a live local.
-        let ready = unsafe {
-            libc::ppoll(
-                self.watched.as_mut_ptr(),
-                self.watched.len() as libc::nfds_t,
-                timeout_pointer,
-                std::ptr::null(),
-            )
-        };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted {
-                Ok(())
-            } else {
-                Err(error)
-            };
-        }
+        wait(&mut self.watched, timeout)?;
         if self.watched[0].revents != 0 {
             // Empty when two wake-ups fell together; the loop is awake either way.
             let _ = self.waker.0.read();

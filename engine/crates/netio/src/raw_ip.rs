@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use nix::sys::time::TimeSpec;
+use crate::wait::wait;
 
 /// Kernel buffers, bytes. What the kernel counts for a packet of 1500 bytes is about 2300.
 const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
@@ -240,22 +240,6 @@ impl RawIpSocket {
         let wanted = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let events = libc::POLLIN | if to_send { libc::POLLOUT } else { 0 };
         let mut watched = [wanted(self.raw(), events), wanted(stop.as_raw_fd(), libc::POLLIN)];
-        let timeout = timeout.map(TimeSpec::from_duration);
-        let timeout_pointer = timeout
-            .as_ref()
-            .map_or(std::ptr::null(), |time| std::ptr::from_ref(time.as_ref()));
-        // SAFETY: array and length are of a live local; the timeout is null or points to one.
-        let ready = unsafe {
-            libc::ppoll(
-                watched.as_mut_ptr(),
-                watched.len() as libc::nfds_t,
-                timeout_pointer,
-                std::ptr::null(),
-            )
-        };
-        match check(ready) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
-        }
+        wait(&mut watched, timeout)
     }
 }
