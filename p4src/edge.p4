@@ -28,6 +28,7 @@
 control EdgeIngress(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
+    Star() star;
     @name(".EdgeIngress") EdgeParams() params;
     @name(".EdgeIngress") MembershipParams() membership_params;
     LineCard() line_card;
@@ -40,6 +41,7 @@ control EdgeIngress(inout edge_headers_t hdr,
 
     apply {
         mark_to_drop(standard_metadata);  // unless something below sends it
+        star.apply(hdr, standard_metadata, meta);
         params.apply(meta);
         membership_params.apply(meta);
 
@@ -49,8 +51,8 @@ control EdgeIngress(inout edge_headers_t hdr,
             line_card.apply(hdr, meta, standard_metadata);
         } else if (standard_metadata.ingress_port == PORT_CPU) {
             edge_control.apply(hdr, meta, standard_metadata);
-        } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE + MAX_FIBRES
-                   || standard_metadata.ingress_port == PORT_SELF) {
+        } else if (standard_metadata.ingress_port == PORT_SELF
+                   || (standard_metadata.ingress_port >= PORT_OPTICAL_BASE && meta.core == NO_CORE)) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE) {
             fibre.apply(hdr, meta, standard_metadata);

@@ -27,6 +27,8 @@ const bit<8> XCP_LENGTH       = 20; // bytes of xcp_t
 const bit<9> PORT_SELF         = 0;    // packet-out to this port: a message for the switch itself
 const bit<9> PORT_OPTICAL_BASE = 256;  // port of fibre 0
 const bit<9> MAX_FIBRES        = 240;  // fibres of one switch
+const bit<32> MAX_CORES        = 8;    // overlaid stars, each with a core of its own
+const bit<32> NO_CORE          = 0xFFFFFFFF; // of what belongs to no star
 const bit<9> PORT_LINECARD     = 500;  // ticks and reports in, flow control out
 const bit<9> PORT_CORE_CONTROL = 501;  // master edge <-> core, electrical and co-located
 const bit<9> PORT_CPU          = 510;  // packet-in and packet-out
@@ -47,6 +49,9 @@ const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
 
 // An interval timer whose tick is not answered in this time ticks again.
 const bit<32> TIMER_RETRY_NS = 100000000;
+
+// Traffic for an edge that is reached over several cores is cut in so many parts by flow.
+const bit<8> SHARES = 16;
 
 enum bit<4> OpticalKind {
     DATA          = 0,

@@ -45,7 +45,7 @@ control CoreClock(in core_headers_t hdr,
         } else if (hdr.slot_tick.repeat != 0) {
             drop_reason = DropReason.NO_SIGNALING;
         } else {
-            flip.apply(hdr.slot_tick.frame, active);
+            flip.apply(0, hdr.slot_tick.frame, active);
             current_slot.write(0, hdr.slot_tick.slot);
             slot_start.write(0, standard_metadata.ingress_global_timestamp);
         }
@@ -62,7 +62,7 @@ control CoreBeacon(in core_headers_t hdr, inout DropReason drop_reason) {
         } else if (!hdr.commit.isValid()) {
             drop_reason = DropReason.BAD_VERSION;
         } else {
-            learn.apply(hdr.commit, drop_reason);
+            learn.apply(0, hdr.commit, drop_reason);
         }
     }
 }

@@ -2,17 +2,19 @@
 #ifndef SLOTWISE_EDGE_CONTROL_P4
 #define SLOTWISE_EDGE_CONTROL_P4
 #include "edge_parser.p4"
+#include "beacon.p4"
 #include "master.p4"
 #include "measure.p4"
 #include "membership.p4"
 #include "packet_out.p4"
 
-// Packets from the controller: a commit or its shutdown for the master itself, a message for a member out of band, or
-// something to send.
+// Packets from the controller: a commit or its shutdown for the master itself, a message for a member, or a beacon, out
+// of band, or something to send.
 control EdgeControl(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
     StageVersion() stage;
+    TakeBeacon() take_beacon;
     PacketOut() send;
     MemberMessage() member_message;
 
@@ -21,21 +23,25 @@ control EdgeControl(inout edge_headers_t hdr,
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
         } else if (!hdr.optical.isValid()) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (meta.core == NO_CORE) {
+            meta.drop_reason = DropReason.BAD_FIELD;
         } else if (hdr.fault.isValid() && meta.inviting == 1) {
             if (hdr.fault.code == (bit<8>)FaultCode.SHUTDOWN) {
-                shutting_down.write(0, (bit<1>)(~hdr.fault.flags[0:0]));
+                shutting_down.write(meta.core, (bit<1>)(~hdr.fault.flags[0:0]));
             } else {
                 meta.drop_reason = DropReason.BAD_FIELD;
             }
         } else if (hdr.configuration.isValid() || hdr.sync.isValid() || hdr.fault.isValid()) {
             // An invitation comes as light only: its answer is timed by it.
-            member_message.apply(hdr, meta, standard_metadata, (bit<16>)PORT_OPTICAL_BASE);
+            member_message.apply(hdr, meta, standard_metadata, (bit<16>)PORT_OPTICAL_BASE + (bit<16>)hdr.optical.core);
         } else if (!hdr.commit.isValid()) {
             meta.drop_reason = DropReason.BAD_VERSION;
+        } else if (meta.is_master == 0 && meta.out_of_band == 1) {
+            take_beacon.apply(hdr, meta);
         } else if (meta.is_master == 0) {
             meta.drop_reason = DropReason.BAD_COMMIT;
         } else {
-            stage.apply(hdr.commit, meta.drop_reason);
+            stage.apply(meta.core, hdr.commit, meta.drop_reason);
         }
     }
 }

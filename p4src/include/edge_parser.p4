@@ -29,6 +29,8 @@ struct edge_headers_t {
 }
 
 struct edge_metadata_t {
+    bit<32> core;  // whose star the packet belongs to; NO_CORE: none's
+
     // Set by edge_params.
     bit<16> edge_id;
     bit<1>  is_master;
@@ -41,6 +43,7 @@ struct edge_metadata_t {
     // Set by membership.
     bit<1>  by_invitation;
     bit<1>  inviting;
+    bit<1>  out_of_band;  // beacons come from the controller, not as light
     bit<9>  fault_port;
     bit<64> margin_ns;
     bit<1>  acquiring;  // joined, but T_d is not known well enough for data

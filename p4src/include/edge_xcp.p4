@@ -93,7 +93,7 @@ control EdgeXcp(inout edge_headers_t hdr,
                 packet.apply(meta.output, (bit<32>)hdr.ipv4.total_len + overhead_bytes, verdict, hdr.xcp);
             } else if (hdr.linecard.isValid()) {
                 if (slotted) {
-                    active_version.read(active, 0);
+                    active_version.read(active, meta.core);
                     bank = active[0:0];
                     xcp_slots.apply();
                     capacity = capacity * (bit<64>)slots;

@@ -23,8 +23,8 @@ control Alarm(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.NO_SIGNALING;
         } else {
             hdr.fault.setValid();
-            last_nonce.read(hdr.fault.session, 0);
-            current_frame.read(hdr.fault.frame, 0);
+            last_nonce.read(hdr.fault.session, meta.core);
+            current_frame.read(hdr.fault.frame, meta.core);
             hdr.fault.code = hdr.alarm.code;
             hdr.fault.flags = hdr.alarm.flags;
             hdr.fault.edge = meta.edge_id;
@@ -54,7 +54,9 @@ control LineCard(inout edge_headers_t hdr,
     bool silent = false;
 
     apply {
-        if (hdr.queue_report.isValid()) {
+        if (!hdr.linecard.isValid() || meta.core == NO_CORE) {
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (hdr.queue_report.isValid()) {
             if ((bit<32>)hdr.queue_report.queue >= MAX_QUEUES) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
             } else {
@@ -74,10 +76,8 @@ control LineCard(inout edge_headers_t hdr,
             }
         } else if (hdr.alarm.isValid()) {
             alarm.apply(hdr, meta, standard_metadata);
-        } else if (hdr.linecard.isValid()) {
-            meta.drop_reason = DropReason.BAD_VERSION;
         } else {
-            meta.drop_reason = DropReason.UNEXPECTED_PORT;
+            meta.drop_reason = DropReason.BAD_VERSION;
         }
     }
 }

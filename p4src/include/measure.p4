@@ -6,14 +6,14 @@
 #include "edge_parser.p4"
 #include "membership.p4"
 
-// By edge, below MAX_MEMBERS.
+// By edge, below MAX_MEMBERS: an edge is master of one star at most.
 register<bit<32>>(MAX_MEMBERS) member_session;
 register<bit<32>>(MAX_MEMBERS) told_frame;     // of the newest measurement
 register<bit<64>>(MAX_MEMBERS) told_edge_ns;
 register<bit<64>>(MAX_MEMBERS) told_phase;
 register<bit<1>>(MAX_MEMBERS)  told_due;       // measured, and not yet told
 
-register<bit<1>>(1) shutting_down;
+register<bit<1>>(MAX_CORES) shutting_down;  // by core
 
 // Which edges have joined, and by which fibre they speak.
 control Members(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -59,7 +59,7 @@ control Measure(in edge_headers_t hdr, inout edge_metadata_t meta) {
 
     apply {
         edge = (bit<32>)hdr.optical.src_edge;
-        current_frame.read(frame, 0);
+        current_frame.read(frame, meta.core);
         told_frame.read(last_frame, edge);
         phase = hdr.stamp.received_ns - hdr.stamp.sent_ns - meta.own_phase_ns;
         if (hdr.sync.session != meta.session) {

@@ -10,15 +10,15 @@
 #include "edge_parser.p4"
 #include "optical.p4"
 
-register<bit<32>>(1) own_session;     // 0: not joined
-register<bit<32>>(1) last_nonce;      // of the newest invitation
-register<bit<1>>(1)  answer_due;
-register<bit<32>>(1) own_hold_frames; // as configured
-register<bit<32>>(1) current_frame;   // of this edge's last slot tick
-register<bit<32>>(1) measured_frame;  // of the last measurement taken; before the first one, of the first tick
-register<bit<64>>(1) measured_phase;  // T_d, ns
-register<bit<64>>(1) phase_change;    // 2^-16 ns a frame
-register<bit<8>>(1)  measurements;    // how far it has come since the configuration
+register<bit<32>>(MAX_CORES) own_session;     // 0: not joined
+register<bit<32>>(MAX_CORES) last_nonce;      // of the newest invitation
+register<bit<1>>(MAX_CORES)  answer_due;
+register<bit<32>>(MAX_CORES) own_hold_frames; // as configured
+register<bit<32>>(MAX_CORES) current_frame;   // of this edge's last slot tick
+register<bit<32>>(MAX_CORES) measured_frame;  // of the last measurement taken; before the first one, of the first tick
+register<bit<64>>(MAX_CORES) measured_phase;  // T_d, ns
+register<bit<64>>(MAX_CORES) phase_change;    // 2^-16 ns a frame
+register<bit<8>>(MAX_CORES)  measurements;    // how far it has come since the configuration
 
 const bit<8> NO_TICK = 0;
 const bit<8> NO_MEASUREMENT = 1;
@@ -27,8 +27,8 @@ const bit<8> MANY_MEASUREMENTS = 3;
 // The measurement after the second moves the change a frame by a quarter of what it differs from the expected one.
 const bit<8> CHANGE_GAIN_SHIFT = 2;
 
-// Whether this edge joins by invitation, or invites; one default action that the controller sets. Without it the
-// edge is a member as it is: its line card knows T_d.
+// Whether this edge joins a star by invitation, or invites; the default action, which the controller sets, is for all
+// stars that have no entry. Without it the edge is a member as it is: its line card knows T_d.
 control MembershipParams(inout edge_metadata_t meta) {
     // `fault_port`: where faults go, PORT_CPU or a fibre. `margin_ns`: by how much the gates open late and shut early,
     // since T_d is not known to the nanosecond.
@@ -44,19 +44,31 @@ control MembershipParams(inout edge_metadata_t meta) {
         meta.own_phase_ns = own_phase_ns;
     }
 
+    // The edge is a member as it is, and hears of the schedule from the controller only.
+    action out_of_band() {
+        meta.out_of_band = 1;
+    }
+
     table membership {
+        key = {
+            meta.core: exact @name("core");
+        }
         actions = {
             by_invitation;
             inviting;
-            @defaultonly NoAction;
+            out_of_band;
+            NoAction;
         }
         default_action = NoAction();
-        size = 1;
+        size = MAX_CORES;
     }
 
     apply {
         membership.apply();
-        own_session.read(meta.session, 0);
+        meta.session = 0;
+        if (meta.core != NO_CORE) {
+            own_session.read(meta.session, meta.core);
+        }
     }
 }
 
@@ -94,11 +106,14 @@ control ToLineCard(inout edge_headers_t hdr,
 }
 
 // The edge has lost its T_d, or its master: it is silent until it has been invited again.
-control Leave(inout edge_headers_t hdr, inout standard_metadata_t standard_metadata, in bit<16> port) {
+control Leave(inout edge_headers_t hdr,
+              inout edge_metadata_t meta,
+              inout standard_metadata_t standard_metadata,
+              in bit<16> port) {
     ToLineCard() to_line_card;
 
     apply {
-        own_session.write(0, 0);
+        own_session.write(meta.core, 0);
         to_line_card.apply(hdr, standard_metadata, port, FlowOp.STOP, 0, 0, 0);
     }
 }
@@ -114,7 +129,7 @@ control TakeInvitation(inout edge_headers_t hdr,
     ToLineCard() to_line_card;
 
     apply {
-        last_nonce.read(nonce, 0);
+        last_nonce.read(nonce, meta.core);
         if (hdr.invitation.mac != meta.mac || hdr.invitation.flags != 0) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
         } else if ((int<32>)(hdr.invitation.nonce - nonce) <= 0) {
@@ -122,9 +137,9 @@ control TakeInvitation(inout edge_headers_t hdr,
         } else if (hdr.invitation.answer_ns > MAX_ANSWER_NS) {
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
-            own_session.write(0, 0);
-            last_nonce.write(0, hdr.invitation.nonce);
-            answer_due.write(0, 1);
+            own_session.write(meta.core, 0);
+            last_nonce.write(meta.core, hdr.invitation.nonce);
+            answer_due.write(meta.core, 1);
             open_ns = hdr.stamp.received_ns + (bit<64>)hdr.invitation.answer_ns;
             to_line_card.apply(hdr, standard_metadata, port, FlowOp.OPEN_AND_TICK, open_ns, open_ns + meta.slot_ns, 0);
         }
@@ -140,16 +155,16 @@ control AnswerInvitation(inout edge_headers_t hdr,
     Encapsulate() encapsulate;
 
     apply {
-        answer_due.read(due, 0);
+        answer_due.read(due, meta.core);
         if (meta.by_invitation == 0 || meta.session != 0 || due == 0) {
             meta.drop_reason = DropReason.NO_SIGNALING;
         } else {
-            answer_due.write(0, 0);
+            answer_due.write(meta.core, 0);
             hdr.stamp.setValid();
             hdr.stamp.sent_ns = 0;
             hdr.stamp.received_ns = 0;
             hdr.invitation.setValid();
-            last_nonce.read(hdr.invitation.nonce, 0);
+            last_nonce.read(hdr.invitation.nonce, meta.core);
             hdr.invitation.mac = meta.mac;
             hdr.invitation.flags = INVITATION_ANSWER;
             hdr.invitation.answer_ns = 0;
@@ -173,8 +188,8 @@ control TakeConfiguration(inout edge_headers_t hdr,
     ToLineCard() to_line_card;
 
     apply {
-        last_nonce.read(nonce, 0);
-        answer_due.read(due, 0);
+        last_nonce.read(nonce, meta.core);
+        answer_due.read(due, meta.core);
         if (hdr.configuration.session == 0 || hdr.configuration.session != nonce || due == 1) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
         } else if (meta.session == hdr.configuration.session) {
@@ -188,10 +203,10 @@ control TakeConfiguration(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
             // An invitation is used up by the configuration that follows it.
-            own_session.write(0, hdr.configuration.session);
-            own_hold_frames.write(0, (bit<32>)hdr.configuration.hold_frames);
-            measurements.write(0, NO_TICK);
-            phase_change.write(0, 0);
+            own_session.write(meta.core, hdr.configuration.session);
+            own_hold_frames.write(meta.core, (bit<32>)hdr.configuration.hold_frames);
+            measurements.write(meta.core, NO_TICK);
+            phase_change.write(meta.core, 0);
             to_line_card.apply(hdr, standard_metadata, port, FlowOp.SET_PHASE, 0, 0, hdr.configuration.phase_ns);
         }
     }
@@ -218,11 +233,11 @@ control TakeMeasurement(inout edge_headers_t hdr,
     Leave() leave;
 
     apply {
-        current_frame.read(frame, 0);
-        measured_frame.read(last_frame, 0);
-        measured_phase.read(last_phase, 0);
-        phase_change.read(change_bits, 0);
-        measurements.read(count, 0);
+        current_frame.read(frame, meta.core);
+        measured_frame.read(last_frame, meta.core);
+        measured_phase.read(last_phase, meta.core);
+        phase_change.read(change_bits, meta.core);
+        measurements.read(count, meta.core);
         frames = hdr.sync.frame - last_frame;
         if (meta.session == 0 || hdr.sync.session != meta.session || count == NO_TICK) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
@@ -239,7 +254,7 @@ control TakeMeasurement(inout edge_headers_t hdr,
             difference_q16 = ((int<64>)hdr.sync.phase_ns << 16) - expected_q16;
             tolerated_q16 = (int<64>)(meta.guard_ns << 16);
             if (count != NO_MEASUREMENT && (difference_q16 > tolerated_q16 || difference_q16 < -tolerated_q16)) {
-                leave.apply(hdr, standard_metadata, port);
+                leave.apply(hdr, meta, standard_metadata, port);
             } else {
                 if (frames == 1 && count == ONE_MEASUREMENT) {
                     change = difference_q16;
@@ -249,10 +264,10 @@ control TakeMeasurement(inout edge_headers_t hdr,
                 } else if (count == NO_MEASUREMENT) {
                     count = ONE_MEASUREMENT;
                 }
-                measured_frame.write(0, hdr.sync.frame);
-                measured_phase.write(0, hdr.sync.phase_ns);
-                phase_change.write(0, (bit<64>)change);
-                measurements.write(0, count);
+                measured_frame.write(meta.core, hdr.sync.frame);
+                measured_phase.write(meta.core, hdr.sync.phase_ns);
+                phase_change.write(meta.core, (bit<64>)change);
+                measurements.write(meta.core, count);
                 to_line_card.apply(hdr, standard_metadata, port, FlowOp.SET_PHASE, hdr.sync.edge_ns, (bit<64>)change,
                                    hdr.sync.phase_ns);
             }
@@ -284,7 +299,7 @@ control MemberMessage(inout edge_headers_t hdr,
         } else if (hdr.fault.code != (bit<8>)FaultCode.SHUTDOWN) {
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
-            leave.apply(hdr, standard_metadata, port);
+            leave.apply(hdr, meta, standard_metadata, port);
         }
     }
 }
@@ -303,21 +318,21 @@ control MemberTick(inout edge_headers_t hdr,
 
     apply {
         silent = false;
-        current_frame.write(0, hdr.slot_tick.frame);
+        current_frame.write(meta.core, hdr.slot_tick.frame);
         if (meta.by_invitation == 1) {
-            measured_frame.read(last_frame, 0);
-            own_hold_frames.read(hold, 0);
-            measurements.read(count, 0);
+            measured_frame.read(last_frame, meta.core);
+            own_hold_frames.read(hold, meta.core);
+            measurements.read(count, meta.core);
             if (meta.session == 0) {
                 silent = true;
                 meta.drop_reason = DropReason.UNSYNCHRONIZED;
             } else if (count == NO_TICK) {
                 meta.acquiring = 1;
-                measurements.write(0, NO_MEASUREMENT);
-                measured_frame.write(0, hdr.slot_tick.frame - 1);
+                measurements.write(meta.core, NO_MEASUREMENT);
+                measured_frame.write(meta.core, hdr.slot_tick.frame - 1);
             } else if ((int<32>)(hdr.slot_tick.frame - last_frame) > (int<32>)hold) {
                 silent = true;
-                leave.apply(hdr, standard_metadata, hdr.linecard.port);
+                leave.apply(hdr, meta, standard_metadata, hdr.linecard.port);
             } else if (count != MANY_MEASUREMENTS) {
                 meta.acquiring = 1;
             }

@@ -28,7 +28,7 @@ control Encapsulate(inout ethernet_t ethernet,
         optical.dst_edge = dst_edge;
         optical.queue = queue;
         optical.train = 0;
-        optical.reserved = 0;
+        optical.core = 0;
         optical.sequence = sequence;
         optical.inner_type = ethernet.ether_type;
         ethernet.ether_type = ETHERTYPE_OPTICAL;

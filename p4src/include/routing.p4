@@ -2,7 +2,7 @@
 // IPv4 to a host of this edge, or to the queue for another edge.
 //
 //   ipv4_route ──to_host──> access port
-//        └──────to_edge──> traffic_class ──> voq ──enqueue──> optical header, fibre
+//        └──────to_edge──> traffic_class ──> voq ──share──> voq_share ──enqueue──> optical header, fibre
 #ifndef SLOTWISE_ROUTING_P4
 #define SLOTWISE_ROUTING_P4
 #include "edge_parser.p4"
@@ -17,6 +17,9 @@ control Routing(inout edge_headers_t hdr,
     bit<8>  class = 0;
     bit<16> chosen = 0;
     bit<9>  fibre = PORT_DROP;
+    bit<16> shared = 0;
+    bool    is_shared = false;
+    bit<8>  part = 0;
 
     Encapsulate() encapsulate;
 
@@ -82,6 +85,12 @@ control Routing(inout edge_headers_t hdr,
         fibre = port;
     }
 
+    // The edge is reached over several cores: the flow's share decides.
+    action share(bit<16> shares) {
+        shared = shares;
+        is_shared = true;
+    }
+
     action no_voq() {
         meta.drop_reason = DropReason.NO_VOQ;
     }
@@ -93,11 +102,28 @@ control Routing(inout edge_headers_t hdr,
         }
         actions = {
             enqueue;
+            share;
             @defaultonly no_voq;
         }
         const default_action = no_voq();
         counters = voq_counter;
         size = MAX_QUEUES;
+    }
+
+    direct_counter(CounterType.packets_and_bytes) voq_share_counter;
+
+    table voq_share {
+        key = {
+            shared: exact @name("shares");
+            part:   exact @name("part");
+        }
+        actions = {
+            enqueue;
+            @defaultonly no_voq;
+        }
+        const default_action = no_voq();
+        counters = voq_share_counter;
+        size = 4096;
     }
 
     apply {
@@ -111,7 +137,13 @@ control Routing(inout edge_headers_t hdr,
                         l4_dst = hdr.l4.dst;
                     }
                     traffic_class.apply();
-                    if (voq.apply().hit) {
+                    voq.apply();
+                    if (is_shared) {
+                        hash(part, HashAlgorithm.crc16, 8w0,
+                             {hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, l4_src, l4_dst}, SHARES);
+                        voq_share.apply();
+                    }
+                    if (meta.drop_reason == DropReason.NONE) {
                         if (chosen >= SIGNALING_QUEUE) {
                             meta.drop_reason = DropReason.BAD_QUEUE;
                         } else {

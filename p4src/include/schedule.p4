@@ -6,7 +6,7 @@
 #include "master.p4"
 
 // First frame for which the last beacon heard is too old; 0 before the first one.
-register<bit<32>>(1) stale_frame;
+register<bit<32>>(MAX_CORES) stale_frame;  // by core
 
 // A slave may open data gates only while it hears the master; the master is its own beacon.
 control Freshness(in edge_metadata_t meta, in bit<32> frame, out bit<1> fresh) {
@@ -14,7 +14,7 @@ control Freshness(in edge_metadata_t meta, in bit<32> frame, out bit<1> fresh) {
 
     apply {
         fresh = meta.is_master;
-        stale_frame.read(stale, 0);
+        stale_frame.read(stale, meta.core);
         if (frame < stale) {
             fresh = 1;
         }
@@ -46,6 +46,7 @@ control Schedule(inout edge_headers_t hdr,
 
     table slot_schedule {
         key = {
+            meta.core:          exact @name("core");
             bank:               exact @name("bank");
             hdr.slot_tick.slot: exact @name("slot");
         }
@@ -72,10 +73,10 @@ control Schedule(inout edge_headers_t hdr,
     }
 
     apply {
-        flip.apply(hdr.slot_tick.frame, active);
+        flip.apply(meta.core, hdr.slot_tick.frame, active);
         bank = active[0:0];
         if (meta.is_master == 1 && hdr.slot_tick.slot == 0) {
-            announce.apply(hdr.slot_tick.frame, meta.beacon_hold_frames);
+            announce.apply(meta.core, hdr.slot_tick.frame, meta.beacon_hold_frames);
         }
         freshness.apply(meta, hdr.slot_tick.frame, fresh);
         if (slot_schedule.apply().hit) {

@@ -27,8 +27,8 @@ control WriteRequest(inout edge_headers_t hdr, in edge_metadata_t meta, in bit<1
     apply {
         hdr.request.setValid();
         hdr.request.frame = hdr.slot_tick.frame;
-        active_version.read(hdr.request.active_version, 0);
-        next_version.read(hdr.request.next_version, 0);
+        active_version.read(hdr.request.active_version, meta.core);
+        next_version.read(hdr.request.next_version, meta.core);
         hdr.request.block = block;
         freshness.apply(meta, hdr.slot_tick.frame, fresh);
         hdr.request.flags = (bit<16>)fresh;
@@ -70,9 +70,9 @@ control WriteSync(inout edge_headers_t hdr, inout edge_metadata_t meta, in bit<1
             hdr.sync.session = meta.session;
             hdr.sync.frame = hdr.slot_tick.frame;
             hdr.sync.edge_ns = 0;
-            measured_frame.read(last_frame, 0);
-            measured_phase.read(phase, 0);
-            phase_change.read(change, 0);
+            measured_frame.read(last_frame, meta.core);
+            measured_phase.read(phase, meta.core);
+            phase_change.read(change, meta.core);
             frames = hdr.slot_tick.frame - last_frame;
             hdr.sync.phase_ns = phase + (bit<64>)(((int<64>)change * (int<64>)(bit<64>)frames) >> 16);
         } else {
@@ -163,6 +163,7 @@ control Signaling(inout edge_headers_t hdr,
 
     table signaling {
         key = {
+            meta.core:            exact @name("core");
             hdr.slot_tick.slot:   exact @name("slot");
             hdr.slot_tick.repeat: exact @name("repeat");
         }
@@ -182,9 +183,9 @@ control Signaling(inout edge_headers_t hdr,
     @hidden action write_commit() {
         hdr.commit.setValid();
         hdr.commit.frame = hdr.slot_tick.frame;
-        active_version.read(hdr.commit.active_version, 0);
-        next_version.read(hdr.commit.next_version, 0);
-        next_frame.read(hdr.commit.first_frame, 0);
+        active_version.read(hdr.commit.active_version, meta.core);
+        next_version.read(hdr.commit.next_version, meta.core);
+        next_frame.read(hdr.commit.first_frame, meta.core);
     }
 
     @hidden action write_shutdown() {
@@ -198,7 +199,7 @@ control Signaling(inout edge_headers_t hdr,
 
     apply {
         if (signaling.apply().hit) {
-            shutting_down.read(ending, 0);
+            shutting_down.read(ending, meta.core);
             if (kind == OpticalKind.COMMIT && meta.is_master == 0) {
                 meta.drop_reason = DropReason.BAD_COMMIT;
             } else if ((kind == OpticalKind.INVITATION || kind == OpticalKind.CONFIGURATION) && meta.inviting == 0) {

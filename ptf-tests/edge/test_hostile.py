@@ -36,8 +36,8 @@ class HostileTest(Hostile):
         for bank in (0, 1):
             self.switch.insert("xcp_slots", {"bank": bank, "queue": 0}, "granted", slots_a_frame=1 + bank)
             self.grant(bank, e.SLOT, queue=2 + bank)
-        self.switch.insert("signaling", {"slot": 1, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
-        self.switch.insert("signaling", {"slot": 0, "repeat": 1}, "send_commit", edge=e.SLAVE, port=wire.PORT_CORE_CONTROL)
+        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
+        self.switch.insert("signaling", {"core": 0, "slot": 0, "repeat": 1}, "send_commit", edge=e.SLAVE, port=wire.PORT_CORE_CONTROL)
 
     def templates(self):
         to_remote = ipv4(REMOTE_HOST, DATAGRAM, protocol=wire.IP_PROTOCOL_UDP)

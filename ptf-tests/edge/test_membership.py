@@ -69,7 +69,7 @@ class Joins(MemberTest):
     """It answers once, takes the configuration of its own invitation once, and then uses its signaling slot."""
 
     def runTest(self):
-        self.switch.insert("slot_schedule", {"bank": 0, "slot": 1}, "grant", queue=wire.SIGNALING_QUEUE)
+        self.switch.insert("slot_schedule", {"core": 0, "bank": 0, "slot": 1}, "grant", queue=wire.SIGNALING_QUEUE)
         self.tick(1, frame_number=FRAME)
         self.await_drops(DropReason.UNSYNCHRONIZED, 1)
         self.answer()
@@ -222,7 +222,7 @@ class Measures(e.MasterTest):
     def runTest(self):
         self.switch.set_default("membership", "inviting", own_phase_ns=OWN_PHASE_NS)
         self.switch.insert("member", {"edge": e.SLAVE, "port": e.FIBRE}, "accept_session", session=NONCE)
-        self.switch.insert("signaling", {"slot": e.SLAVE, "repeat": 1}, "send_sync", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert("signaling", {"core": 0, "slot": e.SLAVE, "repeat": 1}, "send_sync", edge=e.SLAVE, port=e.FIBRE)
         self.tick(0, frame_number=FRAME)
         self.handled(wire.PORT_LINECARD)
 

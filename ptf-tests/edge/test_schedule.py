@@ -60,7 +60,7 @@ class CommitTest(e.MasterTest):
         super().setUp()
         self.grant(bank=0, slot=e.SLOT, queue=OLD_QUEUE)
         self.grant(bank=1, slot=e.SLOT, queue=NEW_QUEUE)
-        self.switch.insert("signaling", {"slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": BEACON_REPEAT}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
 
     def expect_beacon(self, frame_number, **fields):
         self.tick(1, frame_number=frame_number, repeat=BEACON_REPEAT)

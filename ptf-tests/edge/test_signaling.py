@@ -14,10 +14,10 @@ class SignalingTest(e.EdgeTest):
                   wire.QueueReport(queue=queue, backlog_bytes=backlog_bytes, arrived_bytes=arrived_bytes))
 
     def request_at(self, repeat, block, port=e.FIBRE):
-        self.switch.insert("signaling", {"slot": self.edge, "repeat": repeat}, "send_request", block=block, port=port)
+        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": repeat}, "send_request", block=block, port=port)
 
     def beacon_at(self, slot, repeat, edge, port):
-        self.switch.insert("signaling", {"slot": slot, "repeat": repeat}, "send_commit", edge=edge, port=port)
+        self.switch.insert("signaling", {"core": 0, "slot": slot, "repeat": repeat}, "send_commit", edge=edge, port=port)
 
 
 def request(sequence, src_edge, entries=None, **fields):

@@ -145,7 +145,7 @@ class TickIsAReport(SlaveTest):
     """What a tick says of its queue is in the next request."""
 
     def runTest(self):
-        self.switch.insert("signaling", {"slot": self.edge, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
+        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": 1}, "send_request", block=0, port=e.FIBRE)
         self.assertEqual(self.timer(QUEUE, IntervalTimer.CONTROL, START_NS, backlog_bytes=1500, arrived_bytes=9000), INITIAL_RTT_NS)
         self.tick(self.edge, repeat=1)
         found = self.received(e.FIBRE)

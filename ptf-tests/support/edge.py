@@ -26,7 +26,7 @@ class EdgeTest(SwitchTest):
         self.send(wire.PORT_LINECARD, *tick(slot, **fields))
 
     def grant(self, bank, slot, queue):
-        self.switch.insert("slot_schedule", {"bank": bank, "slot": slot}, "grant", queue=queue)
+        self.switch.insert("slot_schedule", {"core": 0, "bank": bank, "slot": slot}, "grant", queue=queue)
 
     def expect_open(self, queue, local_ns=0):
         """The gate of `queue` is opened for the slot that began at `local_ns`."""

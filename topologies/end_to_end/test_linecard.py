@@ -124,7 +124,7 @@ def test_data_leaves_in_granted_slots_only(switch):
             pass
         assert far.receive(0.001) is None
 
-        switch.insert("slot_schedule", {"bank": 0, "slot": DATA_SLOT}, "grant", queue=VOQ)
+        switch.insert("slot_schedule", {"core": 0, "bank": 0, "slot": DATA_SLOT}, "grant", queue=VOQ)
         arrivals = [far.receive(PATIENCE_S) for _ in range(PACKETS)]
         assert None not in arrivals
         card.terminate()

@@ -21,6 +21,8 @@ XCP_LENGTH = 20  # bytes of xcp_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
 PORT_OPTICAL_BASE = 256  # port of fibre 0
 MAX_FIBRES = 240  # fibres of one switch
+MAX_CORES = 8  # overlaid stars, each with a core of its own
+NO_CORE = 0xFFFFFFFF  # of what belongs to no star
 PORT_LINECARD = 500  # ticks and reports in, flow control out
 PORT_CORE_CONTROL = 501  # master edge <-> core, electrical and co-located
 PORT_CPU = 510  # packet-in and packet-out
@@ -35,6 +37,7 @@ MAX_SLOT_NS = 1000000000  # longest slot that a configuration may name
 MAX_PHASE_NS = 1000000000  # largest T_d, either sign
 MAX_MEMBERS = 240  # edges that a master measures
 TIMER_RETRY_NS = 100000000
+SHARES = 16
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
 
@@ -184,10 +187,11 @@ class Optical(Header):
     dst_edge: int = 0
     queue: int = 0  # VOQ of the sending line card
     train: int = 0  # 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
+    core: int = 0  # in a message from the controller: whose star it is about; 0 in light
     sequence: int = 0  # per (src_edge, queue), starts at 1
     inner_type: int = 0
     SIZE: ClassVar[int] = 16
-    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("queue", 16), ("train", 8), (None, 8), ("sequence", 32), ("inner_type", 16),)
+    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("queue", 16), ("train", 8), ("core", 8), ("sequence", 32), ("inner_type", 16),)
 
 
 @dataclass(frozen=True)

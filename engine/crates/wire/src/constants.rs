@@ -35,6 +35,10 @@ pub const PORT_SELF: u16 = 0;
 pub const PORT_OPTICAL_BASE: u16 = 256;
 /// Fibres of one switch.
 pub const MAX_FIBRES: u16 = 240;
+/// Overlaid stars, each with a core of its own.
+pub const MAX_CORES: u32 = 8;
+/// Of what belongs to no star.
+pub const NO_CORE: u32 = 0xFFFFFFFF;
 /// Ticks and reports in, flow control out.
 pub const PORT_LINECARD: u16 = 500;
 /// Master edge <-> core, electrical and co-located.
@@ -63,6 +67,8 @@ pub const MAX_PHASE_NS: u64 = 1000000000;
 pub const MAX_MEMBERS: u32 = 240;
 /// TIMER_RETRY_NS.
 pub const TIMER_RETRY_NS: u32 = 100000000;
+/// SHARES.
+pub const SHARES: u8 = 16;
 /// Size of the `xcp_headers` counter.
 pub const MAX_XCP_VERDICTS: u32 = 8;
 /// Size of the `drops` counter.

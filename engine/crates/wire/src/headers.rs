@@ -55,6 +55,8 @@ pub struct Optical {
     pub queue: u16,
     /// 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train. 8 bits.
     pub train: u8,
+    /// In a message from the controller: whose star it is about; 0 in light. 8 bits.
+    pub core: u8,
     /// Per (src_edge, queue), starts at 1. 32 bits.
     pub sequence: u32,
     /// Inner type. 16 bits.
@@ -76,6 +78,7 @@ impl Optical {
             dst_edge: get(b, 32, 16) as u16,
             queue: get(b, 48, 16) as u16,
             train: get(b, 64, 8) as u8,
+            core: get(b, 72, 8) as u8,
             sequence: get(b, 80, 32) as u32,
             inner_type: get(b, 112, 16) as u16,
         })
@@ -91,6 +94,7 @@ impl Optical {
         put(&mut b, 32, 16, u64::from(self.dst_edge));
         put(&mut b, 48, 16, u64::from(self.queue));
         put(&mut b, 64, 8, u64::from(self.train));
+        put(&mut b, 72, 8, u64::from(self.core));
         put(&mut b, 80, 32, u64::from(self.sequence));
         put(&mut b, 112, 16, u64::from(self.inner_type));
         b

@@ -69,7 +69,7 @@ pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
         } else {
             let slot = u64::from(edge.id);
             let sync = entry(
-                &[slot, 1 + blocks],
+                &[0, slot, 1 + blocks],
                 "EdgeIngress.send_sync",
                 &[0, u64::from(optical_port(0))],
             );
@@ -86,7 +86,7 @@ pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
 /// What the master sends first in an edge's signaling slot.
 pub fn master_sends(fabric: &mut Fabric, edge: u16, action: &str, args: &[u64]) {
     let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
-    let sends = entry(&[u64::from(edge), 1], action, args);
+    let sends = entry(&[0, u64::from(edge), 1], action, args);
     let _ = pipeline.table_delete("EdgeIngress.signaling", &sends);
     insert(pipeline, "EdgeIngress.signaling", sends);
 }

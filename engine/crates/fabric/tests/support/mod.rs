@@ -192,7 +192,7 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
             insert(
                 pipeline,
                 "EdgeIngress.slot_schedule",
-                entry(&[bank, other], "EdgeIngress.grant", &[signaling_queue]),
+                entry(&[0, bank, other], "EdgeIngress.grant", &[signaling_queue]),
             );
         }
     }
@@ -200,7 +200,7 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
     let slot = u64::from(edge);
     let request_port = if edge == 0 { u64::from(PORT_CPU) } else { port };
     for block in 0..blocks {
-        let action = entry(&[slot, 1 + block], "EdgeIngress.send_request", &[block, request_port]);
+        let action = entry(&[0, slot, 1 + block], "EdgeIngress.send_request", &[block, request_port]);
         insert(pipeline, "EdgeIngress.signaling", action);
     }
     for other in scenario
@@ -210,7 +210,7 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
         .filter(|_| edge == 0)
     {
         let port = if other == 0 { u64::from(PORT_CORE_CONTROL) } else { port };
-        let action = entry(&[other, blocks + 1], "EdgeIngress.send_commit", &[other, port]);
+        let action = entry(&[0, other, blocks + 1], "EdgeIngress.send_commit", &[other, port]);
         insert(pipeline, "EdgeIngress.signaling", action);
     }
 }
@@ -248,7 +248,7 @@ pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
         for (edge, to) in (0u16..).zip(connections) {
             let Some(to) = *to else { continue };
             let pipeline = fabric.pipeline_mut(Device::Edge(edge).id()).unwrap();
-            let grant = entry(&[bank, slot], "EdgeIngress.grant", &[u64::from(to)]);
+            let grant = entry(&[0, bank, slot], "EdgeIngress.grant", &[u64::from(to)]);
             insert(pipeline, "EdgeIngress.slot_schedule", grant);
             let core = fabric.pipeline_mut(Device::Core(0).id()).unwrap();
             connect(

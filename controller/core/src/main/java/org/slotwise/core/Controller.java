@@ -421,7 +421,8 @@ public final class Controller {
 
     private void sendCommit(Counter counter) {
         commitFrame = reports.master().orElseThrow().frame();
-        commands.add(CommitMessage.to(network.master(), activeVersion.next(), FrameNumber.plus(commitFrame, 1)));
+        commands.add(CommitMessage.to(network.core(), network.master(),
+                activeVersion.next(), FrameNumber.plus(commitFrame, 1)));
         statistics.count(counter);
     }
 }

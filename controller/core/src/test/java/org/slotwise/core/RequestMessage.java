@@ -67,7 +67,7 @@ public final class RequestMessage {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
         bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 1, 0).encode());
+                WireConstants.SIGNALING_QUEUE, 0, 0, 1, 0).encode());
         bytes.writeBytes(new RequestHeader(frame, active, next, block, 1).encode());
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
             bytes.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());

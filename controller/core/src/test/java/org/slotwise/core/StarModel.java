@@ -212,7 +212,7 @@ final class StarModel {
 
     private long granted(long bank, int slot, int edge) {
         TableEntry grant = tables.get(network.edges().get(edge).device())
-                .get("slot_schedule[bank=" + bank + ", slot=" + slot + "]");
+                .get("slot_schedule[bank=" + bank + ", core=0, slot=" + slot + "]");
         return grant == null ? -1 : grant.params().get("queue");
     }
 

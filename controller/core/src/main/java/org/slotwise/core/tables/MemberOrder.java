@@ -53,7 +53,9 @@ public final class MemberOrder {
     List<TableEntry> entries(Network network, Edge edge) {
         int port = network.master().fibre().port();
         int slot = network.signalingSlot(edge);
-        TableEntry.Builder first = TableEntry.in(SwitchRules.SIGNALING).exact("slot", slot).exact("repeat", 1);
+        int core = network.core().id().value();
+        TableEntry.Builder first = TableEntry.in(SwitchRules.SIGNALING)
+                .exact(SwitchRules.CORE, core).exact("slot", slot).exact("repeat", 1);
         switch (kind) {
             case INVITE:
                 return List.of(first.action("send_invitation")
@@ -69,7 +71,8 @@ public final class MemberOrder {
             default:
                 return List.of(first.action("send_commit")
                         .param("edge", edge.id().value()).param("port", port).build(),
-                        TableEntry.in(SwitchRules.SIGNALING).exact("slot", slot).exact("repeat", 2)
+                        TableEntry.in(SwitchRules.SIGNALING)
+                                .exact(SwitchRules.CORE, core).exact("slot", slot).exact("repeat", 2)
                                 .action("send_sync").param("edge", edge.id().value()).param("port", port).build(),
                         member(network, edge, session));
         }

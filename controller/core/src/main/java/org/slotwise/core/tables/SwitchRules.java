@@ -40,6 +40,7 @@ public final class SwitchRules {
     /** What a slave keeps clear of guard and slot end: more than T_d is ever off (docs/protocols.md). */
     private static final int SYNC_MARGIN_NS = 1000;
 
+    static final String CORE = "core";
     private static final String BANK = "bank";
     private static final String SLOT = "slot";
     private static final String INPUT = "input";
@@ -295,25 +296,28 @@ public final class SwitchRules {
             requestPort = WireConstants.PORT_CPU;
         }
         if (network.byInvitation() && edge != network.master()) {
-            rules.add(TableEntry.in(SIGNALING)
-                    .exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest)
+            rules.add(signaling().exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest)
                     .action("send_sync").param("edge", network.master().id().value()).param(PORT, port).build());
             firstRequest++;
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
-            rules.add(TableEntry.in(SIGNALING)
-                    .exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest + block)
+            rules.add(signaling().exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest + block)
                     .action("send_request").param("block", block).param(PORT, requestPort).build());
         }
     }
 
-    private static TableEntry beacon(int slot, Edge to, int port) {
-        return TableEntry.in(SIGNALING).exact(SLOT, slot).exact("repeat", 1)
+    private TableEntry.Builder signaling() {
+        return TableEntry.in(SIGNALING).exact(CORE, network.core().id().value());
+    }
+
+    private TableEntry beacon(int slot, Edge to, int port) {
+        return signaling().exact(SLOT, slot).exact("repeat", 1)
                 .action("send_commit").param("edge", to.id().value()).param(PORT, port).build();
     }
 
-    private static TableEntry grant(int bank, int slot, int queue) {
-        return TableEntry.in(SLOT_SCHEDULE).exact(BANK, bank).exact(SLOT, slot)
+    private TableEntry grant(int bank, int slot, int queue) {
+        return TableEntry.in(SLOT_SCHEDULE)
+                .exact(CORE, network.core().id().value()).exact(BANK, bank).exact(SLOT, slot)
                 .action("grant").param(QUEUE, queue).build();
     }
 

@@ -17,11 +17,12 @@ public final class OpticalHeader {
     private final int dstEdge;
     private final int queue;
     private final int train;
+    private final int core;
     private final long sequence;
     private final int innerType;
 
     /** Takes the fields in wire order; throws IllegalArgumentException if one does not fit its width. */
-    public OpticalHeader(int version, int kind, int trafficClass, int srcEdge, int dstEdge, int queue, int train, long sequence, int innerType) {
+    public OpticalHeader(int version, int kind, int trafficClass, int srcEdge, int dstEdge, int queue, int train, int core, long sequence, int innerType) {
         this.version = (int) Bits.require("version", 4, version);
         this.kind = (int) Bits.require("kind", 4, kind);
         this.trafficClass = (int) Bits.require("traffic_class", 8, trafficClass);
@@ -29,6 +30,7 @@ public final class OpticalHeader {
         this.dstEdge = (int) Bits.require("dst_edge", 16, dstEdge);
         this.queue = (int) Bits.require("queue", 16, queue);
         this.train = (int) Bits.require("train", 8, train);
+        this.core = (int) Bits.require("core", 8, core);
         this.sequence = Bits.require("sequence", 32, sequence);
         this.innerType = (int) Bits.require("inner_type", 16, innerType);
     }
@@ -46,6 +48,7 @@ public final class OpticalHeader {
                 (int) Bits.get(bytes, offset, 32, 16),
                 (int) Bits.get(bytes, offset, 48, 16),
                 (int) Bits.get(bytes, offset, 64, 8),
+                (int) Bits.get(bytes, offset, 72, 8),
                 Bits.get(bytes, offset, 80, 32),
                 (int) Bits.get(bytes, offset, 112, 16)));
     }
@@ -60,6 +63,7 @@ public final class OpticalHeader {
         Bits.put(bytes, 0, 32, 16, dstEdge);
         Bits.put(bytes, 0, 48, 16, queue);
         Bits.put(bytes, 0, 64, 8, train);
+        Bits.put(bytes, 0, 72, 8, core);
         Bits.put(bytes, 0, 80, 32, sequence);
         Bits.put(bytes, 0, 112, 16, innerType);
         return bytes;
@@ -100,6 +104,11 @@ public final class OpticalHeader {
         return train;
     }
 
+    /** In a message from the controller: whose star it is about; 0 in light. 8 bits. */
+    public int core() {
+        return core;
+    }
+
     /** Per (src_edge, queue), starts at 1. 32 bits. */
     public long sequence() {
         return sequence;
@@ -129,6 +138,7 @@ public final class OpticalHeader {
                 + ", dstEdge=" + dstEdge
                 + ", queue=" + queue
                 + ", train=" + train
+                + ", core=" + core
                 + ", sequence=" + sequence
                 + ", innerType=" + innerType
                 + "}";

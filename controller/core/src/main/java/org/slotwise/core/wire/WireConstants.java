@@ -53,6 +53,12 @@ public final class WireConstants {
     /** Fibres of one switch. */
     public static final int MAX_FIBRES = 240;
 
+    /** Overlaid stars, each with a core of its own. */
+    public static final int MAX_CORES = 8;
+
+    /** Of what belongs to no star. */
+    public static final long NO_CORE = 0xFFFFFFFFL;
+
     /** Ticks and reports in, flow control out. */
     public static final int PORT_LINECARD = 500;
 
@@ -94,6 +100,9 @@ public final class WireConstants {
 
     /** TIMER_RETRY_NS. */
     public static final int TIMER_RETRY_NS = 100000000;
+
+    /** SHARES. */
+    public static final int SHARES = 16;
 
     /** Size of the `xcp_headers` counter. */
     public static final int MAX_XCP_VERDICTS = 8;

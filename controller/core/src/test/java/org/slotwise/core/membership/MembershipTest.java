@@ -63,7 +63,7 @@ class MembershipTest {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
         bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 1, 0).encode());
+                WireConstants.SIGNALING_QUEUE, 0, 0, 1, 0).encode());
         for (byte[] header : headers) {
             bytes.writeBytes(header);
         }
@@ -122,8 +122,8 @@ class MembershipTest {
         assertEquals(MemberState.JOINED, member().state());
         assertEquals(-70_020, member().phaseNs());
         assertEquals(-20, member().errorNs());
-        assertTrue(orders().contains("[repeat=1, slot=1] -> send_commit{edge=1"), orders());
-        assertTrue(orders().contains("[repeat=2, slot=1] -> send_sync{edge=1"), orders());
+        assertTrue(orders().contains("[core=0, repeat=1, slot=1] -> send_commit{edge=1"), orders());
+        assertTrue(orders().contains("[core=0, repeat=2, slot=1] -> send_sync{edge=1"), orders());
     }
 
     @Test

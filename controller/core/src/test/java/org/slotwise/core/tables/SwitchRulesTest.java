@@ -29,7 +29,7 @@ class SwitchRulesTest {
                 "ipv4_route[dst=167772417/32] -> to_host{mac=2199023321089, port=1}",
                 "ipv4_route[dst=167772673/32] -> to_edge{edge=2}",
                 "voq[class=0, dst_edge=2] -> enqueue{port=256, queue=2}",
-                "signaling[repeat=1, slot=1] -> send_request{block=0, port=256}"),
+                "signaling[core=0, repeat=1, slot=1] -> send_request{block=0, port=256}"),
                 text(rules.fixedRules(star.edges().get(1))));
     }
 
@@ -38,10 +38,10 @@ class SwitchRulesTest {
         List<String> signaling = text(rules.fixedRules(star.edges().get(0))).stream()
                 .filter(rule -> rule.startsWith("signaling")).collect(Collectors.toList());
         assertEquals(List.of(
-                "signaling[repeat=1, slot=0] -> send_commit{edge=0, port=501}",
-                "signaling[repeat=1, slot=1] -> send_commit{edge=1, port=256}",
-                "signaling[repeat=1, slot=2] -> send_commit{edge=2, port=256}",
-                "signaling[repeat=2, slot=0] -> send_request{block=0, port=510}"), signaling);
+                "signaling[core=0, repeat=1, slot=0] -> send_commit{edge=0, port=501}",
+                "signaling[core=0, repeat=1, slot=1] -> send_commit{edge=1, port=256}",
+                "signaling[core=0, repeat=1, slot=2] -> send_commit{edge=2, port=256}",
+                "signaling[core=0, repeat=2, slot=0] -> send_request{block=0, port=510}"), signaling);
     }
 
     @Test
@@ -50,18 +50,18 @@ class SwitchRulesTest {
         List<String> requests = text(new SwitchRules(large).fixedRules(large.edges().get(5))).stream()
                 .filter(rule -> rule.contains("send_request")).collect(Collectors.toList());
         assertEquals(List.of(
-                "signaling[repeat=1, slot=5] -> send_request{block=0, port=256}",
-                "signaling[repeat=2, slot=5] -> send_request{block=1, port=256}"), requests);
+                "signaling[core=0, repeat=1, slot=5] -> send_request{block=0, port=256}",
+                "signaling[core=0, repeat=2, slot=5] -> send_request{block=1, port=256}"), requests);
     }
 
     @Test
     void signalingSlotsAreTheSameInBothBanks() {
         for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
-            assertEquals(List.of("slot_schedule[bank=" + bank + ", slot=2] -> grant{queue=1023}"),
+            assertEquals(List.of("slot_schedule[bank=" + bank + ", core=0, slot=2] -> grant{queue=1023}"),
                     text(rules.signalingRules(star.edges().get(2), bank)));
             assertEquals(List.of(
-                    "slot_schedule[bank=" + bank + ", slot=1] -> grant{queue=1023}",
-                    "slot_schedule[bank=" + bank + ", slot=2] -> grant{queue=1023}"),
+                    "slot_schedule[bank=" + bank + ", core=0, slot=1] -> grant{queue=1023}",
+                    "slot_schedule[bank=" + bank + ", core=0, slot=2] -> grant{queue=1023}"),
                     text(rules.signalingRules(star.master(), bank)));
             assertEquals(List.of(
                     "crossbar[bank=" + bank + ", input=257, slot=1] -> connect{port=256}",
@@ -76,8 +76,8 @@ class SwitchRulesTest {
     void scheduleBecomesGrantsAndConnectionsBehindTheSignalingSlots() {
         FrameSchedule schedule = new FrameSchedule.Builder(3, 3).connect(0, 1, 2).connect(2, 0, 1).build();
         assertEquals(List.of(
-                "slot_schedule[bank=1, slot=1] -> grant{queue=1023}",
-                "slot_schedule[bank=1, slot=3] -> grant{queue=2}"),
+                "slot_schedule[bank=1, core=0, slot=1] -> grant{queue=1023}",
+                "slot_schedule[bank=1, core=0, slot=3] -> grant{queue=2}"),
                 text(rules.bankRules(star.edges().get(1), 1, schedule)));
         List<String> connections = text(rules.bankRules(star.core(), 1, schedule));
         assertEquals(List.of(

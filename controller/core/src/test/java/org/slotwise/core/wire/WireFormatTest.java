@@ -14,10 +14,10 @@ import org.junit.jupiter.api.Test;
 class WireFormatTest {
 
     private static final byte[] OPTICAL = bytes(
-            0x12, 0x03, 0x01, 0x02, 0x03, 0x04, 0x03, 0xff, 0x02, 0x00, 0x80, 0x01, 0x00, 0x07, 0x08, 0x00);
+            0x12, 0x03, 0x01, 0x02, 0x03, 0x04, 0x03, 0xff, 0x02, 0x05, 0x80, 0x01, 0x00, 0x07, 0x08, 0x00);
     private static final OpticalHeader OPTICAL_HEADER = new OpticalHeader(
             WireConstants.OPTICAL_VERSION, OpticalKind.COMMIT.code(), 3, 0x0102, 0x0304,
-            WireConstants.SIGNALING_QUEUE, 2, 0x8001_0007L, WireConstants.ETHERTYPE_IPV4);
+            WireConstants.SIGNALING_QUEUE, 2, 5, 0x8001_0007L, WireConstants.ETHERTYPE_IPV4);
 
     private static byte[] bytes(int... values) {
         byte[] result = new byte[values.length];

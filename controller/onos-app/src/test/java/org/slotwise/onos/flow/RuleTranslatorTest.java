@@ -103,7 +103,7 @@ class RuleTranslatorTest {
     @Test
     void aRuleIsTheSameRuleWhateverItsAction() {
         ProgramNames names = new ProgramNames(edge);
-        TableEntry.Builder slot = TableEntry.in("slot_schedule").exact("bank", 1).exact("slot", 7).action("grant");
+        TableEntry.Builder slot = TableEntry.in("slot_schedule").exact("core", 0).exact("bank", 1).exact("slot", 7).action("grant");
         FlowRule first = translator.rule(DEVICE, slot.param("queue", 1).build(), names);
         FlowRule second = translator.rule(DEVICE, slot.param("queue", 2).build(), names);
         assertEquals(first, second);
@@ -121,7 +121,7 @@ class RuleTranslatorTest {
     @Test
     void namesThatTheProgramLacksAreRefusedByName() {
         ProgramNames names = new ProgramNames(core);
-        TableEntry slot = TableEntry.in("slot_schedule").exact("bank", 1).action("grant").build();
+        TableEntry slot = TableEntry.in("slot_schedule").exact("core", 0).exact("bank", 1).action("grant").build();
         String reason = assertThrows(IllegalArgumentException.class,
                 () -> translator.rule(DEVICE, slot, names)).getMessage();
         assertTrue(reason.contains("slot_schedule") || reason.contains("grant"), reason);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The master's beacon at a slave, as light or, out of band, from the controller.
+#ifndef SLOTWISE_BEACON_P4
+#define SLOTWISE_BEACON_P4
+#include "edge_parser.p4"
+#include "membership.p4"
+#include "schedule.p4"
+#include "version.p4"
+
+// Whether a beacon may be believed. An edge that has joined knows the frame, so it refuses old and future ones.
+control CheckBeacon(in edge_headers_t hdr, inout edge_metadata_t meta) {
+    bit<32> frame;
+    bit<32> heard_frame;
+
+    apply {
+        current_frame.read(frame, meta.core);
+        known_frame.read(heard_frame, meta.core);
+        if (meta.is_master == 1 || hdr.optical.src_edge != meta.master) {
+            meta.drop_reason = DropReason.BAD_COMMIT;
+        } else if (meta.by_invitation == 1 && meta.session == 0) {
+            meta.drop_reason = DropReason.NOT_A_MEMBER;
+        } else if (meta.by_invitation == 1 || meta.out_of_band == 1) {
+            if ((int<32>)(hdr.commit.frame - heard_frame) < 0) {
+                meta.drop_reason = DropReason.STALE;
+            } else if ((int<32>)(hdr.commit.frame - frame) > 0) {
+                meta.drop_reason = DropReason.BAD_FIELD;
+            }
+        }
+    }
+}
+
+control TakeBeacon(in edge_headers_t hdr, inout edge_metadata_t meta) {
+    CheckBeacon() check_beacon;
+    LearnVersion() learn;
+
+    apply {
+        check_beacon.apply(hdr, meta);
+        if (meta.drop_reason == DropReason.NONE) {
+            learn.apply(meta.core, hdr.commit, meta.drop_reason);
+        }
+        if (meta.drop_reason == DropReason.NONE) {
+            stale_frame.write(meta.core, hdr.commit.frame + meta.beacon_hold_frames + 1);
+        }
+    }
+}
+
+#endif
