@@ -148,7 +148,11 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
                 .fibres
                 .iter()
                 .map(|fibre| {
-                    json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns})
+                    let mut entry = json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns});
+                    if fibre.port != edge.id {
+                        entry["core_port"] = fibre.port.into();
+                    }
+                    entry
                 })
                 .collect();
             json!({

@@ -15,6 +15,7 @@ mod links;
 mod live;
 mod lockstep;
 mod portcard;
+mod per_star;
 mod progress;
 mod realtime;
 mod report;

@@ -196,7 +196,7 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
             );
         }
     }
-    let blocks = u64::from(scenario.request_blocks());
+    let blocks = scenario.request_blocks(0).len() as u64;
     let slot = u64::from(edge);
     let request_port = if edge == 0 { u64::from(PORT_CPU) } else { port };
     for block in 0..blocks {
