@@ -118,7 +118,10 @@ impl Fabric {
         // A core's port sees light while any of its fibres carries some.
         let port = self.fibres[fibre].port;
         let sharing = self.cores[usize::from(core)].ports[usize::from(port)].fibres.iter();
-        if sharing.filter(|other| **other != fibre).all(|other| !self.fibres[*other].is_up()) {
+        if sharing
+            .filter(|other| **other != fibre)
+            .all(|other| !self.fibres[*other].is_up())
+        {
             let port = optical_port(port);
             self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
         }
@@ -204,7 +207,11 @@ impl Fabric {
             self.report_queues(card);
         }
         let is_signaling = slot_of_frame < self.edges.len() as u64;
-        let repeats = if is_signaling { self.cards[card].signaling_ticks } else { 0 };
+        let repeats = if is_signaling {
+            self.cards[card].signaling_ticks
+        } else {
+            0
+        };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
             self.enter(Device::Edge(edge), PORT_LINECARD, &tick, origin);

@@ -219,11 +219,7 @@ impl Fabric {
                 self.cards.push(Card {
                     edge: edge.id,
                     core: fibre.core,
-                    queues: LineCard::new(
-                        scenario.card_voqs(fibre.core),
-                        limit_bytes,
-                        scenario.wire_mtu_bytes(),
-                    ),
+                    queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
                     signaling_ticks: scenario.signaling_ticks(fibre.core),

@@ -44,7 +44,11 @@ fn queues(scenario: &Scenario) -> Vec<Queue> {
             1 => String::new(),
             _ => format!("/core{core}"),
         };
-        let others = scenario.edges.iter().map(|other| other.id).filter(move |to| *to != edge);
+        let others = scenario
+            .edges
+            .iter()
+            .map(|other| other.id)
+            .filter(move |to| *to != edge);
         others.map(move |to| Queue {
             name: format!("edge{edge}->edge{to}{over}"),
             edge,

@@ -151,7 +151,9 @@ fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
-        port: r.optional_integer(&fields, "port", STATION).map_or(edge, |port| port as u16),
+        port: r
+            .optional_integer(&fields, "port", STATION)
+            .map_or(edge, |port| port as u16),
     }
 }
 

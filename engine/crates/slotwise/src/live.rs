@@ -164,7 +164,11 @@ fn render(s: &Snapshot) -> String {
         }
     }
     if s.stars.len() > 1 {
-        let each = s.stars.iter().zip(0..).map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
+        let each = s
+            .stars
+            .iter()
+            .zip(0..)
+            .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
         let _ = writeln!(text, "stars, Mb/s: {}", each.collect::<Vec<_>>().join(", "));
     }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();

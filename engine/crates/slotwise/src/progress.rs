@@ -72,7 +72,11 @@ impl Progress {
             phase: self.phases.get(phase).cloned().unwrap_or_default(),
             edges: self.edges,
             pairs: pairs.collect(),
-            stars: self.star_bytes.iter().map(|&bytes| bytes as f64 * 8.0 / seconds).collect(),
+            stars: self
+                .star_bytes
+                .iter()
+                .map(|&bytes| bytes as f64 * 8.0 / seconds)
+                .collect(),
             ..Snapshot::default()
         };
         self.frames = 0;

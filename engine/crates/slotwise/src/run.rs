@@ -247,9 +247,18 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
             pairs.push(PairSeries {
                 from: from as u16,
                 to: to as u16,
-                demand_bytes: frames.iter().map(|record| cells(record).map(|cell| cell.demand_bytes).sum()).collect(),
-                granted_slots: frames.iter().map(|record| cells(record).map(|cell| cell.granted_slots).sum()).collect(),
-                delivered_bytes: frames.iter().map(|record| cells(record).map(|cell| cell.delivered_bytes).sum()).collect(),
+                demand_bytes: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.demand_bytes).sum())
+                    .collect(),
+                granted_slots: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.granted_slots).sum())
+                    .collect(),
+                delivered_bytes: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.delivered_bytes).sum())
+                    .collect(),
             });
         }
     }

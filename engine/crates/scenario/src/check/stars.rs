@@ -70,7 +70,9 @@ fn masters(scenario: &Scenario, r: &mut Reader) {
 /// Every two edges that a traffic entry joins have a core in common.
 pub(super) fn common_cores(scenario: &Scenario, pairs: &[(HostId, HostId)], place: &str, r: &mut Reader) {
     let pairs: BTreeSet<(u16, u16)> = pairs.iter().map(|(from, to)| (from.edge, to.edge)).collect();
-    let apart = pairs.into_iter().find(|(from, to)| scenario.common_cores(*from, *to).is_empty());
+    let apart = pairs
+        .into_iter()
+        .find(|(from, to)| scenario.common_cores(*from, *to).is_empty());
     if let Some((from, to)) = apart {
         let reason = format!("edges {from} and {to} have no core in common");
         r.report(format!("{place}/to"), reason, "edges with fibres to one core");
