@@ -198,8 +198,12 @@ impl Fabric {
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
-        let is_signaling = slot_of_frame < self.edges.len() as u64;
-        let repeats = if is_signaling { self.plan.signaling_ticks } else { 0 };
+        let is_signaling = slot_of_frame < self.plan.signaling_slots;
+        let repeats = if is_signaling {
+            self.cards[card].signaling_ticks
+        } else {
+            0
+        };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
             self.enter(Device::Edge(edge), PORT_LINECARD, &tick, origin);

@@ -55,10 +55,14 @@ pub(crate) struct Card {
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,
     pub(crate) sync_error: SyncError,
+    /// Since [`Fabric::take_sync_errors`] was called.
+    pub(crate) recent_sync_error: SyncError,
     /// When P4 wants a tick to answer an invitation.
     pub(crate) answer_ns: Option<u64>,
     pub(crate) next_slot: u64,
     pub(crate) generation: u32,
+    /// Ticks with `repeat >= 1` at the start of a slot in which edges signal.
+    pub(crate) signaling_ticks: u16,
 }
 
 impl Card {
@@ -77,7 +81,8 @@ pub(crate) struct Plan {
     pub(crate) slot_ns: u64,
     pub(crate) guard_ns: u64,
     pub(crate) voqs: u16,
-    pub(crate) signaling_ticks: u16,
+    /// First slots of a frame, in which edges signal.
+    pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) joins_by_invitation: bool,
@@ -132,7 +137,7 @@ impl Fabric {
                 slot_ns: frame.slot_ns,
                 guard_ns: frame.guard_ns,
                 voqs,
-                signaling_ticks: scenario.signaling_ticks(),
+                signaling_slots: u64::from(scenario.signaling_ticked_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 joins_by_invitation: scenario.joins_by_invitation(),
@@ -209,9 +214,11 @@ impl Fabric {
                     clock,
                     time_difference,
                     sync_error: SyncError::default(),
+                    recent_sync_error: SyncError::default(),
                     answer_ns: None,
                     next_slot: 0,
                     generation: 0,
+                    signaling_ticks: scenario.signaling_ticks(edge.id),
                 });
                 self.schedule_card_tick(index);
                 if scenario.has_xcp() {

@@ -3,7 +3,7 @@
 
 use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
 
-use crate::model::{Fibre, Frame, Scenario};
+use crate::model::{Fibre, Frame, Scenario, Signaling};
 
 /// What an IP packet grows by on a fibre: Ethernet and optical header.
 pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
@@ -90,19 +90,44 @@ impl Scenario {
         self.voq_count().div_ceil(REQUEST_ENTRIES)
     }
 
-    /// Ticks with `repeat >= 1` in a signaling slot: one for each request block and one for the commit beacon.
-    pub fn signaling_ticks(&self) -> u16 {
-        self.request_blocks() + 1
+    /// Ticks with `repeat >= 1` that an edge gets at the start of a slot in which it signals: one for each request
+    /// block, and one for the commit beacon. Out of band the master makes all beacons in slot 0, slaves none.
+    pub fn signaling_ticks(&self, edge: u16) -> u16 {
+        let beacons = match self.frame.signaling {
+            Signaling::InBand => 1,
+            Signaling::OutOfBand if self.cores.iter().any(|core| core.master == edge) => self.edges.len() as u16,
+            Signaling::OutOfBand => 0,
+        };
+        self.request_blocks() + beacons
+    }
+
+    /// First slots of a frame, in which edges signal.
+    pub fn signaling_ticked_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 1,
+        }
     }
 
     /// The slot in which an edge sends its requests.
     pub fn signaling_slot(&self, edge: u16) -> u32 {
-        u32::from(edge)
+        match self.frame.signaling {
+            Signaling::InBand => u32::from(edge),
+            Signaling::OutOfBand => 0,
+        }
+    }
+
+    /// Slots of a frame that carry nothing but signaling: the first ones.
+    pub fn signaling_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 0,
+        }
     }
 
     /// Slots of a frame that carry data.
     pub fn data_slots(&self) -> u32 {
-        self.frame.slots - self.edges.len() as u32
+        self.frame.slots - self.signaling_slots()
     }
 
     /// Longest frame on a fibre.
@@ -123,6 +148,9 @@ impl Scenario {
 
     /// Bytes on the fibre in a signaling slot when every message is sent.
     pub(crate) fn signaling_bytes(&self) -> u64 {
+        if self.frame.signaling == Signaling::OutOfBand {
+            return 0;
+        }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
         let requests = u64::from(self.request_blocks()) * (WIRE_OVERHEAD_BYTES + request as u64);
         requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()

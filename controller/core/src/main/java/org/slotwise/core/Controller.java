@@ -51,6 +51,7 @@ public final class Controller {
     private final EdgeReports reports;
     private final RequestCollection collection;
     private final Membership membership;
+    private final BeaconRelay beacons;
     private final Map<DeviceId, DeviceState> devices = new LinkedHashMap<>();
     private final List<List<DeviceState>> configurationStages = new ArrayList<>();
     private final Statistics.Recorder statistics = new Statistics.Recorder();
@@ -87,6 +88,7 @@ public final class Controller {
         this.reports = new EdgeReports(network);
         this.collection = new RequestCollection(network);
         this.membership = new Membership(network);
+        this.beacons = new BeaconRelay(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -193,6 +195,7 @@ public final class Controller {
         }
         if (id.equals(network.master().device())) {
             collection.reset();
+            beacons.reset();
         }
         waitForDevices();
     }
@@ -302,6 +305,11 @@ public final class Controller {
         }
         Request request;
         try {
+            if (beacons.isBeacon(packet.frame())) {
+                commands.add(beacons.handOn(packet.device(), packet.port(), packet.frame()));
+                statistics.count(Counter.BEACONS_HANDED_ON);
+                return;
+            }
             request = reader.read(packet.device(), packet.port(), packet.frame());
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
@@ -339,7 +347,7 @@ public final class Controller {
         if (learningSince == null) {
             learningSince = master.frame();
         }
-        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= LEARNING_FRAMES;
+        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
         if (longEnough && reports.agreeOn(master.active(), learningSince)) {
             activeVersion = master.active();
             active = rules.scheduleIn(
@@ -361,12 +369,17 @@ public final class Controller {
             statistics.count(Counter.COMMITS_COMPLETED);
             statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
         } else if (old && master.next().equals(activeVersion)) {
-            if (FrameNumber.difference(master.frame(), commitFrame) >= COMMIT_PATIENCE_FRAMES) {
+            if (FrameNumber.difference(master.frame(), commitFrame) >= inFrames(COMMIT_PATIENCE_FRAMES)) {
                 sendCommit(Counter.COMMITS_REPEATED);
             }
         } else if (!announced) {
             learn();
         }
+    }
+
+    /** Out of band a frame may be shorter than the way to the controller and back, but not the beacon hold. */
+    private int inFrames(int frames) {
+        return network.outOfBand() ? frames + network.beaconHoldFrames() : frames;
     }
 
     private boolean isSilent(int edge) {
