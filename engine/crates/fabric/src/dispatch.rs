@@ -4,7 +4,8 @@
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId, optical_port};
 use slotwise_wire::{
-    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick,
+    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE,
+    SlotTick,
 };
 
 use crate::api::{ControlEvent, ControlMessage, HostFrame};
@@ -401,7 +402,13 @@ impl Fabric {
                     frame,
                     queue,
                     duration_ns,
-                } => self.leave_edge(card, queue, frame, duration_ns),
+                    new_demand,
+                } => {
+                    if let Some(demand) = new_demand.filter(|_| queue != SIGNALING_QUEUE) {
+                        self.light_for(card, demand);
+                    }
+                    self.leave_edge(card, queue, frame, duration_ns);
+                }
                 Next::At(at_ns) => {
                     if self.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         self.cards[card].wake_ns = Some(at_ns);

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
+use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
@@ -119,6 +120,7 @@ pub struct Fabric {
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
     pub(crate) births: Births,
+    pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
 }
 
@@ -166,6 +168,7 @@ impl Fabric {
                 options.frame_records,
             ),
             births: Births::default(),
+            first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
         };
         fabric.build(scenario);

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
+use crate::first_light::{Demand, NewDemand};
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
@@ -37,6 +38,7 @@ struct Queue {
     /// For XCP.
     timers: Option<IntervalTimers>,
     meter: Meter,
+    demand: Demand,
 }
 
 impl Queue {
@@ -65,7 +67,13 @@ pub(crate) struct QueueState {
 /// What a line card does next.
 pub(crate) enum Next {
     /// This frame leaves now, from this queue.
-    Send { frame: Frame, queue: u16, duration_ns: u64 },
+    Send {
+        frame: Frame,
+        queue: u16,
+        duration_ns: u64,
+        /// Set if it is the first of a burst.
+        new_demand: Option<NewDemand>,
+    },
     /// It may be able to send at this time.
     At(u64),
     /// Only an arrival or P4 can change anything.
@@ -160,6 +168,7 @@ impl LineCard {
             timers.observe(queue.backlog_bytes);
         }
         queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
+        queue.demand.arrived(now_ns, queue.backlog_bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
@@ -279,6 +288,7 @@ impl LineCard {
         let bytes = frame.len() as u64;
         queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
+        let new_demand = queue.demand.sent(now_ns, queue.backlog_bytes);
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
         if queue.rate_bps > 0 {
             queue.paced_until_ns = now_ns + transmission_ns(bytes, queue.rate_bps);
@@ -289,6 +299,7 @@ impl LineCard {
             frame,
             queue: number,
             duration_ns,
+            new_demand,
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Report {
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
+    /// How long new demand waited for light.
+    pub first_light: FirstLight,
     /// How the switches answered, where they are processes outside the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
@@ -51,6 +53,19 @@ pub struct Report {
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair.
     pub series: Series,
+}
+
+/// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
+#[derive(Debug, Clone, Serialize)]
+pub struct FirstLight {
+    /// How often demand was new.
+    pub count: u64,
+    /// Median of the wait.
+    pub p50_ns: u64,
+    /// Its 99th percentile.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
@@ -220,6 +235,19 @@ impl Report {
                 l.slots,
                 self.frame.slot_ns as f64 / 1e3,
                 if l.kept_up { "kept up" } else { "DID NOT keep up" }
+            );
+        }
+        let light = &self.first_light;
+        if light.count > 0 {
+            let frame_ns = u64::from(self.frame.slots) * self.frame.slot_ns;
+            let frames = |ns: u64| ns as f64 / frame_ns as f64;
+            let _ = writeln!(
+                text,
+                "  first light  p50 {:.2}, p99 {:.2}, max {:.2} frames after the first packet, {} times that an empty queue filled",
+                frames(light.p50_ns),
+                frames(light.p99_ns),
+                frames(light.max_ns),
+                light.count
             );
         }
         if let Some(s) = &self.switch_answers {

@@ -14,7 +14,7 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::report::{
-    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict,
 };
 
@@ -224,6 +224,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         invariants,
         lateness,
         synchronization: synchronization(scenario, fabric),
+        first_light: first_light(fabric),
         switch_answers,
         phases,
         hot_pairs,
@@ -254,6 +255,16 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     Series {
         frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
         pairs,
+    }
+}
+
+fn first_light(fabric: &Fabric) -> FirstLight {
+    let waits = fabric.first_light();
+    FirstLight {
+        count: waits.count(),
+        p50_ns: waits.quantile_ns(0.5),
+        p99_ns: waits.quantile_ns(0.99),
+        max_ns: waits.max_ns(),
     }
 }
 

@@ -69,6 +69,7 @@ fn departures(card: &mut LineCard, mut now_ns: u64) -> Vec<(u64, u16, u32)> {
                 frame,
                 queue,
                 duration_ns,
+                new_demand: _,
             } => {
                 assert_eq!(duration_ns, PACKET_NS);
                 left.push((now_ns, queue, message::optical(&frame).unwrap().sequence));
