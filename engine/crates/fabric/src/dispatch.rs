@@ -207,7 +207,7 @@ impl Fabric {
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
-        let is_signaling = slot_of_frame < self.edges.len() as u64;
+        let is_signaling = slot_of_frame < self.plan.signaling_slots;
         let repeats = if is_signaling {
             self.cards[card].signaling_ticks
         } else {

@@ -73,12 +73,14 @@ pub(crate) struct Card {
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,
-    /// Ticks after the first one of a signaling slot.
+    /// Ticks with `repeat >= 1` at the start of a slot in which edges signal.
     pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,
     pub(crate) sync_error: SyncError,
+    /// Since [`Fabric::take_sync_errors`] was called.
+    pub(crate) recent_sync_error: SyncError,
     /// When P4 wants a tick to answer an invitation.
     pub(crate) answer_ns: Option<u64>,
     pub(crate) next_slot: u64,
@@ -100,6 +102,8 @@ pub(crate) struct Plan {
     pub(crate) slots: u64,
     pub(crate) slot_ns: u64,
     pub(crate) guard_ns: u64,
+    /// First slots of a frame, in which edges signal.
+    pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) joins_by_invitation: bool,
@@ -154,6 +158,7 @@ impl Fabric {
                 slots: u64::from(frame.slots),
                 slot_ns: frame.slot_ns,
                 guard_ns: frame.guard_ns,
+                signaling_slots: u64::from(scenario.signaling_ticked_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 joins_by_invitation: scenario.joins_by_invitation(),
@@ -225,10 +230,11 @@ impl Fabric {
                     queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
-                    signaling_ticks: scenario.signaling_ticks(fibre.core),
+                    signaling_ticks: scenario.signaling_ticks(fibre.core, edge.id),
                     clock,
                     time_difference,
                     sync_error: SyncError::default(),
+                    recent_sync_error: SyncError::default(),
                     answer_ns: None,
                     next_slot: 0,
                     generation: 0,

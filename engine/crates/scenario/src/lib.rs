@@ -14,6 +14,7 @@ mod clocks;
 mod flows;
 mod live;
 mod model;
+mod out_of_band;
 mod parse;
 mod problem;
 mod reader;
@@ -28,7 +29,7 @@ pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
-    Traffic, TrafficKind, Transport, Web,
+    Signaling, Traffic, TrafficKind, Transport, Web,
 };
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};

@@ -108,17 +108,27 @@ fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -
 }
 
 fn frame(r: &mut Reader, parent: &Fields) -> Frame {
-    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns"]) else {
+    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
         return Frame {
             slots: 1,
             slot_ns: 1,
             guard_ns: 0,
+            signaling: Signaling::InBand,
         };
     };
+    let signaling = match r.optional(&fields, "signaling") {
+        None => Signaling::default(),
+        Some(_) => r.choice(
+            &fields,
+            "signaling",
+            &Signaling::ALL.map(|signaling| (signaling.name(), signaling)),
+        ),
+    };
     Frame {
-        slots: r.integer(&fields, "slots", 3..=8192) as u32,
+        slots: r.integer(&fields, "slots", 1..=8192) as u32,
         slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
         guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
+        signaling,
     }
 }
 

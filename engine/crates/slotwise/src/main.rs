@@ -3,6 +3,7 @@
 
 mod bmv2;
 mod child;
+mod control_meter;
 mod controller;
 mod devices;
 mod emulate;

@@ -213,7 +213,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
         frame: FrameShape {
             slots: scenario.frame.slots,
-            signaling_slots: scenario.edges.len() as u32,
+            signaling_slots: scenario.signaling_slots(),
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
         },

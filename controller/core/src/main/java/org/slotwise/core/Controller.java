@@ -49,6 +49,7 @@ public final class Controller implements NetworkController {
     private final long[] heardNs;
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
+    private final BeaconRelay beacons;
 
     private SchedulerKind schedulerKind;
     private Map<String, String> schedulerSettings;
@@ -93,6 +94,7 @@ public final class Controller implements NetworkController {
         this.attendance = new Attendance(network);
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
+        this.beacons = new BeaconRelay(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -202,6 +204,7 @@ public final class Controller implements NetworkController {
         }
         if (id.equals(network.master().device())) {
             collection.reset();
+            beacons.reset();
         }
         lose(device);
     }
@@ -313,6 +316,11 @@ public final class Controller implements NetworkController {
         }
         Request request;
         try {
+            if (beacons.isBeacon(packet.frame())) {
+                commands.add(beacons.handOn(packet.device(), packet.port(), packet.frame()));
+                statistics.count(Counter.BEACONS_HANDED_ON);
+                return;
+            }
             request = reader.read(packet.device(), packet.port(), packet.frame());
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
@@ -352,7 +360,7 @@ public final class Controller implements NetworkController {
         if (learningSince == null) {
             learningSince = master.frame();
         }
-        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= LEARNING_FRAMES;
+        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
         if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
             activeVersion = master.active();
             active = switches.scheduleInCore(activeVersion.bank());
@@ -374,12 +382,17 @@ public final class Controller implements NetworkController {
             statistics.count(Counter.COMMITS_COMPLETED);
             statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
         } else if (old && master.next().equals(activeVersion)) {
-            if (FrameNumber.difference(master.frame(), commitFrame) >= COMMIT_PATIENCE_FRAMES) {
+            if (FrameNumber.difference(master.frame(), commitFrame) >= inFrames(COMMIT_PATIENCE_FRAMES)) {
                 sendCommit(Counter.COMMITS_REPEATED);
             }
         } else if (!announced) {
             learn();
         }
+    }
+
+    /** Out of band a frame may be shorter than the way to the controller and back, but not the beacon hold. */
+    private int inFrames(int frames) {
+        return network.outOfBand() ? frames + network.beaconHoldFrames() : frames;
     }
 
     private boolean isSilent(int edge) {
