@@ -18,7 +18,7 @@ pub enum Setup {
     /// Edges around a photonic core, and a controller that schedules its slots.
     Star(Star),
     /// Measured elsewhere, and not again.
-    Kept(Recording),
+    Kept(Box<Recording>),
 }
 
 /// A star to be measured.
@@ -57,7 +57,7 @@ impl Setup {
     /// When it is none.
     pub fn parse(yaml: &[u8], sample_frames: u32) -> Result<Setup, ScenarioError> {
         if kept::is_one(yaml) {
-            return kept::recording(yaml).map(Setup::Kept);
+            return kept::recording(yaml).map(|recording| Setup::Kept(Box::new(recording)));
         }
         if RoutedScenario::is_one(yaml) {
             return RoutedScenario::parse(yaml).map(Setup::Routed);

@@ -68,3 +68,18 @@ impl Sweep {
         measured.chain(given).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_that_could_not_be_measured_are_left_out_and_given_lines_come_last() {
+        let text = "{x: slots, y: percent, measured: [{label: ours, measure: {table: control, column: delay_slots, of: [core0]}, \
+                    from_s: 0, to_s: 1, stat: mean, points: [[2, a], [3, b], [4, c]]}], given: [{label: theirs, points: [[1, 2]]}]}";
+        let sweep: Sweep = serde_yaml_ng::from_str(text).unwrap();
+        let lines = sweep.lines(&[((0, 0), 10.0), ((0, 2), 20.0)].into());
+        let (ours, theirs) = (vec![(2.0, 10.0), (4.0, 20.0)], vec![(1.0, 2.0)]);
+        assert_eq!(lines, [("ours".to_owned(), ours), ("theirs".to_owned(), theirs)]);
+    }
+}

@@ -299,7 +299,7 @@ fn one(
     let result = match &job.setup {
         Setup::Routed(scenario) => run(scenario, program, job.seed, progress).map(|(recording, _)| recording),
         Setup::Star(star) => stars.run(star, job.seed, &mut progress).map_err(RunError::Star),
-        Setup::Kept(recording) => Ok(recording.clone()),
+        Setup::Kept(recording) => Ok(Recording::clone(recording)),
     };
     let recording = result.map_err(|source| WorkError::Run {
         run: job.run.clone(),
