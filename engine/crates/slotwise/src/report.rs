@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::facts::HotPair;
+use crate::per_star::StarReport;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -36,6 +37,9 @@ pub struct Report {
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
+    /// Each star, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stars: Vec<StarReport>,
     /// How long new demand waited for light.
     pub first_light: FirstLight,
     /// How the switches answered, where they are processes outside the fabric.
@@ -258,6 +262,17 @@ impl Report {
                 s.p99_ns as f64 / 1e3,
                 s.max_ns as f64 / 1e3,
                 s.not_taken
+            );
+        }
+        for star in &self.stars {
+            let _ = writeln!(
+                text,
+                "  star         core {}, master edge {}: {:.1} Mb/s delivered, {} slots granted, {} packets lost in the core",
+                star.core,
+                star.master,
+                star.delivered_bytes as f64 * 8e3 / self.duration_ns.max(1) as f64,
+                star.granted_slots,
+                star.lost_packets
             );
         }
         for phase in &self.phases {
