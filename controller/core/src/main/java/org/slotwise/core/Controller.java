@@ -58,6 +58,7 @@ public final class Controller implements NetworkController {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
+    private boolean shutDown;
     /** Frame of the master's first request in LEARNING; null before. */
     private Long learningSince;
     private Version activeVersion;
@@ -118,6 +119,8 @@ public final class Controller implements NetworkController {
             onDeviceLost(((Event.DeviceLost) event).device());
         } else if (event instanceof Event.SchedulerChosen) {
             choose((Event.SchedulerChosen) event);
+        } else if (event instanceof Event.MasterShutdown) {
+            onShutdown(nowNs, (Event.MasterShutdown) event);
         }
         if (collection.isDue(nowNs, edge -> !attendance.takesPart(edge) || isSilent(edge))) {
             collection.close();
@@ -125,7 +128,7 @@ public final class Controller implements NetworkController {
         }
         membership.onTime(nowNs);
         bringBack();
-        orderMembers();
+        orderMembers(nowNs);
         return commands;
     }
 
@@ -149,6 +152,11 @@ public final class Controller implements NetworkController {
         return phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING;
     }
 
+    /** Whether the master is shut down. */
+    boolean isShutDown() {
+        return shutDown;
+    }
+
     /** Whether schedules count with an edge. */
     boolean takesPart(int edge) {
         return attendance.takesPart(edge);
@@ -168,7 +176,7 @@ public final class Controller implements NetworkController {
     public Snapshot snapshot() {
         return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
-                membership.members(), membership.refusals());
+                membership.members(), membership.refusals(), shutDown);
     }
 
     private void choose(Event.SchedulerChosen choice) {
@@ -185,6 +193,9 @@ public final class Controller implements NetworkController {
         device.becomeReady(ready.entries());
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
+            if (shutDown && network.byInvitation()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), true));
+            }
         }
         if (switches.counts(device)) {
             waitForDevices();
@@ -291,12 +302,12 @@ public final class Controller implements NetworkController {
     // ---- who has joined ----
 
     /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
-    private void orderMembers() {
+    private void orderMembers(long nowNs) {
         boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
         if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
             boolean changed = switches.orderMaster(memberOrders(), commands);
             if (!changed && reports.master().isPresent()) {
-                attendance.masterObeys(reports.master().get().frame());
+                attendance.masterObeys(nowNs, reports.master().get().frame());
             }
         }
     }
@@ -305,6 +316,20 @@ public final class Controller implements NetworkController {
         Map<Integer, MemberOrder> orders = membership.orders();
         orders.keySet().removeIf(edge -> attendance.withoutBeacon().contains(network.edges().get(edge).id()));
         return orders;
+    }
+
+    /** The master forgets when it starts anew, so it is told again whenever it is back. */
+    private void onShutdown(long nowNs, Event.MasterShutdown shutdown) {
+        if (!shutdown.core().equals(network.core().id())) {
+            throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
+        }
+        shutDown = shutdown.isDown();
+        if (network.byInvitation()) {
+            membership.shutDown(nowNs, shutDown);
+            if (switches.master().isReady()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), shutDown));
+            }
+        }
     }
 
     // ---- what is in force ----
@@ -335,7 +360,7 @@ public final class Controller implements NetworkController {
         demand.update(request);
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
-        reports.master().ifPresent(master -> attendance.masterAt(master.frame()));
+        reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
     }
 

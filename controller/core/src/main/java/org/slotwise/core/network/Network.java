@@ -345,6 +345,11 @@ public final class Network {
         return byInvitation;
     }
 
+    /** Whether masters can be shut down: slaves that join by invitation are told so, or other stars take the traffic over. */
+    public boolean canShutDown() {
+        return byInvitation || stars.size() > 1;
+    }
+
     /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
     public OptionalLong xcpBps() {
         return xcpBps;
