@@ -221,7 +221,7 @@ impl Fabric {
         frame[STAMP_AT..STAMP_AT + Stamp::SIZE].copy_from_slice(&stamp.encode());
     }
 
-    /// How well each edge's slots met the core's since the run began, by edge; one card each.
+    /// How well each edge's slots met the core's since the run began, by line card.
     pub fn sync_errors(&self) -> Vec<(u16, SyncError)> {
         self.cards.iter().map(|card| (card.edge, card.sync_error)).collect()
     }

@@ -19,6 +19,7 @@ mod problem;
 mod reader;
 mod routed;
 mod sources;
+mod stars;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
@@ -31,6 +32,7 @@ pub use model::{
 };
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
+pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -47,7 +47,7 @@ pub struct Frame {
 pub struct Core {
     /// Its number.
     pub id: u16,
-    /// The edge that sits with it.
+    /// The edge that sits with it; no edge sits with two.
     pub master: u16,
 }
 
@@ -58,7 +58,7 @@ pub struct Edge {
     pub id: u16,
     /// Number of hosts, on access ports 1 and up.
     pub hosts: u16,
-    /// Its fibres, one a core.
+    /// Its fibres, at most one a core.
     pub fibres: Vec<Fibre>,
 }
 
@@ -73,6 +73,8 @@ pub struct Fibre {
     pub delay_ns: u64,
     /// Probability that a packet is lost, for each direction; 0 to 1.
     pub loss: f64,
+    /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
+    pub port: u16,
 }
 
 /// Limits of queues.

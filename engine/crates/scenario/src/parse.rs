@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
-use slotwise_wire::MAX_FIBRES;
+use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
@@ -79,7 +79,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         seed: r.integer(&fields, "seed", SEED),
         frame: frame(r, &fields),
         cores: r
-            .list(&fields, "cores", 1..=1)
+            .list(&fields, "cores", 1..=MAX_CORES as usize)
             .into_iter()
             .map(|(v, p)| core(r, v, p))
             .collect(),
@@ -132,24 +132,28 @@ fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
 
 fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
     let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
+    let id = r.integer(&fields, "id", STATION) as u16;
     Edge {
-        id: r.integer(&fields, "id", STATION) as u16,
+        id,
         hosts: r.integer(&fields, "hosts", 0..=254) as u16,
         fibres: r
-            .list(&fields, "fibres", 1..=1)
+            .list(&fields, "fibres", 1..=MAX_CORES as usize)
             .into_iter()
-            .map(|(v, p)| fibre(r, v, p))
+            .map(|(v, p)| fibre(r, v, p, id))
             .collect(),
     }
 }
 
-fn fibre(r: &mut Reader, value: &Value, pointer: String) -> Fibre {
-    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss"]);
+fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
+    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss", "port"]);
     Fibre {
         core: r.integer(&fields, "core", STATION) as u16,
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
+        port: r
+            .optional_integer(&fields, "port", STATION)
+            .map_or(edge, |port| port as u16),
     }
 }
 

@@ -14,6 +14,7 @@ mod linecard;
 mod links;
 mod live;
 mod lockstep;
+mod per_star;
 mod portcard;
 mod progress;
 mod realtime;
