@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
+use crate::faults::Faults;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
@@ -41,6 +42,8 @@ pub(crate) struct Core {
     /// Until when each output carries a packet, by edge.
     pub(crate) busy_until_ns: Vec<u64>,
     pub(crate) lost: u64,
+    /// What P4 had counted as lost before it started anew.
+    pub(crate) p4_lost_before: u64,
 }
 
 /// A line card in its place; it serves the fibre pair of the same index.
@@ -57,6 +60,8 @@ pub(crate) struct Card {
     pub(crate) sync_error: SyncError,
     /// When P4 wants a tick to answer an invitation.
     pub(crate) answer_ns: Option<u64>,
+    /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
+    pub(crate) must_answer: bool,
     pub(crate) next_slot: u64,
     pub(crate) generation: u32,
 }
@@ -115,6 +120,7 @@ pub struct Fabric {
     pub(crate) telemetry: Telemetry,
     pub(crate) births: Births,
     pub(crate) captures: Option<Captures>,
+    pub(crate) faults: Faults,
 }
 
 impl Fabric {
@@ -162,6 +168,7 @@ impl Fabric {
             ),
             births: Births::default(),
             captures: options.captures.map(Captures::new),
+            faults: Faults::new(scenario, options.seed),
         };
         fabric.build(scenario);
         if options.host_mode == HostMode::Simulated {
@@ -171,6 +178,7 @@ impl Fabric {
             }
             fabric.traffic = Some(traffic);
             fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.faults.schedule(&mut fabric.events);
         }
         fabric
     }
@@ -182,6 +190,7 @@ impl Fabric {
                 fibres: vec![None; scenario.edges.len()],
                 busy_until_ns: vec![0; scenario.edges.len()],
                 lost: 0,
+                p4_lost_before: 0,
             });
             self.events
                 .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
@@ -210,6 +219,7 @@ impl Fabric {
                     time_difference,
                     sync_error: SyncError::default(),
                     answer_ns: None,
+                    must_answer: false,
                     next_slot: 0,
                     generation: 0,
                 });
@@ -312,17 +322,22 @@ impl Fabric {
         let device = self.device(device_id)?;
         *self.pipeline_slot(device) = Some(pipeline);
         if let Device::Edge(edge) = device {
-            self.invariants.forget_sequences(edge);
-            self.births.forget(edge);
-            for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
-                let place = Place::LineCard { edge, core: card.core };
-                for frame in card.queues.reset() {
-                    self.drops.add(place, DropCause::PipelineReplaced, frame.len());
-                    self.pool.give_back(frame);
-                }
-            }
+            self.reset_edge(edge);
         }
         Ok(())
+    }
+
+    /// An edge counts its packets anew, and what waits in its line cards is gone.
+    pub(crate) fn reset_edge(&mut self, edge: u16) {
+        self.invariants.forget_sequences(edge);
+        self.births.forget(edge);
+        for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
+            let place = Place::LineCard { edge, core: card.core };
+            for frame in card.queues.reset() {
+                self.drops.add(place, DropCause::PipelineReplaced, frame.len());
+                self.pool.give_back(frame);
+            }
+        }
     }
 
     /// A device's pipeline, for table access between events.
@@ -436,14 +451,17 @@ impl Fabric {
             DropReason::Collision,
         ];
         let drops = self.p4_drops(Device::Core(core))?;
-        let p4 = drops
+        let p4: u64 = drops
             .iter()
             .filter(|drop| in_core.contains(&drop.reason))
             .map(|drop| drop.packets)
             .sum();
+        let Core {
+            lost, p4_lost_before, ..
+        } = self.cores[usize::from(core)];
         Some(CoreLosses {
-            fabric: self.cores[usize::from(core)].lost,
-            p4,
+            fabric: lost,
+            p4: p4_lost_before + p4,
         })
     }
 

@@ -2,12 +2,14 @@
 //! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
 
 use slotwise_scenario::{Device, optical_port};
+use slotwise_wire::OpticalKind;
 
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::link::{Passage, transmission_ns};
 use crate::message;
@@ -151,12 +153,15 @@ impl Fabric {
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }
         }
-        self.enter(
-            Device::Edge(edge),
-            optical_port(core),
-            &frame,
-            Origin::Fibre { card: fibre, optical },
-        );
+        let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
+        if !is_control || self.treat(Way::Light { card: fibre }, &mut frame) {
+            self.enter(
+                Device::Edge(edge),
+                optical_port(core),
+                &frame,
+                Origin::Fibre { card: fibre, optical },
+            );
+        }
         self.pool.give_back(frame);
     }
 }

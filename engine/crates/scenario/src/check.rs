@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Endpoint;
+use crate::faults;
 use crate::model::{Scenario, Traffic, TrafficKind};
 use crate::reader::Reader;
 
@@ -20,6 +21,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         queues(scenario, r);
         phases(scenario, r);
         link_changes(scenario, r);
+        faults::check(scenario, r);
     }
 }
 

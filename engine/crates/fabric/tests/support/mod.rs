@@ -200,7 +200,11 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
     let slot = u64::from(edge);
     let request_port = if edge == 0 { u64::from(PORT_CPU) } else { port };
     for block in 0..blocks {
-        let action = entry(&[0, slot, 1 + block], "EdgeIngress.send_request", &[block, request_port]);
+        let action = entry(
+            &[0, slot, 1 + block],
+            "EdgeIngress.send_request",
+            &[block, request_port],
+        );
         insert(pipeline, "EdgeIngress.signaling", action);
     }
     for other in scenario
