@@ -52,11 +52,11 @@ class ControllerTest {
     void nothingIsWrittenUntilAllSwitchesAreThere() {
         star.attach(controller);
         star.deviceWriteOrder.clear();
-        star.deliver(new Event.DeviceLost(DeviceId.of(3)));
+        star.deliver(new Event.DeviceLost(DeviceId.of(1)));
         star.runFrames(5);
         assertEquals(Phase.WAITING_FOR_DEVICES, controller.snapshot().phase());
         assertEquals(List.of(), star.deviceWriteOrder);
-        star.ready(DeviceId.of(3));
+        star.ready(DeviceId.of(1));
         star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
         assertEquals(1, star.active);
     }

@@ -22,9 +22,10 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.Core;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -32,7 +33,7 @@ import org.slotwise.core.tables.TableEntry;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /**
- * Runs a {@link Controller} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
+ * Runs a {@link NetworkController} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
  * controller and all sessions; what time is, and when a packet counts as come, is the subclass's.
  */
 public abstract class Driver implements AutoCloseable {
@@ -40,7 +41,7 @@ public abstract class Driver implements AutoCloseable {
     private static final int MAX_MESSAGE_BYTES = 64 << 20;
     private static final long STOP_TIMEOUT_S = 3;
 
-    private final Controller controller;
+    private final NetworkController controller;
     private final Consumer<Command.ScheduleInForce> scheduleListener;
     /** By address. */
     private final Map<String, Channels> channels = new TreeMap<>();
@@ -55,7 +56,9 @@ public abstract class Driver implements AutoCloseable {
         this.controller = setup.controller();
         this.scheduleListener = setup.scheduleListener();
         this.executor = driverThread.next();
-        addSession(setup, setup.network().core().device(), setup.corePipeline());
+        for (Core core : setup.network().cores()) {
+            addSession(setup, core.device(), setup.corePipeline());
+        }
         for (Edge edge : setup.network().edges()) {
             addSession(setup, edge.device(), setup.edgePipeline());
         }
@@ -86,10 +89,10 @@ public abstract class Driver implements AutoCloseable {
      * @param security plain text or TLS, of every server
      * @param electionId higher than that of any controller before
      * @param edgePipeline program of every edge
-     * @param corePipeline program of the core
+     * @param corePipeline program of every core
      * @param scheduleListener told of each schedule that comes into force, on the driver's thread
      */
-    public record Setup(Controller controller, Network network, ServerAddresses addresses, ChannelSecurity security,
+    public record Setup(NetworkController controller, Network network, ServerAddresses addresses, ChannelSecurity security,
             long electionId, Pipeline edgePipeline, Pipeline corePipeline,
             Consumer<Command.ScheduleInForce> scheduleListener) {
     }
@@ -179,7 +182,7 @@ public abstract class Driver implements AutoCloseable {
     /** A write was refused, and the switch must be read again. */
     abstract void readAgain(DeviceSession session);
 
-    final Controller controller() {
+    final NetworkController controller() {
         return controller;
     }
 

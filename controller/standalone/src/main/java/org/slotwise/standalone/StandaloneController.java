@@ -7,8 +7,8 @@ import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.h2.mvstore.MVStoreException;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
@@ -32,7 +32,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         this.audit = new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES);
         Event.SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
-        Controller controller = new Controller(configuration.network(), scheduler, System::nanoTime);
+        NetworkController controller = NetworkController.of(configuration.network(), scheduler, System::nanoTime);
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
                 configuration.corePipeline(),
