@@ -57,6 +57,8 @@ public final class Controller implements NetworkController {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
+    /** Core or master was lost since the schedule in force was made. */
+    private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
     private Long learningSince;
     private Version activeVersion;
@@ -122,6 +124,7 @@ public final class Controller implements NetworkController {
             scheduleFrame(nowNs);
         }
         membership.onTime(nowNs);
+        darken();
         bringBack();
         orderMembers();
         return commands;
@@ -221,11 +224,22 @@ public final class Controller implements NetworkController {
         if (dispensable) {
             attendance.lose(device.edge());
         }
+        dark |= configured && !dispensable;
         if (!dispensable || !isRunning()) {
             waitForDevices();
         } else if (phase == Phase.WRITING) {
             phase = Phase.STEADY;
             staged = null;
+        }
+    }
+
+    /**
+     * A core that comes back has no connections, and a master that comes back tells all to use another version: no edge may use a
+     * data slot before a schedule is made anew.
+     */
+    private void darken() {
+        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+            switches.darken(commands);
         }
     }
 
@@ -271,7 +285,9 @@ public final class Controller implements NetworkController {
         Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
         while (stage.isPresent()) {
             for (DeviceState device : stage.get()) {
-                if (switches.counts(device)) {
+                if (switches.counts(device) && dark) {
+                    switches.configureDark(device, memberOrders(), commands);
+                } else if (switches.counts(device)) {
                     switches.configure(device, memberOrders(), commands);
                 }
             }
@@ -282,6 +298,7 @@ public final class Controller implements NetworkController {
             stage = switches.configurationStage(configurationStage);
         }
         configured = true;
+        dark = false;
         learn();
     }
 
