@@ -154,6 +154,7 @@ impl Fabric {
         if self.runs(Device::Core(core)) {
             // A core's control unit serves no single port.
             let tick = self.tick(slot, 0, self.now_ns);
+            self.cores[usize::from(core)].knows_slot = true;
             self.enter(
                 Device::Core(core),
                 PORT_LINECARD,

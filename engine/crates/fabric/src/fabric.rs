@@ -44,6 +44,8 @@ pub(crate) struct Core {
     pub(crate) lost: u64,
     /// What P4 had counted as lost before it started anew.
     pub(crate) p4_lost_before: u64,
+    /// Whether its program has been told the slot since it started: only then can it pass light.
+    pub(crate) knows_slot: bool,
 }
 
 /// A line card in its place; it serves the fibre pair of the same index.
@@ -191,6 +193,7 @@ impl Fabric {
                 busy_until_ns: vec![0; scenario.edges.len()],
                 lost: 0,
                 p4_lost_before: 0,
+                knows_slot: false,
             });
             self.events
                 .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
@@ -321,8 +324,9 @@ impl Fabric {
     pub fn install_pipeline(&mut self, device_id: u64, pipeline: Pipeline) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
         *self.pipeline_slot(device) = Some(pipeline);
-        if let Device::Edge(edge) = device {
-            self.reset_edge(edge);
+        match device {
+            Device::Edge(edge) => self.reset_edge(edge),
+            Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
         }
         Ok(())
     }

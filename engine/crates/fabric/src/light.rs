@@ -118,10 +118,12 @@ impl Fabric {
         );
         if outputs == 0 && has_pipeline {
             self.cores[usize::from(core)].lost += 1;
-            if wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
+            // What comes between a program's start and its first tick is lost and breaks no rule.
+            let knows_slot = self.cores[usize::from(core)].knows_slot;
+            if knows_slot && wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
                 self.invariants
                     .violated(Invariant::Collision, self.now_ns, place, optical);
-            } else if in_slot {
+            } else if knows_slot && in_slot {
                 self.invariants
                     .violated(Invariant::Ungranted, self.now_ns, place, optical);
             }

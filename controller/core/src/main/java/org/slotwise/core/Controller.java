@@ -38,6 +38,9 @@ public final class Controller implements NetworkController {
     /** A commit is announced within a frame or two, so after this many it was lost. */
     private static final int COMMIT_PATIENCE_FRAMES = 4;
 
+    /** No number of changes: the schedule that the core has is not that of the edges. */
+    private static final long NEVER_SCHEDULED = -1;
+
     private final Network network;
     private final LongSupplier stopwatchNs;
     private final RequestReader reader;
@@ -285,7 +288,7 @@ public final class Controller implements NetworkController {
         Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
         while (stage.isPresent()) {
             for (DeviceState device : stage.get()) {
-                if (switches.counts(device) && dark) {
+                if (switches.counts(device) && dark && device.edge() != DeviceState.NO_EDGE) {
                     switches.configureDark(device, memberOrders(), commands);
                 } else if (switches.counts(device)) {
                     switches.configure(device, memberOrders(), commands);
@@ -298,7 +301,10 @@ public final class Controller implements NetworkController {
             stage = switches.configurationStage(configurationStage);
         }
         configured = true;
-        dark = false;
+        if (dark) {
+            dark = false;
+            scheduledChanges = NEVER_SCHEDULED;
+        }
         learn();
     }
 

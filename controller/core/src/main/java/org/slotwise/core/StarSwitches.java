@@ -117,10 +117,10 @@ final class StarSwitches {
                 entry -> SwitchRules.isFixed(entry) || SwitchRules.isScheduled(entry), commands);
     }
 
-    /** Takes the data slots of both banks from all switches that can be written now. */
+    /** Takes the data slots of both banks from all edges that can be written now. The core keeps what light it may still get. */
     void darken(Collection<Command> commands) {
         for (DeviceState device : devices.values()) {
-            if (device.isSettled()) {
+            if (device.isSettled() && device.edge() != DeviceState.NO_EDGE) {
                 write(device, List.of(), entry -> SwitchRules.isScheduled(entry) && !rules.isSignaling(entry), commands);
             }
         }
