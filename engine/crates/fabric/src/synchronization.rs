@@ -147,6 +147,9 @@ impl Fabric {
     /// P4 set T_d. A card that had none starts with the next slot.
     pub(crate) fn set_phase(&mut self, card: usize, message: &FlowControl) -> Result<(), DropCause> {
         let local_ns = self.local_ns(card);
+        if self.cards[card].must_answer {
+            return Err(DropCause::Stopped);
+        }
         let set = TimeDifference::from_message(message, local_ns, self.plan.frame_ns()).ok_or(DropCause::Malformed)?;
         let was_lost = self.cards[card].time_difference.replace(set).is_none();
         if was_lost {

@@ -6,6 +6,7 @@ mod stars;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Endpoint;
+use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::out_of_band;
 use crate::reader::Reader;
@@ -25,6 +26,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         queues(scenario, r);
         phases(scenario, r);
         link_changes(scenario, r);
+        faults::check(scenario, r);
     }
 }
 

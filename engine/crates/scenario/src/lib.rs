@@ -11,6 +11,7 @@
 mod address;
 mod check;
 mod clocks;
+mod faults;
 mod flows;
 mod live;
 mod model;
@@ -25,6 +26,7 @@ mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
 pub use clocks::Clocks;
+pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{

@@ -3,6 +3,7 @@
 
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
+use crate::faults::Faults;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub clocks: Option<Clocks>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
+    /// Faults on purpose. Virtual time only.
+    pub faults: Vec<Faults>,
 }
 
 /// Division of time.

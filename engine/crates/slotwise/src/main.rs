@@ -9,6 +9,7 @@ mod devices;
 mod emulate;
 mod executor;
 mod facts;
+mod faults;
 mod home;
 mod isolate;
 mod linecard;

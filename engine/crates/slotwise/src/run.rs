@@ -13,6 +13,7 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
+use crate::faults::fault_report;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
@@ -232,6 +233,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         hot_pairs,
         controller,
         controller_restarts,
+        faults: fault_report(fabric),
         drops: drops(fabric),
         series,
     }

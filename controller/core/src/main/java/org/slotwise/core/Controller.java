@@ -38,6 +38,9 @@ public final class Controller implements NetworkController {
     /** A commit is announced within a frame or two, so after this many it was lost. */
     private static final int COMMIT_PATIENCE_FRAMES = 4;
 
+    /** No number of changes: the schedule that the core has is not that of the edges. */
+    private static final long NEVER_SCHEDULED = -1;
+
     private final Network network;
     private final LongSupplier stopwatchNs;
     private final RequestReader reader;
@@ -59,6 +62,8 @@ public final class Controller implements NetworkController {
     private int configurationStage;
     private boolean configured;
     private boolean shutDown;
+    /** Core or master was lost since the schedule in force was made. */
+    private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
     private Long learningSince;
     private Version activeVersion;
@@ -127,6 +132,7 @@ public final class Controller implements NetworkController {
             scheduleFrame(nowNs);
         }
         membership.onTime(nowNs);
+        darken();
         bringBack();
         orderMembers(nowNs);
         return commands;
@@ -235,11 +241,22 @@ public final class Controller implements NetworkController {
         if (dispensable) {
             attendance.lose(device.edge());
         }
+        dark |= configured && !dispensable;
         if (!dispensable || !isRunning()) {
             waitForDevices();
         } else if (phase == Phase.WRITING) {
             phase = Phase.STEADY;
             staged = null;
+        }
+    }
+
+    /**
+     * A core that comes back has no connections, and a master that comes back tells all to use another version: no edge may use a
+     * data slot before a schedule is made anew.
+     */
+    private void darken() {
+        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+            switches.darken(commands);
         }
     }
 
@@ -285,7 +302,9 @@ public final class Controller implements NetworkController {
         Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
         while (stage.isPresent()) {
             for (DeviceState device : stage.get()) {
-                if (switches.counts(device)) {
+                if (switches.counts(device) && dark && device.edge() != DeviceState.NO_EDGE) {
+                    switches.configureDark(device, memberOrders(), commands);
+                } else if (switches.counts(device)) {
                     switches.configure(device, memberOrders(), commands);
                 }
             }
@@ -296,6 +315,10 @@ public final class Controller implements NetworkController {
             stage = switches.configurationStage(configurationStage);
         }
         configured = true;
+        if (dark) {
+            dark = false;
+            scheduledChanges = NEVER_SCHEDULED;
+        }
         learn();
     }
 
