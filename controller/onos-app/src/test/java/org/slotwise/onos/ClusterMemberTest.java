@@ -238,13 +238,13 @@ class ClusterMemberTest {
     }
 
     @Test
-    void aLostSwitchStopsScheduling() {
+    void aLostCoreStopsScheduling() {
         ClusterMember member = joined();
         connectAll();
-        onos.devices.set(onosId(network.edges().get(3).device()), false);
+        onos.devices.set(onosId(network.core().device()), false);
         assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
         assertEquals(4, member.snapshot(TIMEOUT_MS).readyDevices().size());
-        onos.devices.set(onosId(network.edges().get(3).device()), true);
+        onos.devices.set(onosId(network.core().device()), true);
         assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
     }
 
