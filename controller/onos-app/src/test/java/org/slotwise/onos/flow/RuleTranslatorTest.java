@@ -82,14 +82,17 @@ class RuleTranslatorTest {
         }
     }
 
-    /** What ONOS's translator checks as well: each exact key field and each parameter of the action, and no unknown one. */
+    /**
+     * What ONOS's translator checks as well: each exact key field, unless it is the default entry, and each parameter of the
+     * action, and no unknown one.
+     */
     private static void checkComplete(FlowRule rule, PiPipelineModel program) {
         PiTableModel table = program.table((PiTableId) rule.table()).orElseThrow();
         Criterion key = rule.selector().getCriterion(Criterion.Type.PROTOCOL_INDEPENDENT);
         Set<PiMatchFieldId> fields = key == null ? Set.of() : ((PiCriterion) key).fieldMatches().stream()
                 .map(PiFieldMatch::fieldId).collect(Collectors.toSet());
         assertEquals(Set.of(), table.matchFields().stream()
-                .filter(field -> field.matchType() == PiMatchType.EXACT && !fields.contains(field.id()))
+                .filter(field -> key != null && field.matchType() == PiMatchType.EXACT && !fields.contains(field.id()))
                 .collect(Collectors.toSet()));
         assertTrue(fields.stream().allMatch(field -> table.matchField(field).isPresent()), fields::toString);
         PiAction action = (PiAction) ((PiInstruction) rule.treatment().allInstructions().get(0)).action();
