@@ -123,6 +123,18 @@ def test_another_seed_is_another_simulation(tmp_path):
     assert reports[0] != reports[1]
 
 
+def test_two_stars_carry_what_one_cannot(tmp_path):
+    scenario = ROOT / "topologies" / "star4-twin.yaml"
+    done = slotwise("simulate", scenario, "--duration", 1, "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(tmp_path / "report.json")
+    assert [(star["core"], star["master"]) for star in report["stars"]] == [(0, 0), (1, 1)]
+    assert all(star["delivered_bytes"] > 0 and star["lost_packets"] == 0 for star in report["stars"])
+    (hot_pair,) = report["hot_pairs"]
+    data_slots_of_a_star = report["frame"]["slots"] - report["frame"]["signaling_slots"]
+    assert hot_pair["mean_granted_slots"] > data_slots_of_a_star
+
+
 def files_below(directory: Path) -> dict[str, bytes]:
     """Every file by its place in the directory."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

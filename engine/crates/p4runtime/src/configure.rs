@@ -51,7 +51,7 @@ impl Shared {
         if action == Action::ReconcileAndCommit {
             return self.reconcile(device, &mut control, config).await;
         }
-        let (installed, pipeline) = Installed::verify(config, &device.pipeline_config)?;
+        let (installed, pipeline) = Installed::verify(config, &device.pipeline_config, &device.programs)?;
         match action {
             Action::Verify => Ok(()),
             Action::VerifyAndSave => {
@@ -89,7 +89,7 @@ impl Shared {
         control: &mut Control,
         config: v1::ForwardingPipelineConfig,
     ) -> Result<(), ApiError> {
-        let (mut installed, mut pipeline) = Installed::verify(config, &device.pipeline_config)?;
+        let (mut installed, mut pipeline) = Installed::verify(config, &device.pipeline_config, &device.programs)?;
         let Some(active) = &mut control.active else {
             return self.commit(device, control, installed, pipeline).await;
         };

@@ -15,6 +15,7 @@ use crate::error::ApiError;
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
 use crate::p4info::{Array, P4Info};
+use crate::programs::Programs;
 use crate::proto::google::rpc;
 use crate::proto::p4::v1::{self, stream_message_response::Update};
 use crate::role::Access;
@@ -35,6 +36,8 @@ pub(crate) type StreamSender = mpsc::Sender<Result<v1::StreamMessageResponse, St
 pub(crate) struct Device {
     pub id: u64,
     pub pipeline_config: PipelineConfig,
+    /// Of all devices of the server.
+    pub programs: Arc<Programs>,
     /// Held for the length of a Write, Read, configuration or arbitration, which makes them serializable.
     pub control: tokio::sync::Mutex<Control>,
     /// Whether it is there; who wants to control one that is not waits.
@@ -54,6 +57,8 @@ pub(crate) struct Control {
 /// A configuration in force or staged.
 pub(crate) struct Installed {
     pub config: v1::ForwardingPipelineConfig,
+    /// Kept for other devices that are to run it, too.
+    _program: Arc<Program>,
     pub info: Arc<P4Info>,
     pub books: Books,
 }
@@ -73,20 +78,22 @@ impl Installed {
     pub fn verify(
         config: v1::ForwardingPipelineConfig,
         pipeline_config: &PipelineConfig,
+        programs: &Programs,
     ) -> Result<(Installed, Pipeline), ApiError> {
         let p4info = config
             .p4info
             .as_ref()
             .ok_or_else(|| ApiError::invalid("configuration without P4Info"))?;
         let info = P4Info::new(p4info)?;
-        let program = Program::from_json(&config.p4_device_config).map_err(|error| {
+        let program = programs.get(&config.p4_device_config).map_err(|error| {
             ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
         })?;
-        let pipeline = Pipeline::new(Arc::new(program), pipeline_config.clone());
+        let pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
         check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
         Ok((
             Installed {
                 config,
+                _program: program,
                 info: Arc::new(info),
                 books: Books::default(),
             },
@@ -133,10 +140,11 @@ fn mismatch(error: &dyn std::fmt::Display) -> ApiError {
 }
 
 impl Device {
-    pub fn new(id: u64, pipeline_config: PipelineConfig) -> Device {
+    pub fn new(id: u64, pipeline_config: PipelineConfig, programs: Arc<Programs>) -> Device {
         Device {
             id,
             pipeline_config,
+            programs,
             control: tokio::sync::Mutex::default(),
             presence: watch::Sender::new(true),
             link: Mutex::new(Link::new(id)),

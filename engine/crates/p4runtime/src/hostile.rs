@@ -395,7 +395,7 @@ proptest! {
             let bytes = changed(&p4info::parse(text, false).unwrap(), &changes);
             if let Ok(p4info) = p4info::parse(&bytes, true) {
                 let config = v1::ForwardingPipelineConfig { p4info: Some(p4info), p4_device_config: json.to_vec(), cookie: None };
-                let _ = Installed::verify(config, &pipeline_config());
+                let _ = Installed::verify(config, &pipeline_config(), &crate::programs::Programs::default());
             }
         }
     }

@@ -24,6 +24,7 @@ mod lockstep;
 mod p4data;
 mod p4info;
 mod packet_io;
+mod programs;
 pub mod proto;
 mod reconfigure;
 mod role;

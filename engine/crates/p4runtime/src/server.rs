@@ -16,6 +16,7 @@ use tonic::transport::server::TcpIncoming;
 use crate::device::{Device, Installed};
 use crate::error::ApiError;
 use crate::hub::{Call, DeviceCommand, DeviceHub, HubEvent, Owner, Waker, Work};
+use crate::programs::Programs;
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
 use crate::service::{Service, Shared};
@@ -102,20 +103,21 @@ impl Server {
     pub fn start(config: ServerConfig, waker: Waker) -> Result<(Server, DeviceHub), StartError> {
         let (events, receiver) = mpsc::channel(COMMAND_QUEUE + config.devices.len());
         let mut devices = BTreeMap::new();
+        let programs = Arc::new(Programs::default());
         for DeviceConfig {
             device_id,
             pipeline,
             program,
         } in config.devices
         {
-            let mut device = Device::new(device_id, pipeline);
+            let mut device = Device::new(device_id, pipeline, programs.clone());
             if let Some(InitialProgram { p4info, json }) = program {
                 let program = ForwardingPipelineConfig {
                     p4info: Some(p4info),
                     p4_device_config: json,
                     cookie: None,
                 };
-                let (installed, pipeline) = Installed::verify(program, &device.pipeline_config)
+                let (installed, pipeline) = Installed::verify(program, &device.pipeline_config, &device.programs)
                     .map_err(|source| StartError::Program { device_id, source })?;
                 device.link().install(installed.info.clone(), &installed.books, 0);
                 device.control.get_mut().active = Some(installed);

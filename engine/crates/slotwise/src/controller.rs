@@ -228,7 +228,10 @@ mod tests {
 
     #[test]
     fn networks_fit_the_schema() {
-        for text in [include_str!("../../../../topologies/star4.yaml")] {
+        for text in [
+            include_str!("../../../../topologies/star4.yaml"),
+            include_str!("../../../../topologies/star4-twin.yaml"),
+        ] {
             let network = network_of(text);
             assert_eq!(wrong_with(&network), [""; 0], "{network}");
         }

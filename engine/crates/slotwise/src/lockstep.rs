@@ -25,6 +25,8 @@ use crate::run::RunError;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// At the start it says nothing until it has configured every switch.
+const PATIENCE_A_DEVICE: Duration = Duration::from_secs(2);
 
 /// The controller process behind the P4Runtime server.
 struct RemoteController {
@@ -218,6 +220,7 @@ impl Session {
             p4runtime: server.address(),
             ..addresses
         };
+        let devices = fabric.devices().count() as u32;
         let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
         let (events, child) = channel();
         let process = controller::start(
@@ -230,7 +233,7 @@ impl Session {
             |event| event,
         )?;
         let remote = RemoteController {
-            link: LockstepLink::new(hub, PATIENCE),
+            link: LockstepLink::new(hub, PATIENCE + PATIENCE_A_DEVICE * devices),
             child,
             meter: ControlMeter::new(scenario),
         };
