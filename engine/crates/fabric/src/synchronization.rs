@@ -147,6 +147,9 @@ impl Fabric {
     /// P4 set T_d. A card that had none starts with the next slot.
     pub(crate) fn set_phase(&mut self, card: usize, message: &FlowControl) -> Result<(), DropCause> {
         let local_ns = self.local_ns(card);
+        if self.cards[card].must_answer {
+            return Err(DropCause::Stopped);
+        }
         let set = TimeDifference::from_message(message, local_ns, self.plan.frame_ns()).ok_or(DropCause::Malformed)?;
         let was_lost = self.cards[card].time_difference.replace(set).is_none();
         if was_lost {
@@ -222,7 +225,7 @@ impl Fabric {
         frame[STAMP_AT..STAMP_AT + Stamp::SIZE].copy_from_slice(&stamp.encode());
     }
 
-    /// How well each edge's slots met the core's since the run began, by edge; one card each.
+    /// How well each edge's slots met the core's since the run began, by line card.
     pub fn sync_errors(&self) -> Vec<(u16, SyncError)> {
         self.cards.iter().map(|card| (card.edge, card.sync_error)).collect()
     }

@@ -97,12 +97,21 @@ fn queues(scenario: &Scenario) -> Vec<Queue> {
         // In packets of full size, as the controller reckons.
         let packets = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
         let (core, slot_bytes) = (fibre.core, packets * scenario.wire_mtu_bytes());
-        let others = (0..scenario.voq_count()).filter(move |voq| *voq != edge);
-        others.map(move |voq| Queue {
-            name: format!("edge{edge}->edge{voq}"),
+        // The core tells apart what only several stars have.
+        let over = match scenario.cores.len() {
+            1 => String::new(),
+            _ => format!("/core{core}"),
+        };
+        let others = scenario
+            .edges
+            .iter()
+            .map(|other| other.id)
+            .filter(move |to| *to != edge);
+        others.map(move |to| Queue {
+            name: format!("edge{edge}->edge{to}{over}"),
             edge,
             core,
-            voq,
+            voq: scenario.voq(core, to),
             slot_bytes,
         })
     };

@@ -11,6 +11,7 @@
 mod address;
 mod check;
 mod clocks;
+mod faults;
 mod flows;
 mod live;
 mod model;
@@ -20,10 +21,12 @@ mod problem;
 mod reader;
 mod routed;
 mod sources;
+mod stars;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
 pub use clocks::Clocks;
+pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{
@@ -32,6 +35,7 @@ pub use model::{
 };
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
+pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -3,6 +3,7 @@
 
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
+use crate::faults::Faults;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub clocks: Option<Clocks>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
+    /// Faults on purpose. Virtual time only.
+    pub faults: Vec<Faults>,
 }
 
 /// Division of time.
@@ -72,7 +75,7 @@ impl Signaling {
 pub struct Core {
     /// Its number.
     pub id: u16,
-    /// The edge that sits with it.
+    /// The edge that sits with it; no edge sits with two.
     pub master: u16,
 }
 
@@ -83,7 +86,7 @@ pub struct Edge {
     pub id: u16,
     /// Number of hosts, on access ports 1 and up.
     pub hosts: u16,
-    /// Its fibres, one a core.
+    /// Its fibres, at most one a core.
     pub fibres: Vec<Fibre>,
 }
 
@@ -98,6 +101,8 @@ pub struct Fibre {
     pub delay_ns: u64,
     /// Probability that a packet is lost, for each direction; 0 to 1.
     pub loss: f64,
+    /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
+    pub port: u16,
 }
 
 /// Limits of queues.

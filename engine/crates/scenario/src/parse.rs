@@ -4,10 +4,11 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
-use slotwise_wire::MAX_FIBRES;
+use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
+use crate::faults::faults;
 use crate::model::*;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
@@ -16,7 +17,7 @@ use crate::{MAX_FILE_BYTES, check, sources};
 pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
 pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
-const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
+pub(crate) const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
 pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
 // What every JSON implementation represents exactly.
 pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
@@ -71,6 +72,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "phases",
         "clocks",
         "link_changes",
+        "faults",
     ];
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
@@ -79,7 +81,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         seed: r.integer(&fields, "seed", SEED),
         frame: frame(r, &fields),
         cores: r
-            .list(&fields, "cores", 1..=1)
+            .list(&fields, "cores", 1..=MAX_CORES as usize)
             .into_iter()
             .map(|(v, p)| core(r, v, p))
             .collect(),
@@ -98,6 +100,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         clocks: clocks(r, &fields),
         link_changes: link_changes(r, &fields),
+        faults: faults(r, &fields),
     }
 }
 
@@ -142,24 +145,28 @@ fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
 
 fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
     let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
+    let id = r.integer(&fields, "id", STATION) as u16;
     Edge {
-        id: r.integer(&fields, "id", STATION) as u16,
+        id,
         hosts: r.integer(&fields, "hosts", 0..=254) as u16,
         fibres: r
-            .list(&fields, "fibres", 1..=1)
+            .list(&fields, "fibres", 1..=MAX_CORES as usize)
             .into_iter()
-            .map(|(v, p)| fibre(r, v, p))
+            .map(|(v, p)| fibre(r, v, p, id))
             .collect(),
     }
 }
 
-fn fibre(r: &mut Reader, value: &Value, pointer: String) -> Fibre {
-    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss"]);
+fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
+    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss", "port"]);
     Fibre {
         core: r.integer(&fields, "core", STATION) as u16,
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
+        port: r
+            .optional_integer(&fields, "port", STATION)
+            .map_or(edge, |port| port as u16),
     }
 }
 

@@ -80,40 +80,11 @@ impl Scenario {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
     }
 
-    /// VOQs of a line card: one per edge, numbered as the edges.
-    pub fn voq_count(&self) -> u16 {
-        self.edges.len() as u16
-    }
-
-    /// Request messages that cover the VOQs of an edge.
-    pub fn request_blocks(&self) -> u16 {
-        self.voq_count().div_ceil(REQUEST_ENTRIES)
-    }
-
-    /// Ticks with `repeat >= 1` that an edge gets at the start of a slot in which it signals: one for each request
-    /// block, and one for the commit beacon. Out of band the master makes all beacons in slot 0, slaves none.
-    pub fn signaling_ticks(&self, edge: u16) -> u16 {
-        let beacons = match self.frame.signaling {
-            Signaling::InBand => 1,
-            Signaling::OutOfBand if self.cores.iter().any(|core| core.master == edge) => self.edges.len() as u16,
-            Signaling::OutOfBand => 0,
-        };
-        self.request_blocks() + beacons
-    }
-
     /// First slots of a frame, in which edges signal.
     pub fn signaling_ticked_slots(&self) -> u32 {
         match self.frame.signaling {
             Signaling::InBand => self.edges.len() as u32,
             Signaling::OutOfBand => 1,
-        }
-    }
-
-    /// The slot in which an edge sends its requests.
-    pub fn signaling_slot(&self, edge: u16) -> u32 {
-        match self.frame.signaling {
-            Signaling::InBand => u32::from(edge),
-            Signaling::OutOfBand => 0,
         }
     }
 
@@ -146,13 +117,13 @@ impl Scenario {
         self.slot_capacity_bytes(fibre) / self.wire_mtu_bytes() * u64::from(self.hosts.mtu)
     }
 
-    /// Bytes on the fibre in a signaling slot when every message is sent.
-    pub(crate) fn signaling_bytes(&self) -> u64 {
+    /// Bytes on a fibre to `core` in a signaling slot when every message is sent.
+    pub(crate) fn signaling_bytes(&self, core: u16) -> u64 {
         if self.frame.signaling == Signaling::OutOfBand {
             return 0;
         }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
-        let requests = u64::from(self.request_blocks()) * (WIRE_OVERHEAD_BYTES + request as u64);
+        let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD_BYTES + request as u64);
         requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()
     }
 

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::facts::HotPair;
+use crate::faults::FaultReport;
+use crate::per_star::StarReport;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -36,6 +38,9 @@ pub struct Report {
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
+    /// Each star, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stars: Vec<StarReport>,
     /// How long new demand waited for light.
     pub first_light: FirstLight,
     /// How the switches answered, where they are processes outside the fabric.
@@ -49,6 +54,9 @@ pub struct Report {
     pub controller: Value,
     /// Times the controller ended by itself and was started again.
     pub controller_restarts: u32,
+    /// Faults on purpose, if there were any.
+    #[serde(skip_serializing_if = "FaultReport::is_empty")]
+    pub faults: FaultReport,
     /// Packets dropped, by place and reason.
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair.
@@ -260,6 +268,17 @@ impl Report {
                 s.not_taken
             );
         }
+        for star in &self.stars {
+            let _ = writeln!(
+                text,
+                "  star         core {}, master edge {}: {:.1} Mb/s delivered, {} slots granted, {} packets lost in the core",
+                star.core,
+                star.master,
+                star.delivered_bytes as f64 * 8e3 / self.duration_ns.max(1) as f64,
+                star.granted_slots,
+                star.lost_packets
+            );
+        }
         for phase in &self.phases {
             let delivered: u64 = self.delivered_bytes(phase.start_ns, phase.end_ns);
             let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
@@ -298,6 +317,20 @@ impl Report {
                 scheduling["p50"].as_f64().unwrap_or(f64::NAN) / 1e3,
                 p99 / 1e3,
                 scheduling["max"].as_f64().unwrap_or(f64::NAN) / 1e3
+            );
+        }
+        for kind in &self.faults.kinds {
+            let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e6));
+            let _ = writeln!(
+                text,
+                "  {:<20} {} times, {} messages; recovered in p50 {} ms, p99 {} ms, max {} ms; {} never",
+                kind.kind,
+                kind.injected,
+                kind.messages,
+                ms(kind.p50_ns),
+                ms(kind.p99_ns),
+                ms(kind.max_ns),
+                kind.not_recovered
             );
         }
         for note in &self.verdict.notes {

@@ -27,7 +27,7 @@ fn packet(queue: u16, sequence: u32) -> Frame {
 }
 
 fn card() -> LineCard {
-    LineCard::new(4, 10_000, 1480)
+    LineCard::new(0..4, 10_000, 1480)
 }
 
 fn filled(queues: &[u16]) -> LineCard {

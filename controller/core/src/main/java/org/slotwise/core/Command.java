@@ -3,6 +3,7 @@ package org.slotwise.core;
 
 import java.util.List;
 import java.util.Objects;
+import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Version;
 import org.slotwise.core.tables.Update;
@@ -82,14 +83,21 @@ public abstract class Command {
         }
     }
 
-    /** A schedule came into force at all edges: nothing to do but to tell whoever wants to know. */
+    /** A schedule came into force at all edges of a star: nothing to do but to tell whoever wants to know. */
     public static final class ScheduleInForce extends Command {
+        private final CoreId core;
         private final Version version;
         private final int changedConnections;
 
-        ScheduleInForce(Version version, int changedConnections) {
+        ScheduleInForce(CoreId core, Version version, int changedConnections) {
+            this.core = Objects.requireNonNull(core);
             this.version = Objects.requireNonNull(version);
             this.changedConnections = changedConnections;
+        }
+
+        /** The star's core. */
+        public CoreId core() {
+            return core;
         }
 
         /** Its version. */

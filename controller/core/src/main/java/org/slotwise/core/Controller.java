@@ -2,12 +2,11 @@
 package org.slotwise.core;
 
 import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.Statistics.Duration;
@@ -18,43 +17,42 @@ import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.membership.Membership;
 import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.Version;
 import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.core.schedule.Scheduler;
 import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.tables.SwitchRules;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.tables.Update;
+import org.slotwise.core.tables.MemberOrder;
 
 /**
- * The controller as a pure state machine: {@link #onEvent} takes what happened and returns what to do. It reads no
- * clock (the stopwatch only measures), opens no socket and starts no thread; one thread at a time may call it.
+ * The controller of one star.
  *
  * <p>The schedule changes in two phases: the idle bank of every switch is written, and when all have acknowledged,
  * the master is told to commit. The bank in force is never written, and a bank is reused only when every edge has
  * reported the other one in force. After a restart the controller reads the tables and learns from requests what is
  * in force before it writes anything that depends on the schedule.
  */
-public final class Controller {
+public final class Controller implements NetworkController {
     /** A commit left by a former controller is announced at the next frame's start, so two whole frames show it. */
     private static final int LEARNING_FRAMES = 2;
     /** A commit is announced within a frame or two, so after this many it was lost. */
     private static final int COMMIT_PATIENCE_FRAMES = 4;
 
+    /** No number of changes: the schedule that the core has is not that of the edges. */
+    private static final long NEVER_SCHEDULED = -1;
+
     private final Network network;
     private final LongSupplier stopwatchNs;
-    private final SwitchRules rules;
     private final RequestReader reader;
     private final DemandTracker demand;
     private final EdgeReports reports;
     private final RequestCollection collection;
     private final Membership membership;
+    private final Attendance attendance;
+    private final long[] heardNs;
+    private final StarSwitches switches;
+    private final Statistics.Recorder statistics;
     private final BeaconRelay beacons;
-    private final Map<DeviceId, DeviceState> devices = new LinkedHashMap<>();
-    private final List<List<DeviceState>> configurationStages = new ArrayList<>();
-    private final Statistics.Recorder statistics = new Statistics.Recorder();
 
     private SchedulerKind schedulerKind;
     private Map<String, String> schedulerSettings;
@@ -63,6 +61,9 @@ public final class Controller {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
+    private boolean shutDown;
+    /** Core or master was lost since the schedule in force was made. */
+    private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
     private Long learningSince;
     private Version activeVersion;
@@ -71,8 +72,10 @@ public final class Controller {
     private long stagedNs;
     private long stagedFrame;
     private long commitFrame;
+    /** {@link Attendance#changes} for which the schedules staged and in force are. */
+    private long stagedChanges;
+    private long scheduledChanges;
     private int[][] demandSlots;
-    private long lastBatch;
     private List<Command> commands = new ArrayList<>();
 
     /**
@@ -80,70 +83,62 @@ public final class Controller {
      * computation of a schedule, for statistics only.
      */
     public Controller(Network network, Event.SchedulerChosen scheduler, LongSupplier stopwatchNs) {
+        this(network, scheduler, stopwatchNs, new AtomicLong()::incrementAndGet, new Statistics.Recorder());
+    }
+
+    /** One of several stars: numbers of write batches and statistics are common to all of them. */
+    Controller(Network network, Event.SchedulerChosen scheduler, LongSupplier stopwatchNs, LongSupplier batches,
+            Statistics.Recorder statistics) {
         this.network = network;
+        this.statistics = statistics;
         this.stopwatchNs = stopwatchNs;
-        this.rules = new SwitchRules(network);
         this.reader = new RequestReader(network);
         this.demand = new DemandTracker(network);
         this.reports = new EdgeReports(network);
         this.collection = new RequestCollection(network);
         this.membership = new Membership(network);
+        this.attendance = new Attendance(network);
+        this.switches = new StarSwitches(network, attendance, batches, statistics);
+        this.heardNs = new long[network.edges().size()];
         this.beacons = new BeaconRelay(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
         choose(scheduler);
-
-        List<DeviceState> slaves = new ArrayList<>();
-        configurationStages.add(List.of(addDevice(network.core().device())));
-        configurationStages.add(List.of(addDevice(network.master().device())));
-        for (Edge edge : network.edges()) {
-            if (edge != network.master()) {
-                slaves.add(addDevice(edge.device()));
-            }
-        }
-        configurationStages.add(slaves);
     }
 
-    private DeviceState addDevice(DeviceId id) {
-        DeviceState device = new DeviceState(id);
-        devices.put(id, device);
-        return device;
-    }
-
-    /** Takes an event that happened at {@code nowNs}, which never goes back, and returns what to do, in order. */
+    @Override
     public List<Command> onEvent(long nowNs, Event event) {
         commands = new ArrayList<>();
         if (event instanceof Event.PacketIn) {
             onPacketIn(nowNs, (Event.PacketIn) event);
         } else if (event instanceof Event.WriteDone) {
             Event.WriteDone done = (Event.WriteDone) event;
-            onWriteDone(nowNs, device(done.device()), done.batch());
+            onWriteDone(nowNs, switches.get(done.device()), done.batch());
         } else if (event instanceof Event.WriteFailed) {
             Event.WriteFailed failed = (Event.WriteFailed) event;
-            onWriteFailed(device(failed.device()), failed.batch());
+            onWriteFailed(switches.get(failed.device()), failed.batch());
         } else if (event instanceof Event.DeviceReady) {
-            Event.DeviceReady ready = (Event.DeviceReady) event;
-            device(ready.device()).becomeReady(ready.entries());
-            if (ready.device().equals(network.master().device())) {
-                membership.adopt(nowNs, ready.entries());
-            }
-            waitForDevices();
+            onDeviceReady(nowNs, (Event.DeviceReady) event);
         } else if (event instanceof Event.DeviceLost) {
             onDeviceLost(((Event.DeviceLost) event).device());
         } else if (event instanceof Event.SchedulerChosen) {
             choose((Event.SchedulerChosen) event);
+        } else if (event instanceof Event.MasterShutdown) {
+            onShutdown(nowNs, (Event.MasterShutdown) event);
         }
-        if (collection.isDue(nowNs, this::isSilent)) {
+        if (collection.isDue(nowNs, edge -> !attendance.takesPart(edge) || isSilent(edge))) {
             collection.close();
             scheduleFrame(nowNs);
         }
         membership.onTime(nowNs);
-        orderMembers();
+        darken();
+        bringBack();
+        orderMembers(nowNs);
         return commands;
     }
 
-    /** When {@link Event.DeadlineReached} is wanted if nothing else happens. */
+    @Override
     public OptionalLong nextDeadlineNs() {
         OptionalLong requests = collection.deadlineNs();
         OptionalLong members = membership.deadlineNs();
@@ -153,18 +148,41 @@ public final class Controller {
         return OptionalLong.of(Math.min(requests.getAsLong(), members.getAsLong()));
     }
 
-    /** Whether all switches have had all rules that do not depend on the schedule, at least once. */
+    @Override
     public boolean isConfigured() {
         return configured;
     }
 
-    /** What is known now. */
+    /** Whether core and master are there and configured. */
+    boolean isRunning() {
+        return phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING;
+    }
+
+    /** Whether the master is shut down. */
+    boolean isShutDown() {
+        return shutDown;
+    }
+
+    /** Whether schedules count with an edge. */
+    boolean takesPart(int edge) {
+        return attendance.takesPart(edge);
+    }
+
+    /** When the last request of an edge came, ns; 0 before the first one. */
+    long heardNs(int edge) {
+        return heardNs[edge];
+    }
+
+    /** Slots that each pair wanted a frame when the last schedule was computed, by (sender, receiver). */
+    int[][] demandSlots() {
+        return demandSlots;
+    }
+
+    @Override
     public Snapshot snapshot() {
-        Set<DeviceId> ready = new HashSet<>();
-        devices.values().stream().filter(DeviceState::isReady).forEach(device -> ready.add(device.id()));
-        return new Snapshot(network, phase, ready, activeVersion, active, demand.backlogBytes(),
+        return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
-                membership.members(), membership.refusals());
+                membership.members(), membership.refusals(), shutDown);
     }
 
     private void choose(Event.SchedulerChosen choice) {
@@ -174,38 +192,86 @@ public final class Controller {
         demand.use(SchedulerKind.estimator(schedulerSettings));
     }
 
-    private DeviceState device(DeviceId id) {
-        DeviceState device = devices.get(id);
-        if (device == null) {
-            throw new IllegalArgumentException("device " + id + " is not in this network");
-        }
-        return device;
-    }
-
     // ---- switches come and go ----
 
-    private void onDeviceLost(DeviceId id) {
-        device(id).becomeLost();
-        statistics.count(Counter.DEVICES_LOST);
-        for (int edge = 0; edge < network.edges().size(); edge++) {
-            if (network.edges().get(edge).device().equals(id)) {
-                reports.forget(edge);
-                demand.forget(edge);
+    private void onDeviceReady(long nowNs, Event.DeviceReady ready) {
+        DeviceState device = switches.get(ready.device());
+        device.becomeReady(ready.entries());
+        if (ready.device().equals(network.master().device())) {
+            membership.adopt(nowNs, ready.entries());
+            if (shutDown && network.byInvitation()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), true));
             }
+        }
+        if (switches.counts(device)) {
+            waitForDevices();
+        } else if (attendance.isReturning(device.edge())) {
+            attendance.lose(device.edge());
+        }
+    }
+
+    private void onDeviceLost(DeviceId id) {
+        DeviceState device = switches.get(id);
+        if (!network.isOverlaid()) {
+            statistics.count(Counter.DEVICES_LOST);
+        }
+        if (device.edge() != DeviceState.NO_EDGE) {
+            reports.forget(device.edge());
+            demand.forget(device.edge());
         }
         if (id.equals(network.master().device())) {
             collection.reset();
             beacons.reset();
         }
-        waitForDevices();
+        lose(device);
     }
 
     private void onWriteFailed(DeviceState device, long batch) {
         if (device.isPending(batch)) {
             statistics.count(Counter.WRITE_FAILURES);
-            device.becomeLost();
             commands.add(new Command.ReadTables(device.id()));
+            lose(device);
+        }
+    }
+
+    /** Once all have been there the star goes on without a slave. What was being written lacks it, and is given up. */
+    private void lose(DeviceState device) {
+        device.becomeLost();
+        boolean dispensable = configured && switches.isSlave(device);
+        if (dispensable) {
+            attendance.lose(device.edge());
+        }
+        dark |= configured && !dispensable;
+        if (!dispensable || !isRunning()) {
             waitForDevices();
+        } else if (phase == Phase.WRITING) {
+            phase = Phase.STEADY;
+            staged = null;
+        }
+    }
+
+    /**
+     * A core that comes back has no connections, and a master that comes back tells all to use another version: no edge may use a
+     * data slot before a schedule is made anew.
+     */
+    private void darken() {
+        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+            switches.darken(commands);
+        }
+    }
+
+    /** A slave that is back has all but data slots; with a beacon it would use those that it had, in either bank. */
+    private void bringBack() {
+        for (int edge = 0; isRunning() && !attendance.isWhole() && edge < heardNs.length; edge++) {
+            DeviceState device = switches.edge(edge);
+            if (attendance.isOut(edge) && device.isSettled()) {
+                attendance.bringBack(edge);
+                reports.forget(edge);
+                switches.configureDark(device, memberOrders(), commands);
+            }
+            if (attendance.isReturning(edge) && device.isSettled()) {
+                attendance.haveWritten(edge);
+            }
         }
     }
 
@@ -215,84 +281,77 @@ public final class Controller {
         }
         if (phase == Phase.WAITING_FOR_DEVICES) {
             waitForDevices();
-        } else if (phase == Phase.CONFIGURING && allSettled()) {
+        } else if (phase == Phase.CONFIGURING && switches.areSettled()) {
             configurationStage++;
             configureStage();
-        } else if (phase == Phase.WRITING && allSettled()) {
+        } else if (phase == Phase.WRITING && switches.areSettled()) {
             commit(nowNs);
         }
     }
 
     private void waitForDevices() {
         phase = Phase.WAITING_FOR_DEVICES;
-        if (allSettled()) {
+        if (switches.areSettled()) {
             phase = Phase.CONFIGURING;
             configurationStage = 0;
             configureStage();
         }
     }
 
-    private boolean allSettled() {
-        return devices.values().stream().allMatch(DeviceState::isSettled);
-    }
-
-    /** Core first: light must find its connection before any edge sends a request. */
     private void configureStage() {
-        while (configurationStage < configurationStages.size()) {
-            for (DeviceState device : configurationStages.get(configurationStage)) {
-                write(device, configurationUpdates(device));
+        Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
+        while (stage.isPresent()) {
+            for (DeviceState device : stage.get()) {
+                if (switches.counts(device) && dark && device.edge() != DeviceState.NO_EDGE) {
+                    switches.configureDark(device, memberOrders(), commands);
+                } else if (switches.counts(device)) {
+                    switches.configure(device, memberOrders(), commands);
+                }
             }
-            if (!allSettled()) {
+            if (!switches.areSettled()) {
                 return;
             }
             configurationStage++;
+            stage = switches.configurationStage(configurationStage);
         }
         configured = true;
+        if (dark) {
+            dark = false;
+            scheduledChanges = NEVER_SCHEDULED;
+        }
         learn();
-    }
-
-    /** Data slots of both banks stay as they are: one of them may be in force. */
-    private List<Update> configurationUpdates(DeviceState device) {
-        List<TableEntry> desired = new ArrayList<>();
-        if (device.id().equals(network.core().device())) {
-            desired.addAll(rules.fixedRules(network.core()));
-            for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
-                desired.addAll(rules.signalingRules(network.core(), bank));
-            }
-        } else {
-            Edge edge = edgeOf(device);
-            desired.addAll(rules.fixedRules(edge));
-            if (edge == network.master()) {
-                desired.addAll(rules.memberRules(membership.orders()));
-            }
-            for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
-                desired.addAll(rules.signalingRules(edge, bank));
-            }
-        }
-        return device.tables().changesTo(desired, entry -> SwitchRules.isFixed(entry) || rules.isSignaling(entry));
-    }
-
-    private Edge edgeOf(DeviceState device) {
-        return network.edges().stream().filter(edge -> edge.device().equals(device.id())).findFirst().orElseThrow();
-    }
-
-    private void write(DeviceState device, List<Update> updates) {
-        if (!updates.isEmpty()) {
-            commands.add(device.startWrite(++lastBatch, updates));
-            statistics.count(Counter.WRITE_BATCHES);
-            statistics.count(Counter.WRITE_UPDATES, updates.size());
-        }
     }
 
     // ---- who has joined ----
 
     /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
-    private void orderMembers() {
+    private void orderMembers(long nowNs) {
         boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
-        DeviceState master = device(network.master().device());
-        if (network.byInvitation() && !busy && master.isSettled()) {
-            List<TableEntry> desired = rules.masterMessages(membership.orders());
-            write(master, master.tables().changesTo(desired, SwitchRules::isMessage));
+        if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
+            boolean changed = switches.orderMaster(memberOrders(), commands);
+            if (!changed && reports.master().isPresent()) {
+                attendance.masterObeys(nowNs, reports.master().get().frame());
+            }
+        }
+    }
+
+    private Map<Integer, MemberOrder> memberOrders() {
+        Map<Integer, MemberOrder> orders = membership.orders();
+        orders.keySet().removeIf(edge -> attendance.withoutBeacon().contains(network.edges().get(edge).id()));
+        return orders;
+    }
+
+    /** The master forgets when it starts anew, so it is told again whenever it is back. */
+    private void onShutdown(long nowNs, Event.MasterShutdown shutdown) {
+        if (!shutdown.core().equals(network.core().id())) {
+            throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
+        }
+        shutDown = shutdown.isDown();
+        if (network.byInvitation()) {
+            membership.shutDown(nowNs, shutDown);
+            if (switches.master().isReady()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), shutDown));
+            }
         }
     }
 
@@ -320,9 +379,11 @@ public final class Controller {
             return;
         }
         statistics.count(Counter.REQUESTS_RECEIVED);
+        heardNs[request.edge()] = nowNs;
         demand.update(request);
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
+        reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
     }
 
@@ -348,10 +409,9 @@ public final class Controller {
             learningSince = master.frame();
         }
         boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
-        if (longEnough && reports.agreeOn(master.active(), learningSince)) {
+        if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
             activeVersion = master.active();
-            active = rules.scheduleIn(
-                    device(network.core().device()).tables().entries(entry -> true), activeVersion.bank());
+            active = switches.scheduleInCore(activeVersion.bank());
             phase = Phase.STEADY;
         }
     }
@@ -360,10 +420,11 @@ public final class Controller {
         Version next = activeVersion.next();
         boolean old = master.active().equals(activeVersion);
         boolean announced = master.next().equals(next);
-        if (reports.agreeOn(next, learningSince)) {
+        if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
             activeVersion = next;
-            commands.add(new Command.ScheduleInForce(next, staged.differences(active)));
+            commands.add(new Command.ScheduleInForce(network.core().id(), next, staged.differences(active)));
             active = staged;
+            scheduledChanges = stagedChanges;
             staged = null;
             phase = Phase.STEADY;
             statistics.count(Counter.COMMITS_COMPLETED);
@@ -389,39 +450,48 @@ public final class Controller {
     // ---- the next schedule ----
 
     private void scheduleFrame(long nowNs) {
-        if (phase != Phase.STEADY || !allSettled() || !reports.agreeOn(activeVersion, learningSince)) {
+        if (phase != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
+                || !reports.agreeOn(activeVersion, learningSince, attendance::takesPart)) {
             return;
         }
         for (int edge = 0; edge < network.edges().size(); edge++) {
-            if (isSilent(edge)) {
+            if (isSilent(edge) || !attendance.takesPart(edge)) {
                 demand.forget(edge);
             }
         }
         long startNs = stopwatchNs.getAsLong();
         demandSlots = demand.demandSlots(active);
-        FrameSchedule next = scheduler.schedule(demandSlots, active);
+        FrameSchedule next = nextSchedule();
         statistics.took(Duration.SCHEDULING_NS, stopwatchNs.getAsLong() - startNs);
         statistics.count(Counter.FRAMES_SCHEDULED);
-        if (next.equals(active)) {
+        if (next.equals(active) && attendance.changes() == scheduledChanges) {
             statistics.count(Counter.FRAMES_UNCHANGED);
         } else {
             stage(nowNs, next);
         }
     }
 
+    /** Nobody sends to an edge that is left out; its spare slots stay dark. */
+    private FrameSchedule nextSchedule() {
+        boolean all = true;
+        for (int edge = 0; edge < demandSlots.length; edge++) {
+            for (int from = 0; !attendance.takesPart(edge) && from < demandSlots.length; from++) {
+                demandSlots[from][edge] = 0;
+                all = false;
+            }
+        }
+        FrameSchedule next = scheduler.schedule(demandSlots, active);
+        return all ? next : next.without(edge -> !attendance.takesPart(edge));
+    }
+
     private void stage(long nowNs, FrameSchedule next) {
         staged = next;
         stagedNs = nowNs;
         stagedFrame = reports.master().orElseThrow().frame();
-        int bank = activeVersion.next().bank();
-        for (DeviceState device : devices.values()) {
-            List<TableEntry> desired = device.id().equals(network.core().device())
-                    ? rules.bankRules(network.core(), bank, next)
-                    : rules.bankRules(edgeOf(device), bank, next);
-            write(device, device.tables().changesTo(desired, entry -> SwitchRules.inBank(entry, bank)));
-        }
+        stagedChanges = attendance.changes();
+        switches.stage(next, activeVersion.next().bank(), commands);
         phase = Phase.WRITING;
-        if (allSettled()) {
+        if (switches.areSettled()) {
             commit(nowNs);
         }
     }

@@ -9,16 +9,25 @@ import org.slotwise.core.tables.Update;
 
 /** One switch as the controller knows it: whether it is there, its tables, and the write it has not answered. */
 final class DeviceState {
+    /** Of a core. */
+    static final int NO_EDGE = -1;
     private static final long NO_BATCH = -1;
 
     private final DeviceId id;
+    private final int edge;
     private final TableMirror tables = new TableMirror();
     private boolean ready;
     private long pendingBatch = NO_BATCH;
     private List<Update> pendingUpdates = List.of();
 
-    DeviceState(DeviceId id) {
+    DeviceState(DeviceId id, int edge) {
         this.id = id;
+        this.edge = edge;
+    }
+
+    /** Place of the edge in its network, or {@link #NO_EDGE}. */
+    int edge() {
+        return edge;
     }
 
     DeviceId id() {

@@ -3,6 +3,7 @@ package org.slotwise.core;
 
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.network.Network;
@@ -72,12 +73,12 @@ final class EdgeReports {
         return FrameNumber.difference(last[master].frame(), from) > silenceFrames;
     }
 
-    /** Whether every edge that speaks has {@code version} in force and nothing announced. */
-    boolean agreeOn(Version version, long since) {
+    /** Whether every edge that takes part and speaks has {@code version} in force and nothing announced. */
+    boolean agreeOn(Version version, long since, IntPredicate takesPart) {
         for (int edge = 0; edge < last.length; edge++) {
             boolean agrees = last[edge] != null
                     && last[edge].active().equals(version) && last[edge].next().equals(version);
-            if (!agrees && !isSilent(edge, since)) {
+            if (!agrees && takesPart.test(edge) && !isSilent(edge, since)) {
                 return false;
             }
         }

@@ -52,11 +52,11 @@ class ControllerTest {
     void nothingIsWrittenUntilAllSwitchesAreThere() {
         star.attach(controller);
         star.deviceWriteOrder.clear();
-        star.deliver(new Event.DeviceLost(DeviceId.of(3)));
+        star.deliver(new Event.DeviceLost(DeviceId.of(1)));
         star.runFrames(5);
         assertEquals(Phase.WAITING_FOR_DEVICES, controller.snapshot().phase());
         assertEquals(List.of(), star.deviceWriteOrder);
-        star.ready(DeviceId.of(3));
+        star.ready(DeviceId.of(1));
         star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
         assertEquals(1, star.active);
     }
@@ -205,6 +205,20 @@ class ControllerTest {
         assertEquals(1, count(Counter.WRITE_FAILURES));
         star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
         assertEquals(1, star.active);
+    }
+
+    @Test
+    void noEdgeUsesADataSlotFromTheLossOfTheCoreToANewSchedule() {
+        settle();
+        long version = star.active;
+        assertTrue(star.grantedSlots(0, 1) > 0);
+        star.stop(network.core().device());
+        assertEquals(0, star.grantedSlots(0, 1) + star.grantedSlots(1, 2) + star.grantedSlots(3, 0));
+        star.ready(network.core().device());
+        assertEquals(0, star.grantedSlots(0, 1) + star.grantedSlots(1, 2) + star.grantedSlots(3, 0));
+        star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
+        assertEquals(version + 1, star.active);
+        assertTrue(star.grantedSlots(0, 1) > 0);
     }
 
     @Test

@@ -72,6 +72,38 @@ public final class Networks {
                 network.timestampToleranceNs());
     }
 
+    /** Overlaid stars of the same kind: each edge has a fibre to each core, and edge k is core k's master. */
+    public static Network overlaid(int edges, int slots, int cores) {
+        List<Edge> list = new ArrayList<>();
+        List<Core> coreList = new ArrayList<>();
+        for (int core = 0; core < cores; core++) {
+            coreList.add(new Core(CoreId.of(core), EdgeId.of(core), DeviceId.of(1001 + core)));
+        }
+        for (int id = 0; id < edges; id++) {
+            List<Fibre> fibres = new ArrayList<>();
+            for (int core = 0; core < cores; core++) {
+                fibres.add(fibre(core, 200_000_000));
+            }
+            list.add(withFibres(edge(id, 200_000_000), fibres));
+        }
+        return overlaid(new FramePlan(slots, SLOT_NS, 10_000), coreList, list);
+    }
+
+    /** Stars of these cores and edges. */
+    public static Network overlaid(FramePlan frame, List<Core> cores, List<Edge> edges) {
+        return new Network(frame, TimestampUnit.NS, cores, edges, 1, 1450, false, OptionalLong.empty(), false, 0);
+    }
+
+    /** The same edge with other fibres. */
+    public static Edge withFibres(Edge edge, List<Fibre> fibres) {
+        return new Edge(edge.id(), edge.device(), edge.mac(), edge.hosts(), fibres);
+    }
+
+    /** A fibre of 10 us to a core. */
+    public static Fibre fibre(int core, long rateBps) {
+        return new Fibre(CoreId.of(core), WireConstants.PORT_OPTICAL_BASE + core, rateBps, 10_000);
+    }
+
     /** An edge with one host on port 1. */
     public static Edge edge(int id, long rateBps) {
         return new Edge(EdgeId.of(id), DeviceId.of(id + 1),

@@ -3,17 +3,16 @@ package org.slotwise.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
-import java.util.TreeMap;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -25,8 +24,9 @@ import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.WireConstants;
 
 /**
- * The switches of a star as far as a controller sees them: tables, versions, commits, requests. Strict: an update
- * that a switch would refuse fails the test, and so does one that touches the data slots of the bank in force.
+ * The switches of a star as far as a controller sees them: tables, versions, beacons, commits, requests. Strict: an update
+ * that a switch would refuse fails the test, and so does one that touches the data slots of the bank in force where they
+ * are used.
  */
 final class StarModel {
     final Network network;
@@ -45,37 +45,57 @@ final class StarModel {
     long next;
     private long nextFrame;
     private Long stagedVersion;
-    private final Map<DeviceId, Map<String, TableEntry>> tables = new TreeMap<>();
+    private final SwitchTables tables;
+    /** Of several stars, what tells the controller of all; null of an only one. */
+    private final Consumer<Event> sink;
+    /** By edge: versions in force and announced, as the last beacon heard said. */
+    private final long[] edgeActive;
+    private final long[] edgeNext;
+    private final long[] edgeNextFrame;
+    private final long[] lastBeacon;
     private Controller controller;
     private long nowNs;
 
     StarModel(Network network) {
+        this(network, new SwitchTables(network.devices()), null);
+    }
+
+    /** A star whose edges are in others as well. */
+    StarModel(Network network, SwitchTables tables, Consumer<Event> sink) {
         this.network = network;
+        this.tables = tables;
+        this.sink = sink;
         int edges = network.edges().size();
+        this.edgeActive = new long[edges];
+        this.edgeNext = new long[edges];
+        this.edgeNextFrame = new long[edges];
+        this.lastBeacon = new long[edges];
         this.backlog = new long[edges][edges];
         this.arrived = new long[edges][edges];
-        devices().forEach(device -> tables.put(device, new TreeMap<>()));
     }
 
     /** Attaches a controller, which finds the tables as they are. */
     void attach(Controller newController) {
         controller = newController;
         heldWrites.clear();
-        devices().forEach(this::ready);
+        network.devices().forEach(this::ready);
     }
 
     void ready(DeviceId device) {
-        deliver(new Event.DeviceReady(device, new ArrayList<>(tables.get(device).values())));
+        deliver(new Event.DeviceReady(device, tables.entries(device)));
     }
 
-    private List<DeviceId> devices() {
-        List<DeviceId> devices = new ArrayList<>();
-        network.edges().forEach(edge -> devices.add(edge.device()));
-        devices.add(network.core().device());
-        return devices;
+    /** The switch stops, and its tables are gone; {@link #ready} brings it back. */
+    void stop(DeviceId device) {
+        tables.clear(device);
+        deliver(new Event.DeviceLost(device));
     }
 
     void deliver(Event event) {
+        if (sink != null) {
+            sink.accept(event);
+            return;
+        }
         for (Command command : controller.onEvent(nowNs, event)) {
             if (command instanceof Command.Write) {
                 Command.Write write = (Command.Write) command;
@@ -102,40 +122,24 @@ final class StarModel {
     /** The switch obeys, but its answer never comes. */
     void applyOnly(Command.Write write) {
         deviceWriteOrder.add(write.device().toString());
-        Map<String, TableEntry> table = tables.get(write.device());
         for (Update update : write.updates()) {
-            TableEntry entry = update.entry();
-            if (entry.isDefault()) {
-                assertEquals(Update.Type.MODIFY, update.type());
-                continue;
-            }
-            checkNotInForce(update);
-            String key = entry.table() + entry.matches();
-            TableEntry before = table.get(key);
-            if (update.type() == Update.Type.INSERT) {
-                assertNull(before, () -> "already there: " + entry);
-            } else {
-                assertNotNull(before, () -> "not there: " + entry);
-                assertTrue(update.type() == Update.Type.DELETE || !before.equals(entry), () -> "no change: " + entry);
-            }
-            if (update.type() == Update.Type.DELETE) {
-                table.remove(key);
-            } else {
-                table.put(key, entry);
-            }
+            checkNotInForce(write.device(), update);
+            tables.apply(write.device(), update);
         }
     }
 
-    private void checkNotInForce(Update update) {
+    /** A slot may be taken away from a slave at any time: it can only become dark. */
+    void checkNotInForce(DeviceId device, Update update) {
         OptionalLong bank = update.entry().matchValue("bank");
         long slot = update.entry().matchValue("slot").orElse(0);
-        if (bank.isPresent() && slot >= network.firstDataSlot()) {
+        boolean taken = update.type() == Update.Type.DELETE && !device.equals(network.core().device());
+        if (bank.isPresent() && slot >= network.firstDataSlot() && !taken) {
             assertNotEquals(active & 1, bank.getAsLong(), () -> "bank in force changed: " + update);
             assertEquals(active, next, () -> "bank announced changed: " + update);
         }
     }
 
-    private void packetOut(Command.PacketOut packet) {
+    void packetOut(Command.PacketOut packet) {
         packetOuts.add(packet);
         assertEquals(network.master().device(), packet.device());
         assertEquals(WireConstants.PORT_SELF, packet.port());
@@ -149,8 +153,19 @@ final class StarModel {
 
     /** One frame: flip, announce, requests in signaling order. */
     void runFrame() {
-        frame++;
         nowNs += network.frame().frameNs();
+        beginFrame();
+        long end = nowNs + network.frame().frameNs();
+        OptionalLong deadline = controller.nextDeadlineNs();
+        if (deadline.isPresent() && deadline.getAsLong() < end) {
+            nowNs = deadline.getAsLong();
+            deliver(new Event.DeadlineReached());
+        }
+    }
+
+    /** Flip, announce, beacons, requests in signaling order. */
+    void beginFrame() {
+        frame++;
         if (next != active && frame >= nextFrame) {
             active = next;
         }
@@ -159,18 +174,40 @@ final class StarModel {
             nextFrame = frame + 1;
             stagedVersion = null;
         }
+        sendBeacons();
         checkSchedule();
         for (int edge = 0; edge < network.edges().size(); edge++) {
             if (edge != muteEdge) {
                 request(edge);
             }
         }
-        long end = nowNs + network.frame().frameNs();
-        OptionalLong deadline = controller.nextDeadlineNs();
-        if (deadline.isPresent() && deadline.getAsLong() < end) {
-            nowNs = deadline.getAsLong();
-            deliver(new Event.DeadlineReached());
+    }
+
+    /** Who is sent no beacon goes on with what the last one said. */
+    private void sendBeacons() {
+        for (int edge = 0; edge < edgeActive.length; edge++) {
+            Edge to = network.edges().get(edge);
+            if (to == network.master() || isSentBeacon(to)) {
+                edgeActive[edge] = active;
+                edgeNext[edge] = next;
+                edgeNextFrame[edge] = nextFrame;
+                lastBeacon[edge] = frame;
+            } else if (edgeNext[edge] != edgeActive[edge] && frame >= edgeNextFrame[edge]) {
+                edgeActive[edge] = edgeNext[edge];
+            }
         }
+    }
+
+    private boolean isSentBeacon(Edge to) {
+        return tables.entries(network.master().device()).stream().anyMatch(entry -> entry.action().equals("send_commit")
+                && entry.matchValue("core").orElse(-1) == network.core().id().value()
+                && entry.matchValue("slot").orElse(-1) == network.signalingSlot(to)
+                && entry.params().get("edge") == to.id().value());
+    }
+
+    /** Whether an edge may open data gates. */
+    boolean isLit(int edge) {
+        return frame - lastBeacon[edge] <= network.beaconHoldFrames();
     }
 
     void runFrames(int frames) {
@@ -183,9 +220,11 @@ final class StarModel {
         Edge edge = network.edges().get(index);
         for (int block = 0; block < network.requestBlocks(); block++) {
             RequestMessage message =
-                    new RequestMessage(edge.id().value()).frame(frame).versions(active, next).block(block);
+                    new RequestMessage(edge.id().value()).frame(frame).versions(edgeActive[index], edgeNext[index])
+                            .block(network.firstRequestBlock() + block);
             for (int to = 0; to < network.edges().size(); to++) {
-                int entry = network.edges().get(to).id().value() - block * WireConstants.REQUEST_ENTRIES;
+                int first = (network.firstRequestBlock() + block) * WireConstants.REQUEST_ENTRIES;
+                int entry = network.queue(network.edges().get(to)) - first;
                 if (entry >= 0 && entry < WireConstants.REQUEST_ENTRIES) {
                     message.backlog(entry, backlog[index][to]).arrived(entry, arrived[index][to] & 0xffff_ffffL);
                 }
@@ -195,24 +234,29 @@ final class StarModel {
         }
     }
 
-    /** Every slot that an edge is granted in the bank in force is connected at the core, to the right edge. */
+    /** Every slot that an edge uses is connected at the core, to the right edge, and never two to one. */
     private void checkSchedule() {
-        long bank = active & 1;
-        for (int input = 0; input < network.edges().size(); input++) {
-            for (int slot = network.firstDataSlot(); slot < network.frame().slots(); slot++) {
-                long queue = granted(bank, slot, input);
-                TableEntry connection = tables.get(network.core().device()).get("crossbar[bank=" + bank + ", input="
-                        + (WireConstants.PORT_OPTICAL_BASE + input) + ", slot=" + slot + "]");
+        for (int slot = network.firstDataSlot(); slot < network.frame().slots(); slot++) {
+            Set<Long> outputs = new HashSet<>();
+            for (int input = 0; input < network.edges().size(); input++) {
+                long queue = granted(slot, input);
+                if (queue < 0 || !isLit(input)) {
+                    continue;
+                }
+                int from = network.edges().get(input).id().value();
+                TableEntry connection = tables.get(network.core().device(), "crossbar[bank=" + (active & 1) + ", input="
+                        + (WireConstants.PORT_OPTICAL_BASE + from) + ", slot=" + slot + "]");
                 long port = connection == null ? -1 : connection.params().get("port");
-                assertEquals(queue < 0 ? -1 : WireConstants.PORT_OPTICAL_BASE + queue, port,
-                        "edge and core disagree on a slot in force");
+                long to = queue - network.queue(network.edges().get(0)) + network.edges().get(0).id().value();
+                assertEquals(WireConstants.PORT_OPTICAL_BASE + to, port, "edge and core disagree on a slot in force");
+                assertTrue(outputs.add(port), "two to one output");
             }
         }
     }
 
-    private long granted(long bank, int slot, int edge) {
-        TableEntry grant = tables.get(network.edges().get(edge).device())
-                .get("slot_schedule[bank=" + bank + ", core=0, slot=" + slot + "]");
+    private long granted(int slot, int edge) {
+        TableEntry grant = tables.get(network.edges().get(edge).device(), "slot_schedule[bank=" + (edgeActive[edge] & 1)
+                + ", core=" + network.core().id() + ", slot=" + slot + "]");
         return grant == null ? -1 : grant.params().get("queue");
     }
 
@@ -220,12 +264,12 @@ final class StarModel {
     int grantedSlots(int from, int to) {
         int slots = 0;
         for (int slot = network.firstDataSlot(); slot < network.frame().slots(); slot++) {
-            slots += granted(active & 1, slot, from) == network.edges().get(to).id().value() ? 1 : 0;
+            slots += granted(slot, from) == network.queue(network.edges().get(to)) ? 1 : 0;
         }
         return slots;
     }
 
     TableEntry entry(DeviceId device, String key) {
-        return tables.get(device).get(key);
+        return tables.get(device, key);
     }
 }

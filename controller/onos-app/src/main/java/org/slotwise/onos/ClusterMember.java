@@ -35,8 +35,8 @@ import org.onosproject.store.service.StorageService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
 import org.slotwise.onos.flow.Switches;
 import org.slotwise.rest.ControllerService.UnavailableException;
@@ -196,7 +196,7 @@ final class ClusterMember {
 
     private void startController(SlotwiseConfig config) {
         Event.SchedulerChosen configured = config.scheduler();
-        Controller controller = new Controller(
+        NetworkController controller = NetworkController.of(
                 config.network(), store.choice(configured).orElse(configured), System::nanoTime);
         ControllerRunner runner = new ControllerRunner(controller, config.network(), switches, thread,
                 System::nanoTime, lastRetryMs.getAsInt(), ClusterMember::audit);

@@ -19,24 +19,23 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
 import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.onos.flow.Switches;
 
 /**
- * Drives one {@link Controller}: tells it what happens and does what it answers, all on one thread. Any thread may
+ * Drives one {@link NetworkController}: tells it what happens and does what it answers, all on one thread. Any thread may
  * call any method.
  */
 final class ControllerRunner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControllerRunner.class);
     private static final long FIRST_RETRY_MS = 100;
 
-    private final Controller controller;
+    private final NetworkController controller;
     private final Switches switches;
     private final ScheduledExecutorService thread;
     private final LongSupplier clockNs;
@@ -62,7 +61,7 @@ final class ControllerRunner implements AutoCloseable {
      * @param lastRetryMs longest wait before a switch is read again that could not be
      * @param listener told of each schedule that comes into force
      */
-    ControllerRunner(Controller controller, Network network, Switches switches, ScheduledExecutorService thread,
+    ControllerRunner(NetworkController controller, Network network, Switches switches, ScheduledExecutorService thread,
             LongSupplier clockNs, long lastRetryMs, Consumer<Command.ScheduleInForce> listener) {
         this.controller = controller;
         this.switches = switches;
@@ -70,10 +69,7 @@ final class ControllerRunner implements AutoCloseable {
         this.clockNs = clockNs;
         this.lastRetryMs = lastRetryMs;
         this.listener = listener;
-        sessions.put(network.core().device(), new Session());
-        for (Edge edge : network.edges()) {
-            sessions.put(edge.device(), new Session());
-        }
+        network.devices().forEach(device -> sessions.put(device, new Session()));
     }
 
     /** Takes up all switches that are there. */

@@ -22,9 +22,10 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.Core;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -32,7 +33,7 @@ import org.slotwise.core.tables.TableEntry;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /**
- * Runs a {@link Controller} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
+ * Runs a {@link NetworkController} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
  * controller and all sessions; what time is, and when a packet counts as come, is the subclass's.
  */
 public abstract class Driver implements AutoCloseable {
@@ -40,7 +41,7 @@ public abstract class Driver implements AutoCloseable {
     private static final int MAX_MESSAGE_BYTES = 64 << 20;
     private static final long STOP_TIMEOUT_S = 3;
 
-    private final Controller controller;
+    private final NetworkController controller;
     private final Consumer<Command.ScheduleInForce> scheduleListener;
     /** By address. */
     private final Map<String, Channels> channels = new TreeMap<>();
@@ -55,7 +56,9 @@ public abstract class Driver implements AutoCloseable {
         this.controller = setup.controller();
         this.scheduleListener = setup.scheduleListener();
         this.executor = driverThread.next();
-        addSession(setup, setup.network().core().device(), setup.corePipeline());
+        for (Core core : setup.network().cores()) {
+            addSession(setup, core.device(), setup.corePipeline());
+        }
         for (Edge edge : setup.network().edges()) {
             addSession(setup, edge.device(), setup.edgePipeline());
         }
@@ -86,10 +89,10 @@ public abstract class Driver implements AutoCloseable {
      * @param security plain text or TLS, of every server
      * @param electionId higher than that of any controller before
      * @param edgePipeline program of every edge
-     * @param corePipeline program of the core
+     * @param corePipeline program of every core
      * @param scheduleListener told of each schedule that comes into force, on the driver's thread
      */
-    public record Setup(Controller controller, Network network, ServerAddresses addresses, ChannelSecurity security,
+    public record Setup(NetworkController controller, Network network, ServerAddresses addresses, ChannelSecurity security,
             long electionId, Pipeline edgePipeline, Pipeline corePipeline,
             Consumer<Command.ScheduleInForce> scheduleListener) {
     }
@@ -164,7 +167,10 @@ public abstract class Driver implements AutoCloseable {
     /** A message that P4Runtime does not define came. */
     abstract void onOther(DeviceSession session, com.google.protobuf.Any message);
 
-    /** A switch was lost. */
+    /** This controller is a switch's primary, on a new stream. */
+    abstract void onPrimary(DeviceSession session);
+
+    /** A switch was lost: delivers that, and sees to it that it comes back. */
     abstract void onLost(DeviceSession session);
 
     /** Writes to switches, and delivers what came of it. */
@@ -176,7 +182,7 @@ public abstract class Driver implements AutoCloseable {
     /** A write was refused, and the switch must be read again. */
     abstract void readAgain(DeviceSession session);
 
-    final Controller controller() {
+    final NetworkController controller() {
         return controller;
     }
 
@@ -192,8 +198,9 @@ public abstract class Driver implements AutoCloseable {
         List<Command> commands = controller.onEvent(nowNs(), event);
         for (Command command : commands) {
             if (command instanceof Command.PacketOut packet) {
-                sessions.get(packet.device()).sendPacket(packet.port(), packet.frame());
-                onPacketOut();
+                if (sessions.get(packet.device()).sendPacket(packet.port(), packet.frame())) {
+                    onPacketOut();
+                }
             } else if (command instanceof Command.ReadTables read) {
                 readAgain(sessions.get(read.device()));
             } else if (command instanceof Command.ScheduleInForce inForce) {
@@ -256,6 +263,11 @@ public abstract class Driver implements AutoCloseable {
 
     private final class SessionEvents implements DeviceSession.Listener {
         @Override
+        public void onPrimary(DeviceSession session) {
+            Driver.this.onPrimary(session);
+        }
+
+        @Override
         public void onReady(DeviceSession session, List<TableEntry> entries) {
             LOG.info("device {}: ready, {} table entries", session.device(), entries.size());
             deliver(new Event.DeviceReady(session.device(), entries));
@@ -264,7 +276,6 @@ public abstract class Driver implements AutoCloseable {
         @Override
         public void onLost(DeviceSession session, String reason) {
             LOG.warn("device {}: lost: {}", session.device(), reason);
-            deliver(new Event.DeviceLost(session.device()));
             Driver.this.onLost(session);
         }
 

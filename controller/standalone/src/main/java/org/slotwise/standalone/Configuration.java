@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -73,8 +72,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         Map<DeviceId, String> own = new TreeMap<>();
         Optional<JsonNode> devices = p4runtime.optional("devices");
         if (devices.isPresent()) {
-            List<DeviceId> known = new ArrayList<>(List.of(network.core().device()));
-            network.edges().forEach(edge -> known.add(edge.device()));
+            List<DeviceId> known = network.devices();
             String[] names = known.stream().map(DeviceId::toString).toArray(String[]::new);
             JsonFields fields = JsonFields.of(p4runtime.place("devices"), devices.get(), names);
             for (DeviceId device : known) {

@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.slotwise.core.Phase;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.StarSnapshot;
 import org.slotwise.core.Statistics;
 import org.slotwise.rest.ControllerService;
 
@@ -46,7 +47,7 @@ final class Metrics implements MultiCollector {
         addDuration(metrics, statistics, Statistics.Duration.SCHEDULING_NS, "scheduling_seconds", NS);
         addDuration(metrics, statistics, Statistics.Duration.WRITING_NS, "writing_seconds", NS);
         addDuration(metrics, statistics, Statistics.Duration.COMMIT_FRAMES, "commit_frames", 1);
-        metrics.add(gauge("devices", "Switches of the network.", snapshot.network().edges().size() + 1));
+        metrics.add(gauge("devices", "Switches of the network.", snapshot.network().devices().size()));
         metrics.add(gauge("devices_ready", "Switches that are there.", snapshot.readyDevices().size()));
         snapshot.version().ifPresent(version ->
                 metrics.add(gauge("schedule_version", "Version of the schedule in force.", version.value())));
@@ -58,11 +59,53 @@ final class Metrics implements MultiCollector {
         }
         metrics.add(phases.build());
         addPairs(metrics, snapshot);
+        if (!snapshot.stars().isEmpty()) {
+            addStars(metrics, snapshot);
+        }
         return new MetricSnapshots(metrics);
     }
 
+    /** Of overlaid stars, each; parts of a pair's traffic are sixteenths. */
+    private static void addStars(List<MetricSnapshot> metrics, Snapshot snapshot) {
+        GaugeSnapshot.Builder live = GaugeSnapshot.builder().name(PREFIX + "star_live")
+                .help("1 if traffic may go through a star.");
+        GaugeSnapshot.Builder usable = GaugeSnapshot.builder().name(PREFIX + "star_usable_edges")
+                .help("Edges that are reached through a star.");
+        GaugeSnapshot.Builder load = GaugeSnapshot.builder().name(PREFIX + "star_load_slots")
+                .help("Slots of a frame that the busiest row or column of a star wants.");
+        GaugeSnapshot.Builder version = GaugeSnapshot.builder().name(PREFIX + "star_schedule_version")
+                .help("Version of the schedule in force in a star.");
+        GaugeSnapshot.Builder parts = GaugeSnapshot.builder().name(PREFIX + "parts")
+                .help("Sixteenths of what an edge has for another that go through a star.");
+        int edges = snapshot.network().edges().size();
+        for (int k = 0; k < snapshot.stars().size(); k++) {
+            StarSnapshot star = snapshot.stars().get(k);
+            String core = star.state().network().core().id().toString();
+            Labels label = Labels.of("core", core);
+            live.dataPoint(point(label, star.isLive() ? 1 : 0));
+            usable.dataPoint(point(label, star.usableEdges().size()));
+            load.dataPoint(point(label, star.loadSlots()));
+            star.state().version().ifPresent(inForce -> version.dataPoint(point(label, inForce.value())));
+            for (int pair = 0; pair < edges * edges; pair++) {
+                int from = pair / edges;
+                int to = pair % edges;
+                if (from != to) {
+                    parts.dataPoint(point(Labels.of("core", core, "from", snapshot.network().edges().get(from).id().toString(),
+                            "to", snapshot.network().edges().get(to).id().toString()), snapshot.parts(from, to, k)));
+                }
+            }
+        }
+        for (GaugeSnapshot.Builder gauge : List.of(live, usable, load, version, parts)) {
+            metrics.add(gauge.build());
+        }
+    }
+
+    private static GaugeSnapshot.GaugeDataPointSnapshot point(Labels labels, double value) {
+        return GaugeSnapshot.GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
+    }
+
     private static void addPairs(List<MetricSnapshot> metrics, Snapshot snapshot) {
-        int[][] granted = snapshot.schedule().service();
+        int[][] granted = snapshot.grantedSlots();
         GaugeSnapshot.Builder slots = GaugeSnapshot.builder().name(PREFIX + "granted_slots")
                 .help("Slots of a frame that an edge has for another.");
         GaugeSnapshot.Builder backlog = GaugeSnapshot.builder().name(PREFIX + "backlog_bytes")

@@ -77,7 +77,8 @@ public final class DemandTracker {
     public void update(Request request) {
         for (int index = 0; index < pairs.length; index++) {
             Edge destination = network.edges().get(index);
-            int entry = destination.id().value() - request.block() * WireConstants.REQUEST_ENTRIES;
+            int block = network.firstRequestBlock() + request.block();
+            int entry = network.queue(destination) - block * WireConstants.REQUEST_ENTRIES;
             if (entry >= 0 && entry < WireConstants.REQUEST_ENTRIES && index != request.edge()) {
                 pairs[request.edge()][index].update(
                         estimator, request.frame(), request.backlogBytes(entry), request.arrivedBytes(entry));

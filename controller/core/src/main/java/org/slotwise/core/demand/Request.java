@@ -45,7 +45,7 @@ public final class Request {
         return next;
     }
 
-    /** Block of queues. */
+    /** Block of queues, counted from the star's first. */
     public int block() {
         return block;
     }

@@ -70,10 +70,11 @@ public final class RequestReader {
         int edge = edgeIndex(optical.get().srcEdge());
         checkOrigin(network.edges().get(edge), device, port);
         RequestHeader header = RequestHeader.decode(frame, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
-        if (header.block() >= network.requestBlocks()) {
+        int block = header.block() - network.firstRequestBlock();
+        if (block < 0 || block >= network.requestBlocks()) {
             throw new Refused(RequestRefusal.BAD_BLOCK);
         }
-        return withEntries(edge, header, frame);
+        return withEntries(edge, block, header, frame);
     }
 
     private int edgeIndex(int id) throws Refused {
@@ -97,7 +98,7 @@ public final class RequestReader {
         }
     }
 
-    private static Request withEntries(int edge, RequestHeader header, byte[] frame) {
+    private static Request withEntries(int edge, int block, RequestHeader header, byte[] frame) {
         long[] backlog = new long[WireConstants.REQUEST_ENTRIES];
         long[] arrived = new long[WireConstants.REQUEST_ENTRIES];
         int offset = EthernetHeader.SIZE + OpticalHeader.SIZE + RequestHeader.SIZE;
@@ -108,6 +109,6 @@ public final class RequestReader {
             arrived[entry] = queue.arrivedBytes();
         }
         return new Request(edge, header.frame(), Version.of(header.activeVersion()),
-                Version.of(header.nextVersion()), header.block(), backlog, arrived);
+                Version.of(header.nextVersion()), block, backlog, arrived);
     }
 }

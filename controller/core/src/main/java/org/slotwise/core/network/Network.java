@@ -17,7 +17,9 @@ import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.WireConstants;
 
 /**
- * The star that the controller runs: one core, its edges, and how time is cut. Immutable and valid.
+ * Cores, their edges, and how time is cut. Immutable and valid. With one core it is a star; with several it is one star a
+ * core, overlaid, and {@link #stars} has each as a network of its own: its core, the edges with a fibre there, and of
+ * those that fibre only. All stars have the same frames; an edge has the same signaling slot in each.
  *
  * <p>Edges are ordered by number; matrices and arrays are indexed by that order ({@link #indexOf}).
  */
@@ -39,8 +41,12 @@ public final class Network {
 
     private final FramePlan frame;
     private final TimestampUnit timestampUnit;
-    private final Core core;
+    private final List<Core> cores;
     private final List<Edge> edges;
+    /** Edges of the network of which this is a star. */
+    private final int allEdges;
+    private final boolean overlaid;
+    private final List<Network> stars;
     private final int beaconHoldFrames;
     private final int mtu;
     private final boolean xcp;
@@ -55,13 +61,21 @@ public final class Network {
         this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false, 0);
     }
 
-    /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+    /** A network of one core. */
     public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
+            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
+            long timestampToleranceNs) {
+        this(frame, timestampUnit, List.of(core), edges, beaconHoldFrames, mtu, xcp, xcpBps, byInvitation,
+                timestampToleranceNs);
+    }
+
+    /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+    public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
             int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
             long timestampToleranceNs) {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
-        this.core = Objects.requireNonNull(core);
+        this.cores = sorted(cores);
         this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
         this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
         this.xcp = xcp;
@@ -80,6 +94,7 @@ public final class Network {
         }
         this.timestampToleranceNs =
                 inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
+        checkCores(cores);
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
         sorted.sort(Comparator.comparing(Edge::id));
@@ -87,8 +102,96 @@ public final class Network {
         for (int i = 0; i < sorted.size(); i++) {
             indexes.put(sorted.get(i).id(), i);
         }
-        if (!indexes.containsKey(core.master())) {
-            throw new InvalidNetworkException("cores[0].master", "edge " + core.master() + " is not in edges");
+        checkMasters(cores);
+        this.allEdges = sorted.size();
+        this.overlaid = false;
+        this.stars = cores.size() == 1 ? List.of(this) : overlay();
+    }
+
+    /** The star of one core of several. */
+    private Network(Network whole, Core core) {
+        this.frame = whole.frame;
+        this.timestampUnit = whole.timestampUnit;
+        this.cores = List.of(core);
+        List<Edge> attached = new ArrayList<>();
+        for (Edge edge : whole.edges) {
+            if (edge.fibreTo(core.id()).isPresent()) {
+                indexes.put(edge.id(), attached.size());
+                attached.add(edge.in(core.id()));
+            }
+        }
+        this.edges = List.copyOf(attached);
+        this.allEdges = whole.edges.size();
+        this.overlaid = true;
+        this.stars = List.of(this);
+        this.beaconHoldFrames = whole.beaconHoldFrames;
+        this.mtu = whole.mtu;
+        this.xcp = whole.xcp;
+        this.xcpBps = whole.xcpBps;
+        this.byInvitation = whole.byInvitation;
+        this.timestampToleranceNs = whole.timestampToleranceNs;
+    }
+
+    private static List<Core> sorted(List<Core> cores) {
+        List<Core> sorted = new ArrayList<>(cores);
+        sorted.sort(Comparator.comparing(Core::id));
+        return List.copyOf(sorted);
+    }
+
+    private List<Network> overlay() {
+        if (byInvitation) {
+            throw new InvalidNetworkException("membership", "edges join by invitation in a network of one core, got "
+                    + cores.size() + " cores");
+        }
+        if (outOfBand()) {
+            throw new InvalidNetworkException("frame.signaling", "out of band signaling is for a network of one core, got "
+                    + cores.size() + " cores");
+        }
+        for (int i = 0; i < edges.size(); i++) {
+            if (edges.get(i).id().value() != i) {
+                throw new InvalidNetworkException("edges", "with several cores edges are numbered from 0 without a gap,"
+                        + " since queues are; there is no edge " + i);
+            }
+        }
+        int queues = (cores.get(cores.size() - 1).id().value() + 1) * edges.size();
+        if (queues > WireConstants.SIGNALING_QUEUE) {
+            throw new InvalidNetworkException("cores", "an edge has a queue for each core and each edge, at most "
+                    + WireConstants.SIGNALING_QUEUE + ", got " + queues);
+        }
+        List<Network> overlaidStars = new ArrayList<>();
+        for (Core core : cores) {
+            Network star = new Network(this, core);
+            if (star.edges.size() < 2) {
+                throw new InvalidNetworkException("edges", "a star has at least 2 edges, got "
+                        + star.edges.size() + " with a fibre to core " + core.id());
+            }
+            overlaidStars.add(star);
+        }
+        return List.copyOf(overlaidStars);
+    }
+
+    private static void checkCores(List<Core> given) {
+        inRange("cores", given.size(), 1, WireConstants.MAX_CORES);
+        Set<CoreId> ids = new HashSet<>();
+        Set<EdgeId> masters = new HashSet<>();
+        for (int i = 0; i < given.size(); i++) {
+            String where = "cores[" + i + "]";
+            inRange(where + ".id", given.get(i).id().value(), 0, WireConstants.MAX_CORES - 1);
+            unique(where + ".id", ids, given.get(i).id());
+            unique(where + ".master", masters, given.get(i).master());
+        }
+    }
+
+    private void checkMasters(List<Core> given) {
+        for (int i = 0; i < given.size(); i++) {
+            Core core = given.get(i);
+            String where = "cores[" + i + "].master";
+            if (!indexes.containsKey(core.master())) {
+                throw new InvalidNetworkException(where, "edge " + core.master() + " is not in edges");
+            }
+            if (edges.get(indexes.get(core.master())).fibreTo(core.id()).isEmpty()) {
+                throw new InvalidNetworkException(where, "edge " + core.master() + " has no fibre to core " + core.id());
+            }
         }
     }
 
@@ -102,20 +205,32 @@ public final class Network {
                     + given.size() + " edges need at least " + (given.size() + 1) + " slots, got " + frame.slots());
         }
         Set<EdgeId> ids = new HashSet<>();
-        Set<DeviceId> devices = new HashSet<>(Set.of(core.device()));
+        Set<DeviceId> devices = new HashSet<>();
+        for (int i = 0; i < cores.size(); i++) {
+            unique("cores[" + i + "].device_id", devices, cores.get(i).device());
+        }
         Set<Ipv4Address> addresses = new HashSet<>();
         for (int i = 0; i < given.size(); i++) {
             Edge edge = given.get(i);
             String where = "edges[" + i + "]";
             unique(where + ".id", ids, edge.id());
             unique(where + ".device_id", devices, edge.device());
-            checkFibre(where + ".fibres[0]", edge.fibre());
+            checkFibres(where + ".fibres", edge.fibres());
             checkHosts(where + ".hosts", edge.hosts(), addresses);
         }
     }
 
+    private void checkFibres(String where, List<Fibre> fibres) {
+        inRange(where, fibres.size(), 1, cores.size());
+        Set<CoreId> ends = new HashSet<>();
+        for (int i = 0; i < fibres.size(); i++) {
+            checkFibre(where + "[" + i + "]", fibres.get(i));
+            unique(where + "[" + i + "].core", ends, fibres.get(i).core());
+        }
+    }
+
     private void checkFibre(String where, Fibre fibre) {
-        if (!fibre.core().equals(core.id())) {
+        if (cores.stream().noneMatch(core -> core.id().equals(fibre.core()))) {
             throw new InvalidNetworkException(where + ".core", "there is no core " + fibre.core());
         }
         inRange(where + ".rate_bps", fibre.rateBps(), 1, MAX_RATE_BPS);
@@ -169,9 +284,35 @@ public final class Network {
         return timestampUnit;
     }
 
-    /** The core. */
+    /** Cores, ordered by number. */
+    public List<Core> cores() {
+        return cores;
+    }
+
+    /** The stars, ordered by core; of a network of one core, itself. */
+    public List<Network> stars() {
+        return stars;
+    }
+
+    /** Whether this is one of several stars that have edges in common. */
+    public boolean isOverlaid() {
+        return overlaid;
+    }
+
+    /** All switches: cores, then edges. */
+    public List<DeviceId> devices() {
+        List<DeviceId> devices = new ArrayList<>();
+        cores.forEach(core -> devices.add(core.device()));
+        edges.forEach(edge -> devices.add(edge.device()));
+        return devices;
+    }
+
+    /** The core of a star; throws IllegalStateException if there are several. */
     public Core core() {
-        return core;
+        if (cores.size() != 1) {
+            throw new IllegalStateException("there are " + cores.size() + " cores; ask a star");
+        }
+        return cores.get(0);
     }
 
     /** Edges, ordered by number. */
@@ -179,9 +320,9 @@ public final class Network {
         return edges;
     }
 
-    /** The edge that sits with the core. */
+    /** The edge that sits with the core of a star; throws IllegalStateException if there are several cores. */
     public Edge master() {
-        return edges.get(indexes.get(core.master()));
+        return edges.get(indexes.get(core().master()));
     }
 
     /** Frames that an edge uses its slots after the last beacon. */
@@ -202,6 +343,11 @@ public final class Network {
     /** Whether slaves join by invitation and follow the master's clock; if not, all clocks are one. */
     public boolean byInvitation() {
         return byInvitation;
+    }
+
+    /** Whether masters can be shut down: slaves that join by invitation are told so, or other stars take the traffic over. */
+    public boolean canShutDown() {
+        return byInvitation || stars.size() > 1;
     }
 
     /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
@@ -227,7 +373,7 @@ public final class Network {
 
     /** First slot that carries data; the ones before are signaling slots, one an edge, or none out of band. */
     public int firstDataSlot() {
-        return outOfBand() ? 0 : edges.size();
+        return outOfBand() ? 0 : allEdges;
     }
 
     /** Slots of a frame that carry data: the capacity of each edge's row and column. */
@@ -235,23 +381,46 @@ public final class Network {
         return frame.slots() - firstDataSlot();
     }
 
-    /** Slot at whose start an edge asks: in-band 0 for the master, then the slaves by number; 0 out of band. */
+    /**
+     * Slot at whose start an edge asks: in-band 0 for the master, then the slaves by number; 0 out of band. Overlaid stars
+     * have different masters, so there it is the edge's number.
+     */
     public int signalingSlot(Edge edge) {
         if (outOfBand()) {
             return 0;
         }
+        if (overlaid) {
+            return edge.id().value();
+        }
         int index = indexes.get(edge.id());
-        int master = indexes.get(core.master());
+        int master = indexes.get(core().master());
         if (index == master) {
             return 0;
         }
         return index < master ? index + 1 : index;
     }
 
-    /** Request messages that an edge sends a frame; block b holds VOQs REQUEST_ENTRIES*b and following. */
+    /** A star's queue, at every edge, for {@code destination}; queues are numbered over all stars. */
+    public int queue(Edge destination) {
+        return firstQueue() + destination.id().value();
+    }
+
+    private int firstQueue() {
+        return overlaid ? core().id().value() * allEdges : 0;
+    }
+
+    private int lastQueue() {
+        return firstQueue() + (overlaid ? allEdges - 1 : edges.get(edges.size() - 1).id().value());
+    }
+
+    /** First block of queues that an edge's requests have; block b holds queues REQUEST_ENTRIES*b and following. */
+    public int firstRequestBlock() {
+        return firstQueue() / WireConstants.REQUEST_ENTRIES;
+    }
+
+    /** Request messages that an edge sends a frame in a star, one for each block that has a queue of the star. */
     public int requestBlocks() {
-        int lastQueue = edges.get(edges.size() - 1).id().value();
-        return lastQueue / WireConstants.REQUEST_ENTRIES + 1;
+        return lastQueue() / WireConstants.REQUEST_ENTRIES - firstRequestBlock() + 1;
     }
 
     /** Bytes on the fibre of the largest packet: IP, Ethernet and optical header. */

@@ -2,6 +2,7 @@
 package org.slotwise.core.schedule;
 
 import java.util.Arrays;
+import java.util.function.IntPredicate;
 
 /**
  * Which edge sends to which in each data slot of a frame. Immutable; in every slot an edge sends to at most one
@@ -130,6 +131,17 @@ public final class FrameSchedule {
             }
         }
         return service;
+    }
+
+    /** The same schedule less the connections from and to the edges {@code out}. */
+    public FrameSchedule without(IntPredicate out) {
+        short[] rest = outputs.clone();
+        for (int place = 0; place < rest.length; place++) {
+            if (rest[place] != NONE && (out.test(place % edges) || out.test(rest[place]))) {
+                rest[place] = NONE;
+            }
+        }
+        return new FrameSchedule(edges, slots, rest);
     }
 
     /** Senders, over all slots, that send to another edge than in {@code other}, which has the same size, or to none. */

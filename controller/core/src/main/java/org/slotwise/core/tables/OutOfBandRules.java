@@ -3,7 +3,9 @@ package org.slotwise.core.tables;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.wire.WireConstants;
 
@@ -22,19 +24,21 @@ final class OutOfBandRules {
         return TableEntry.in(SwitchRules.MEMBERSHIP).action("out_of_band").build();
     }
 
-    /** The tick with {@code repeat} r of slot 0 sends the r-th message: beacons first, then requests. */
-    static List<TableEntry> messages(Network network, Edge edge) {
+    /** The tick with {@code repeat} r of slot 0 sends the r-th message: beacons, but to some slaves, then requests. */
+    static List<TableEntry> messages(Network network, Edge edge, Set<EdgeId> withoutBeacon) {
         List<TableEntry> rules = new ArrayList<>();
+        int repeat = 1;
         if (edge == network.master()) {
-            rules.add(beacon(network, 1, edge, WireConstants.PORT_CORE_CONTROL));
+            rules.add(beacon(network, repeat++, edge, WireConstants.PORT_CORE_CONTROL));
             for (Edge slave : network.edges()) {
-                if (slave != edge) {
-                    rules.add(beacon(network, rules.size() + 1, slave, WireConstants.PORT_CPU));
+                if (slave != edge && !withoutBeacon.contains(slave.id())) {
+                    rules.add(beacon(network, repeat, slave, WireConstants.PORT_CPU));
                 }
+                repeat += slave == edge ? 0 : 1;
             }
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
-            rules.add(message(network, rules.size() + 1).action("send_request")
+            rules.add(message(network, repeat++).action("send_request")
                     .param("block", block).param("port", WireConstants.PORT_CPU).build());
         }
         return rules;

@@ -4,8 +4,10 @@ package org.slotwise.core.tables;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
 import org.slotwise.core.network.Host;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.FrameSchedule;
@@ -27,6 +29,7 @@ public final class SwitchRules {
     static final String EDGE_PARAMS = "edge_params";
     static final String IPV4_ROUTE = "ipv4_route";
     static final String VOQ = "voq";
+    static final String VOQ_SHARE = "voq_share";
     static final String SLOT_SCHEDULE = "slot_schedule";
     static final String SIGNALING = "signaling";
     static final String MEMBERSHIP = "membership";
@@ -67,19 +70,23 @@ public final class SwitchRules {
 
     /** What an edge needs whatever the schedule and whoever has joined: parameters, routes, queues, messages. */
     public List<TableEntry> fixedRules(Edge edge) {
+        return fixedRules(edge, Set.of());
+    }
+
+    /** The same where the master sends no beacon to the slaves {@code withoutBeacon}. */
+    public List<TableEntry> fixedRules(Edge edge, Set<EdgeId> withoutBeacon) {
         List<TableEntry> rules = new ArrayList<>();
         rules.add(edgeParams(edge));
-        for (Edge other : network.edges()) {
-            for (Host host : other.hosts()) {
-                rules.add(route(edge, other, host));
-            }
-            if (other != edge) {
-                rules.add(TableEntry.in(VOQ)
-                        .exact("dst_edge", other.id().value()).exact("class", ONLY_CLASS)
-                        .action("enqueue").param(QUEUE, queueOf(other)).param(PORT, edge.fibre().port()).build());
+        if (!network.isOverlaid()) {
+            for (Edge other : network.edges()) {
+                addRoutes(rules, edge, other);
+                if (other != edge) {
+                    rules.add(voq(other).action("enqueue")
+                            .param(QUEUE, network.queue(other)).param(PORT, edge.fibre().port()).build());
+                }
             }
         }
-        addSignalingMessages(rules, edge);
+        addSignalingMessages(rules, edge, withoutBeacon);
         if (network.byInvitation()) {
             rules.add(membership(edge));
         } else if (network.outOfBand() && edge != network.master()) {
@@ -118,14 +125,14 @@ public final class SwitchRules {
         for (int slot = 0; slot < schedule.slots(); slot++) {
             int output = schedule.output(slot, input);
             if (output != FrameSchedule.NONE) {
-                rules.add(grant(bank, network.firstDataSlot() + slot, queueOf(network.edges().get(output))));
+                rules.add(grant(bank, network.firstDataSlot() + slot, network.queue(network.edges().get(output))));
                 granted[output]++;
             }
         }
         for (int output = 0; network.xcp() && output < granted.length; output++) {
             if (granted[output] > 0) {
                 rules.add(TableEntry.in(XCP_SLOTS)
-                        .exact(BANK, bank).exact(QUEUE, queueOf(network.edges().get(output)))
+                        .exact(BANK, bank).exact(QUEUE, network.queue(network.edges().get(output)))
                         .action("granted").param("slots_a_frame", granted[output]).build());
             }
         }
@@ -187,7 +194,8 @@ public final class SwitchRules {
 
     /** Whether the entry belongs to a table that this controller fills and that has no banks. */
     public static boolean isFixed(TableEntry entry) {
-        return List.of(IPV4_ROUTE, VOQ, XCP_OUTPUT).contains(entry.table()) || isMessage(entry);
+        boolean unbanked = List.of(IPV4_ROUTE, VOQ, VOQ_SHARE, XCP_OUTPUT, EDGE_PARAMS, MEMBERSHIP).contains(entry.table());
+        return unbanked && !entry.isDefault() || isMessage(entry);
     }
 
     /** Whether the entry says which messages an edge sends in signaling slots, or whom it listens to. */
@@ -195,10 +203,15 @@ public final class SwitchRules {
         return List.of(SIGNALING, MEMBER).contains(entry.table());
     }
 
-    /** All that the master sends in signaling slots and whom it listens to; {@code orders} are by slave. */
-    public List<TableEntry> masterMessages(Map<Integer, MemberOrder> orders) {
+    /**
+     * All that the master sends in signaling slots and whom it listens to.
+     *
+     * @param orders by slave's place, of slaves that join by invitation
+     * @param withoutBeacon other slaves that get no beacon
+     */
+    public List<TableEntry> masterMessages(Map<Integer, MemberOrder> orders, Set<EdgeId> withoutBeacon) {
         List<TableEntry> rules = new ArrayList<>();
-        addSignalingMessages(rules, network.master());
+        addSignalingMessages(rules, network.master(), withoutBeacon);
         rules.addAll(memberRules(orders));
         return rules;
     }
@@ -213,14 +226,20 @@ public final class SwitchRules {
     /** The master invites; a slave joins by invitation and tells its faults out of band, as light may be what fails. */
     private TableEntry membership(Edge edge) {
         if (edge == network.master()) {
-            return TableEntry.in(MEMBERSHIP).action("inviting")
+            return inStar(TableEntry.in(MEMBERSHIP)).action("inviting")
                     .param("own_phase_ns", edge.fibre().delayNs()).build();
         }
-        return TableEntry.in(MEMBERSHIP).action("by_invitation")
+        return inStar(TableEntry.in(MEMBERSHIP)).action("by_invitation")
                 .param("fault_port", WireConstants.PORT_CPU).param("margin_ns", SYNC_MARGIN_NS).build();
     }
 
-    private static boolean isScheduled(TableEntry entry) {
+    /** An only star has the default entry. */
+    private TableEntry.Builder inStar(TableEntry.Builder entry) {
+        return network.isOverlaid() ? entry.exact(CORE, network.core().id().value()) : entry;
+    }
+
+    /** Whether the entry belongs to a schedule in either bank, signaling included. */
+    public static boolean isScheduled(TableEntry entry) {
         return List.of(SLOT_SCHEDULE, CROSSBAR, XCP_SLOTS).contains(entry.table());
     }
 
@@ -254,7 +273,7 @@ public final class SwitchRules {
     }
 
     private TableEntry edgeParams(Edge edge) {
-        return TableEntry.in(EDGE_PARAMS).action("set_edge_params")
+        return inStar(TableEntry.in(EDGE_PARAMS)).action("set_edge_params")
                 .param("edge_id", edge.id().value())
                 .param("is_master", edge == network.master() ? 1 : 0)
                 .param("master", network.master().id().value())
@@ -274,12 +293,20 @@ public final class SwitchRules {
         for (Edge other : network.edges()) {
             if (other != edge) {
                 boolean fixed = network.xcpBps().isPresent();
-                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, queueOf(other))
+                rules.add(TableEntry.in(XCP_OUTPUT).exact(QUEUE, network.queue(other))
                         .action(fixed ? "fixed_capacity" : "slot_capacity")
                         .param("throughput", fixed ? network.xcpThroughput() : network.slotThroughput(edge))
                         .param("overhead", WIRE_OVERHEAD_BYTES).build());
             }
         }
+    }
+
+    static void addRoutes(List<TableEntry> rules, Edge at, Edge home) {
+        home.hosts().forEach(host -> rules.add(route(at, home, host)));
+    }
+
+    static TableEntry.Builder voq(Edge destination) {
+        return TableEntry.in(VOQ).exact("dst_edge", destination.id().value()).exact("class", ONLY_CLASS);
     }
 
     private static TableEntry route(Edge at, Edge home, Host host) {
@@ -291,39 +318,49 @@ public final class SwitchRules {
     }
 
     /** The tick with {@code repeat} r of a signaling slot sends the r-th message: beacons first, then requests. */
-    private void addSignalingMessages(List<TableEntry> rules, Edge edge) {
+    private void addSignalingMessages(List<TableEntry> rules, Edge edge, Set<EdgeId> withoutBeacon) {
         if (network.outOfBand()) {
-            rules.addAll(OutOfBandRules.messages(network, edge));
+            rules.addAll(OutOfBandRules.messages(network, edge, withoutBeacon));
             return;
         }
         int port = edge.fibre().port();
+        int slot = network.signalingSlot(edge);
         int firstRequest = 1;
         int requestPort = port;
         if (edge == network.master()) {
-            rules.add(beacon(0, edge, WireConstants.PORT_CORE_CONTROL));
+            rules.add(beacon(0, 1, edge, WireConstants.PORT_CORE_CONTROL));
             for (Edge slave : network.byInvitation() ? List.<Edge>of() : slaves()) {
-                rules.add(beacon(network.signalingSlot(slave), slave, port));
+                if (!withoutBeacon.contains(slave.id())) {
+                    int at = network.signalingSlot(slave);
+                    rules.add(beacon(at, firstMessage(at), slave, port));
+                }
             }
-            firstRequest = 2;
+            firstRequest = firstMessage(slot);
             requestPort = WireConstants.PORT_CPU;
         }
         if (network.byInvitation() && edge != network.master()) {
-            rules.add(signaling().exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest)
+            rules.add(signaling().exact(SLOT, slot).exact("repeat", firstRequest)
                     .action("send_sync").param("edge", network.master().id().value()).param(PORT, port).build());
             firstRequest++;
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
-            rules.add(signaling().exact(SLOT, network.signalingSlot(edge)).exact("repeat", firstRequest + block)
-                    .action("send_request").param("block", block).param(PORT, requestPort).build());
+            rules.add(signaling().exact(SLOT, slot).exact("repeat", firstRequest + block)
+                    .action("send_request").param("block", network.firstRequestBlock() + block)
+                    .param(PORT, requestPort).build());
         }
+    }
+
+    /** In slot 0 the master's first tick is the core's beacon. */
+    private static int firstMessage(int slot) {
+        return slot == 0 ? 2 : 1;
     }
 
     private TableEntry.Builder signaling() {
         return TableEntry.in(SIGNALING).exact(CORE, network.core().id().value());
     }
 
-    private TableEntry beacon(int slot, Edge to, int port) {
-        return signaling().exact(SLOT, slot).exact("repeat", 1)
+    private TableEntry beacon(int slot, int repeat, Edge to, int port) {
+        return signaling().exact(SLOT, slot).exact("repeat", repeat)
                 .action("send_commit").param("edge", to.id().value()).param(PORT, port).build();
     }
 
@@ -340,10 +377,6 @@ public final class SwitchRules {
 
     private static int corePort(Edge edge) {
         return WireConstants.PORT_OPTICAL_BASE + edge.id().value();
-    }
-
-    private static int queueOf(Edge destination) {
-        return destination.id().value();
     }
 
     private List<Edge> slaves() {

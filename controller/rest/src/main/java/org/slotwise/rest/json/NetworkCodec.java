@@ -43,10 +43,9 @@ public final class NetworkCodec {
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
                 "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership");
-        List<JsonNode> cores = fields.array("cores");
-        if (cores.size() != 1) {
-            throw new InvalidJsonException(
-                    fields.place("cores"), "this controller runs exactly one core, got " + cores.size());
+        List<Core> cores = new ArrayList<>();
+        for (JsonNode core : fields.array("cores")) {
+            cores.add(core(fields.place("cores[" + cores.size() + "]"), core));
         }
         List<Edge> edges = new ArrayList<>();
         for (JsonNode edge : fields.array("edges")) {
@@ -54,7 +53,7 @@ public final class NetworkCodec {
         }
         return new Network(frame(fields.place("frame"), fields.required("frame")),
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
-                core(fields.place("cores[0]"), cores.get(0)), edges,
+                cores, edges,
                 (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
                 (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), xcpBps(fields),
                 byInvitation(fields), tolerance(fields));
@@ -130,10 +129,9 @@ public final class NetworkCodec {
 
     private static Edge edge(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "id", "device_id", "mac", "hosts", "fibres");
-        List<JsonNode> fibres = fields.array("fibres");
-        if (fibres.size() != 1) {
-            throw new InvalidJsonException(
-                    fields.place("fibres"), "an edge has one fibre to the core, got " + fibres.size());
+        List<Fibre> fibres = new ArrayList<>();
+        for (JsonNode fibre : fields.array("fibres")) {
+            fibres.add(fibre(fields.place("fibres[" + fibres.size() + "]"), fibre));
         }
         List<Host> hosts = new ArrayList<>();
         for (JsonNode host : fields.array("hosts")) {
@@ -141,8 +139,7 @@ public final class NetworkCodec {
         }
         return new Edge(EdgeId.of((int) fields.integer("id", 0, EdgeId.MAX)),
                 DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX)),
-                address(fields, "mac", MacAddress::parse), hosts,
-                fibre(fields.place("fibres[0]"), fibres.get(0)));
+                address(fields, "mac", MacAddress::parse), hosts, fibres);
     }
 
     private static Host host(String place, JsonNode value) throws InvalidJsonException {

@@ -5,12 +5,15 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Locale;
+import java.util.OptionalInt;
 import org.slotwise.core.Phase;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.StarSnapshot;
 import org.slotwise.core.Statistics;
 import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.membership.Member;
 import org.slotwise.core.membership.MemberRefusal;
+import org.slotwise.core.network.Core;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Fibre;
@@ -29,21 +32,34 @@ public final class SnapshotCodec {
         ObjectNode node = object()
                 .put("phase", phase.name().toLowerCase(Locale.ROOT))
                 .put("configured", phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING)
-                .put("devices", snapshot.network().edges().size() + 1)
+                .put("devices", snapshot.network().devices().size())
                 .put("devices_ready", snapshot.readyDevices().size());
         putVersion(node, snapshot);
-        return node.put("scheduler", snapshot.scheduler().title());
+        node.put("scheduler", snapshot.scheduler().title());
+        for (StarSnapshot star : snapshot.stars()) {
+            ObjectNode entry = node.withArray("stars").addObject()
+                    .put("core", star.state().network().core().id().value())
+                    .put("phase", star.state().phase().name().toLowerCase(Locale.ROOT))
+                    .put("live", star.isLive()).put("load_slots", star.loadSlots());
+            putVersion(entry, star.state());
+            ArrayNode usable = entry.putArray("usable_edges");
+            star.usableEdges().forEach(edge -> usable.add(edge.value()));
+        }
+        return node;
     }
 
-    /** Core, edges, hosts, fibres, and how time is cut. */
+    /** Cores, edges, hosts, fibres, and how time is cut. */
     public static ObjectNode topology(Snapshot snapshot) {
         Network network = snapshot.network();
         ObjectNode node = object();
         node.putObject("frame").put("slots", network.frame().slots()).put("slot_ns", network.frame().slotNs())
                 .put("guard_ns", network.frame().guardNs()).put("first_data_slot", network.firstDataSlot());
         node.put("mtu", network.mtu()).put("beacon_hold_frames", network.beaconHoldFrames());
-        node.putArray("cores").addObject().put("id", network.core().id().value())
-                .put("master", network.core().master().value()).put("device_id", network.core().device().value());
+        ArrayNode cores = node.putArray("cores");
+        for (Core core : network.cores()) {
+            cores.addObject().put("id", core.id().value())
+                    .put("master", core.master().value()).put("device_id", core.device().value());
+        }
         ArrayNode edges = node.putArray("edges");
         for (Edge edge : network.edges()) {
             ObjectNode entry = edges.addObject().put("id", edge.id().value())
@@ -53,9 +69,11 @@ public final class SnapshotCodec {
                 hosts.addObject().put("name", host.name()).put("ip", host.ip().toString())
                         .put("mac", host.mac().toString()).put("port", host.port());
             }
-            Fibre fibre = edge.fibre();
-            entry.putArray("fibres").addObject().put("core", fibre.core().value()).put("port", fibre.port())
-                    .put("rate_bps", fibre.rateBps()).put("delay_ns", fibre.delayNs());
+            ArrayNode fibres = entry.putArray("fibres");
+            for (Fibre fibre : edge.fibres()) {
+                fibres.addObject().put("core", fibre.core().value()).put("port", fibre.port())
+                        .put("rate_bps", fibre.rateBps()).put("delay_ns", fibre.delayNs());
+            }
         }
         return node;
     }
@@ -65,14 +83,25 @@ public final class SnapshotCodec {
         Network network = snapshot.network();
         ObjectNode node = object();
         ArrayNode nodes = node.putArray("nodes");
-        addNode(nodes, snapshot, "core", network.core().id().value(), network.core().device());
+        network.cores().forEach(core -> addNode(nodes, snapshot, "core", core.id().value(), core.device()));
         for (Edge edge : network.edges()) {
-            addNode(nodes, snapshot, "edge", edge.id().value(), edge.device())
-                    .put("master", edge == network.master())
-                    .put("signaling_slot", network.signalingSlot(edge))
-                    .put("slot_payload_bytes", network.slotPayloadBytes(edge));
+            ObjectNode entry = addNode(nodes, snapshot, "edge", edge.id().value(), edge.device());
+            if (snapshot.stars().isEmpty()) {
+                addPlace(entry, network, edge);
+            }
+            for (StarSnapshot star : snapshot.stars()) {
+                Network own = star.state().network();
+                own.indexOf(edge.id()).ifPresent(place -> addPlace(entry.withArray("stars").addObject()
+                        .put("core", own.core().id().value()), own, own.edges().get(place)));
+            }
         }
         return node;
+    }
+
+    private static void addPlace(ObjectNode node, Network star, Edge edge) {
+        node.put("master", edge == star.master())
+                .put("signaling_slot", star.signalingSlot(edge))
+                .put("slot_payload_bytes", star.slotPayloadBytes(edge));
     }
 
     private static ObjectNode addNode(ArrayNode nodes, Snapshot snapshot, String kind, int id, DeviceId device) {
@@ -104,23 +133,45 @@ public final class SnapshotCodec {
     /** What each edge has for each other, and what it gets. */
     public static ObjectNode demand(Snapshot snapshot) {
         Network network = snapshot.network();
-        int[][] granted = snapshot.schedule().service();
+        int[][] granted = snapshot.grantedSlots();
         ObjectNode node = object();
         ArrayNode pairs = node.putArray("pairs");
         for (int i = 0; i < granted.length; i++) {
             for (int j = 0; j < granted.length; j++) {
                 if (i != j) {
-                    pairs.addObject()
+                    ObjectNode pair = pairs.addObject()
                             .put("from", network.edges().get(i).id().value())
-                            .put("to", network.edges().get(j).id().value())
-                            .put("backlog_bytes", snapshot.backlogBytes(i, j))
-                            .put("arrivals_per_frame_bytes", snapshot.arrivalsPerFrame(i, j))
-                            .put("demand_slots", snapshot.demandSlots(i, j))
-                            .put("granted_slots", granted[i][j]);
+                            .put("to", network.edges().get(j).id().value());
+                    putDemand(pair, snapshot, i, j, granted[i][j]);
+                    addShares(pair, snapshot, i, j);
                 }
             }
         }
         return node;
+    }
+
+    private static void putDemand(ObjectNode node, Snapshot snapshot, int from, int to, int granted) {
+        node.put("backlog_bytes", snapshot.backlogBytes(from, to))
+                .put("arrivals_per_frame_bytes", snapshot.arrivalsPerFrame(from, to))
+                .put("demand_slots", snapshot.demandSlots(from, to))
+                .put("granted_slots", granted);
+    }
+
+    /** What each star has of a pair; nothing of an only star. */
+    private static void addShares(ObjectNode pair, Snapshot snapshot, int from, int to) {
+        Network network = snapshot.network();
+        for (int star = 0; star < snapshot.stars().size(); star++) {
+            Snapshot state = snapshot.stars().get(star).state();
+            OptionalInt i = state.network().indexOf(network.edges().get(from).id());
+            OptionalInt j = state.network().indexOf(network.edges().get(to).id());
+            if (i.isPresent() && j.isPresent()) {
+                ObjectNode share = pair.withArray("stars").addObject()
+                        .put("core", state.network().core().id().value())
+                        .put("parts", snapshot.parts(from, to, star));
+                putDemand(share, state, i.getAsInt(), j.getAsInt(),
+                        state.grantedSlots()[i.getAsInt()][j.getAsInt()]);
+            }
+        }
     }
 
     /** The schedule in force as slot tables, one a switch. */
@@ -130,22 +181,35 @@ public final class SnapshotCodec {
         putVersion(node, snapshot);
         node.put("slots", network.frame().slots()).put("first_data_slot", network.firstDataSlot());
         ArrayNode edges = node.putArray("edges");
-        for (int i = 0; i < network.edges().size(); i++) {
-            Edge edge = network.edges().get(i);
-            ArrayNode slots = edges.addObject().put("edge", edge.id().value())
-                    .put("device_id", edge.device().value()).putArray("slots");
-            addSignalingSlots(slots, network, edge);
-            for (int slot = 0; slot < snapshot.schedule().slots(); slot++) {
-                int output = snapshot.schedule().output(slot, i);
-                if (output >= 0) {
-                    addSlot(slots, network.firstDataSlot() + slot, "data", network.edges().get(output));
+        ArrayNode cores = node.putArray("cores");
+        for (Snapshot star : snapshot.states()) {
+            Core core = star.network().core();
+            for (int i = 0; i < star.network().edges().size(); i++) {
+                Edge edge = star.network().edges().get(i);
+                ObjectNode entry = edges.addObject().put("edge", edge.id().value());
+                if (!snapshot.stars().isEmpty()) {
+                    entry.put("core", core.id().value());
                 }
+                addSlots(entry.put("device_id", edge.device().value()).putArray("slots"), star, i);
+            }
+            ObjectNode entry = cores.addObject().put("core", core.id().value());
+            if (!snapshot.stars().isEmpty()) {
+                putVersion(entry, star);
+            }
+            addConnections(entry.put("device_id", core.device().value()).putArray("slots"), star);
+        }
+        return node;
+    }
+
+    private static void addSlots(ArrayNode slots, Snapshot star, int input) {
+        Network network = star.network();
+        addSignalingSlots(slots, network, network.edges().get(input));
+        for (int slot = 0; slot < star.schedule().slots(); slot++) {
+            int output = star.schedule().output(slot, input);
+            if (output >= 0) {
+                addSlot(slots, network.firstDataSlot() + slot, "data", network.edges().get(output));
             }
         }
-        ArrayNode slots = node.putArray("cores").addObject().put("core", network.core().id().value())
-                .put("device_id", network.core().device().value()).putArray("slots");
-        addConnections(slots, snapshot);
-        return node;
     }
 
     private static void addSignalingSlots(ArrayNode slots, Network network, Edge edge) {

@@ -64,7 +64,7 @@ class NetworkCodecTest {
                 "edges[0].fibres[0].rate_bps: an integer 1 .. 1000000000000 is needed, got 0",
                 "network-invalid-slot-is-text.json",
                 "frame.slots: an integer 1 .. 4096 is needed, got a value of type string",
-                "network-invalid-two-cores.json", "cores: this controller runs exactly one core, got 2",
+                "network-invalid-nine-cores.json", "cores: must be 1 .. 8, got 9",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-signaling.json",
                 "frame.signaling: must be in-band or out-of-band, got 'by-post'",
@@ -94,6 +94,16 @@ class NetworkCodecTest {
         assertTrue(network.xcp());
         assertEquals(8_000_000, network.xcpBps().orElseThrow());
         assertEquals(50_000_000, network.timestampToleranceNs());
+    }
+
+    @Test
+    void severalCoresAndFibresAreRead() throws Exception {
+        Network network = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-star4-twin.json")));
+        assertEquals(2, network.stars().size());
+        Network second = network.stars().get(1);
+        assertEquals(1, second.master().id().value());
+        assertEquals(257, second.edges().get(3).fibre().port());
+        assertEquals(50_000, second.edges().get(3).fibre().delayNs());
     }
 
     @Test
