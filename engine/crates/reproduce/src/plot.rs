@@ -22,6 +22,8 @@ const COLOURS: [RGBColor; 6] = [
 ];
 /// More lines than this are not told apart.
 const MOST_LINES: usize = 6;
+/// A line of so few points shows where they are.
+const MOST_MARKED: usize = 8;
 
 /// A plot that could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,12 @@ fn lines_as_svg(
             .map_err(error)?;
         for ((name, points), colour) in lines.iter().zip(COLOURS) {
             let line = LineSeries::new(points.iter().map(|&(x, y)| (x, y.min(top))), colour.stroke_width(width));
+            if points.len() <= MOST_MARKED {
+                let circles = points
+                    .iter()
+                    .map(|&(x, y)| Circle::new((x, y.min(top)), 3, colour.filled()));
+                chart.draw_series(circles).map_err(error)?;
+            }
             let drawn = chart.draw_series(line).map_err(error)?;
             drawn
                 .label(name.clone())
