@@ -54,7 +54,11 @@ control LineCard(inout edge_headers_t hdr,
     bool silent = false;
 
     apply {
-        if (!hdr.linecard.isValid() || meta.core == NO_CORE) {
+        if (!hdr.linecard.isValid()) {
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (!hdr.queue_report.isValid() && !hdr.slot_tick.isValid() && !hdr.alarm.isValid()) {
+            meta.drop_reason = DropReason.BAD_VERSION;
+        } else if (meta.core == NO_CORE) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else if (hdr.queue_report.isValid()) {
             if ((bit<32>)hdr.queue_report.queue >= MAX_QUEUES) {
@@ -74,10 +78,8 @@ control LineCard(inout edge_headers_t hdr,
             } else if (!silent) {
                 signaling.apply(hdr, meta, standard_metadata);
             }
-        } else if (hdr.alarm.isValid()) {
-            alarm.apply(hdr, meta, standard_metadata);
         } else {
-            meta.drop_reason = DropReason.BAD_VERSION;
+            alarm.apply(hdr, meta, standard_metadata);
         }
     }
 }

@@ -139,7 +139,7 @@ control Routing(inout edge_headers_t hdr,
                     traffic_class.apply();
                     voq.apply();
                     if (is_shared) {
-                        hash(part, HashAlgorithm.crc16, 8w0,
+                        hash(part, HashAlgorithm.crc32, 8w0,
                              {hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, l4_src, l4_dst}, SHARES);
                         voq_share.apply();
                     }

@@ -23,12 +23,21 @@ def star(
     beacon_hold_frames: int = 1,
     seed: int = 1,
     name: str | None = None,
+    masters: list[int] | None = None,
+    ports: list[int] | None = None,
 ) -> dict:
-    """One core and `edges` edges; edge 0 is the master.
+    """`edges` edges around one core, whose master is edge 0, or around one core for each of `masters`.
 
     `slots` is per frame: one signaling slot an edge, the others carry data; unless given, four data slots an edge.
     `delays_ns` is the propagation delay of each edge's fibre; unless given, 10 µs to 100 µs, evenly spread.
+    `ports` is the core's port of each edge; edges with the same one share it. Unless given, each has its own.
     """
+    if masters is None:
+        masters = [0]
+    if len(set(masters)) != len(masters):
+        raise ValueError(f"masters: expected a different edge for each core, got {masters}")
+    if ports is not None and len(ports) != edges:
+        raise ValueError(f"ports: expected one for each of {edges} edges, got {len(ports)}")
     if delays_ns is None:
         delays_ns = spread(10_000, 100_000, edges)
     if len(delays_ns) != edges:
@@ -38,9 +47,16 @@ def star(
         "name": name or f"star{edges}",
         "seed": seed,
         "frame": {"slots": slots or 5 * edges, "slot_ns": slot_ns, "guard_ns": guard_ns},
-        "cores": [{"id": 0, "master": 0}],
+        "cores": [{"id": core, "master": master} for core, master in enumerate(masters)],
         "edges": [
-            {"id": edge, "hosts": hosts_per_edge, "fibres": [{"core": 0, "rate_bps": rate_bps, "delay_ns": delay_ns}]}
+            {
+                "id": edge,
+                "hosts": hosts_per_edge,
+                "fibres": [
+                    {"core": core, "rate_bps": rate_bps, "delay_ns": delay_ns} | ({"port": ports[edge]} if ports else {})
+                    for core in range(len(masters))
+                ],
+            }
             for edge, delay_ns in enumerate(delays_ns)
         ],
         "queues": {"limit_bytes": queue_limit_bytes},

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise import home, scenario
+from slotwise import builders, home, scenario
 from slotwise.scenario import HostId, ScenarioError
 
 EXAMPLES = home.ROOT / "schema" / "examples"
@@ -69,6 +69,18 @@ def test_unknown_key_names_file_place_and_nearest_key(star):
     star["frame"]["slot_nss"] = 1
     with pytest.raises(ScenarioError, match=r"^mine: /frame/slot_nss: unknown key 'slot_nss'; the nearest known key is 'slot_ns'$"):
         scenario.check(star, "mine")
+
+
+def test_builders_make_overlaid_stars_and_shared_ports():
+    twin = builders.star(edges=5, masters=[0, 2], ports=[0, 1, 2, 3, 3])
+    twin["phases"] = [{"name": "silence", "duration_ms": 1, "traffic": []}]
+    scenario.check(twin)
+    assert twin["cores"] == [{"id": 0, "master": 0}, {"id": 1, "master": 2}]
+    assert [(fibre["core"], fibre["port"]) for fibre in twin["edges"][4]["fibres"]] == [(0, 3), (1, 3)]
+    with pytest.raises(ValueError, match="a different edge for each core"):
+        builders.star(masters=[1, 1])
+    with pytest.raises(ValueError, match="one for each of 4 edges, got 2"):
+        builders.star(ports=[0, 1])
 
 
 def test_addresses_follow_from_numbers():

@@ -4,7 +4,8 @@
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId, LinkChange, optical_port};
 use slotwise_wire::{
-    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick,
+    Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE,
+    SlotTick,
 };
 
 use crate::api::{ControlEvent, ControlMessage, HostFrame};
@@ -121,9 +122,17 @@ impl Fabric {
             return false;
         };
         self.alarm(fibre, FaultCode::LossOfSignal, is_up);
-        for (device, peer) in [(Device::Edge(edge), core), (Device::Core(core), edge)] {
-            let port = optical_port(peer);
-            self.tell(device, ControlMessage::Link { port, is_up });
+        let port = optical_port(core);
+        self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
+        // A core's port sees light while any of its fibres carries some.
+        let port = self.fibres[fibre].port;
+        let sharing = self.cores[usize::from(core)].ports[usize::from(port)].fibres.iter();
+        if sharing
+            .filter(|other| **other != fibre)
+            .all(|other| !self.fibres[*other].is_up())
+        {
+            let port = optical_port(port);
+            self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
         }
         true
     }
@@ -209,8 +218,12 @@ impl Fabric {
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
-        let is_signaling = slot_of_frame < self.edges.len() as u64;
-        let repeats = if is_signaling { self.plan.signaling_ticks } else { 0 };
+        let is_signaling = slot_of_frame < self.plan.signaling_slots;
+        let repeats = if is_signaling {
+            self.cards[card].signaling_ticks
+        } else {
+            0
+        };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
             self.enter(Device::Edge(edge), PORT_LINECARD, &tick, origin);
@@ -234,7 +247,7 @@ impl Fabric {
 
     fn report_queues(&mut self, card: usize) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        for voq in 0..self.plan.voqs {
+        for voq in self.cards[card].queues.voq_numbers() {
             let state = self.cards[card].queues.voq_state(self.now_ns, voq);
             if let Some(record) = self.telemetry.voq(card, edge, voq) {
                 record.demand_bytes += state.backlog_bytes;
@@ -296,9 +309,9 @@ impl Fabric {
                 }
             }
             (Device::Core(core), _) => {
-                let fibres = &self.cores[usize::from(core)].fibres;
-                match peer.and_then(|edge| fibres.get(edge).copied().flatten()) {
-                    Some(fibre) => self.leave_core(fibre, bytes, origin),
+                let ports = &self.cores[usize::from(core)].ports;
+                match peer.filter(|port| ports.get(*port).is_some_and(|port| !port.fibres.is_empty())) {
+                    Some(peer) => self.leave_core(core, peer, bytes, origin),
                     None => self.leave_core_nowhere(core, bytes, origin),
                 }
             }
@@ -314,7 +327,7 @@ impl Fabric {
         };
         let ends = core.and_then(|core| {
             let master = self.cores[core].master;
-            let fibre = self.cores[core].fibres[usize::from(master)]?;
+            let fibre = self.edges[usize::from(master)].cards[core]?;
             let far_end = if device == Device::Edge(master) {
                 Device::Core(core as u16)
             } else {
@@ -409,7 +422,13 @@ impl Fabric {
                     frame,
                     queue,
                     duration_ns,
-                } => self.leave_edge(card, queue, frame, duration_ns),
+                    new_demand,
+                } => {
+                    if let Some(demand) = new_demand.filter(|_| queue != SIGNALING_QUEUE) {
+                        self.light_for(card, demand);
+                    }
+                    self.leave_edge(card, queue, frame, duration_ns);
+                }
                 Next::At(at_ns) => {
                     if self.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         self.cards[card].wake_ns = Some(at_ns);

@@ -16,6 +16,7 @@ use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
+use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
@@ -37,15 +38,38 @@ pub(crate) struct Edge {
 
 pub(crate) struct Core {
     pub(crate) master: u16,
-    /// Fibre pairs by edge.
-    pub(crate) fibres: Vec<Option<usize>>,
-    /// Until when each output carries a packet, by edge.
-    pub(crate) busy_until_ns: Vec<u64>,
+    pub(crate) ports: Vec<CorePort>,
     pub(crate) lost: u64,
     /// What P4 had counted as lost before it started anew.
     pub(crate) p4_lost_before: u64,
     /// Whether its program has been told the slot since it started: only then can it pass light.
     pub(crate) knows_slot: bool,
+}
+
+/// A port of a core. Several fibres meet in it by a combiner and splitter: what one of them brings reaches the core, and
+/// what the core sends reaches all of them.
+#[derive(Default)]
+pub(crate) struct CorePort {
+    /// Fibre pairs.
+    pub(crate) fibres: Vec<usize>,
+    /// The fibre whose light enters, and until when.
+    pub(crate) entering: Option<(usize, u64)>,
+    /// Until when light leaves.
+    pub(crate) busy_until_ns: u64,
+}
+
+impl Core {
+    fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
+        let fibres = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core.id));
+        let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
+        Core {
+            master: core.master,
+            ports: (0..ports).map(|_| CorePort::default()).collect(),
+            lost: 0,
+            p4_lost_before: 0,
+            knows_slot: false,
+        }
+    }
 }
 
 /// A line card in its place; it serves the fibre pair of the same index.
@@ -56,10 +80,14 @@ pub(crate) struct Card {
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,
+    /// Ticks with `repeat >= 1` at the start of a slot in which edges signal.
+    pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,
     pub(crate) sync_error: SyncError,
+    /// Since [`Fabric::take_sync_errors`] was called.
+    pub(crate) recent_sync_error: SyncError,
     /// When P4 wants a tick to answer an invitation.
     pub(crate) answer_ns: Option<u64>,
     /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
@@ -83,8 +111,8 @@ pub(crate) struct Plan {
     pub(crate) slots: u64,
     pub(crate) slot_ns: u64,
     pub(crate) guard_ns: u64,
-    pub(crate) voqs: u16,
-    pub(crate) signaling_ticks: u16,
+    /// First slots of a frame, in which edges signal.
+    pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) joins_by_invitation: bool,
@@ -121,6 +149,7 @@ pub struct Fabric {
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
     pub(crate) births: Births,
+    pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
     pub(crate) faults: Faults,
 }
@@ -139,8 +168,7 @@ impl Fabric {
                 slots: u64::from(frame.slots),
                 slot_ns: frame.slot_ns,
                 guard_ns: frame.guard_ns,
-                voqs,
-                signaling_ticks: scenario.signaling_ticks(),
+                signaling_slots: u64::from(scenario.signaling_ticked_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 joins_by_invitation: scenario.joins_by_invitation(),
@@ -169,6 +197,7 @@ impl Fabric {
                 options.frame_records,
             ),
             births: Births::default(),
+            first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
             faults: Faults::new(scenario, options.seed),
         };
@@ -187,14 +216,7 @@ impl Fabric {
 
     fn build(&mut self, scenario: &Scenario) {
         for core in &scenario.cores {
-            self.cores.push(Core {
-                master: core.master,
-                fibres: vec![None; scenario.edges.len()],
-                busy_until_ns: vec![0; scenario.edges.len()],
-                lost: 0,
-                p4_lost_before: 0,
-                knows_slot: false,
-            });
+            self.cores.push(Core::new(scenario, core));
             self.events
                 .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
         }
@@ -209,18 +231,22 @@ impl Fabric {
             for fibre in &edge.fibres {
                 let index = self.cards.len();
                 cards[usize::from(fibre.core)] = Some(index);
-                self.cores[usize::from(fibre.core)].fibres[usize::from(edge.id)] = Some(index);
+                self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
+                    .fibres
+                    .push(index);
                 self.fibres.push(FibrePair::new(self.seed, edge.id, fibre));
                 let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
                 self.cards.push(Card {
                     edge: edge.id,
                     core: fibre.core,
-                    queues: LineCard::new(self.plan.voqs, limit_bytes, scenario.wire_mtu_bytes()),
+                    queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
+                    signaling_ticks: scenario.signaling_ticks(fibre.core, edge.id),
                     clock,
                     time_difference,
                     sync_error: SyncError::default(),
+                    recent_sync_error: SyncError::default(),
                     answer_ns: None,
                     must_answer: false,
                     next_slot: 0,

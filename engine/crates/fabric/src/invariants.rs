@@ -13,7 +13,7 @@ const KEPT: usize = 16;
 /// A rule of the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
-    /// No two packets at once in one core output.
+    /// No two packets at once in one core output, nor in one input that edges share.
     Collision,
     /// No packet in a guard or across a slot's end at a core.
     Guard,

@@ -36,26 +36,38 @@ impl Fabric {
         });
     }
 
-    /// Light enters the fibre to an edge. A core's output carries one packet at a time.
-    pub(crate) fn leave_core(&mut self, fibre: usize, bytes: &[u8], origin: Origin) {
-        let pair = &mut self.fibres[fibre];
-        let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
+    /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
+    pub(crate) fn leave_core(&mut self, core: u16, port: usize, bytes: &[u8], origin: Origin) {
+        let output = &mut self.cores[usize::from(core)].ports[port];
+        // All fibres of a core have one rate.
+        let first = &self.fibres[output.fibres[0]];
         let (start_ns, duration_ns) = match origin {
             Origin::Light {
                 arrived_ns,
                 duration_ns,
             } => (arrived_ns, duration_ns),
-            _ => (self.now_ns, transmission_ns(bytes.len() as u64, pair.rate_bps)),
+            _ => (self.now_ns, transmission_ns(bytes.len() as u64, first.rate_bps)),
         };
-        let busy_until_ns = &mut self.cores[usize::from(pair.core)].busy_until_ns[usize::from(pair.edge)];
-        if *busy_until_ns > start_ns {
-            let place = Place::Fibre { from, to };
+        if output.busy_until_ns > start_ns {
+            let place = Place::Fibre {
+                from: Device::Core(core),
+                to: Device::Edge(first.edge),
+            };
             self.invariants
                 .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
             self.drops.add(place, DropCause::Collision, bytes.len());
             return;
         }
-        *busy_until_ns = start_ns + duration_ns;
+        output.busy_until_ns = start_ns + duration_ns;
+        for index in 0..output.fibres.len() {
+            let fibre = self.cores[usize::from(core)].ports[port].fibres[index];
+            self.enter_to_edge(fibre, bytes, (start_ns, duration_ns));
+        }
+    }
+
+    fn enter_to_edge(&mut self, fibre: usize, bytes: &[u8], (start_ns, duration_ns): (u64, u64)) {
+        let pair = &mut self.fibres[fibre];
+        let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
         let passage = pair.enter_to_edge(bytes.len(), duration_ns);
         let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
         self.capture(CapturePoint::Fibre { from, to }, bytes);
@@ -96,7 +108,7 @@ impl Fabric {
 
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
     pub(crate) fn light_at_core(&mut self, fibre: usize, frame: Frame, duration_ns: u64) {
-        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
+        let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
         let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
@@ -104,12 +116,17 @@ impl Fabric {
         if !in_slot {
             self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
         }
+        if self.meets_other_light(fibre, duration_ns) {
+            self.invariants
+                .violated(Invariant::Collision, self.now_ns, place, optical);
+            self.drops.add(place, DropCause::Collision, frame.len());
+            return self.pool.give_back(frame);
+        }
         // Before the pass, as the pass makes outputs busy.
-        let busy = &self.cores[usize::from(core)].busy_until_ns;
-        let wanted_until_ns = optical.and_then(|optical| busy.get(usize::from(optical.dst_edge)).copied());
+        let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
         let outputs = self.enter(
             Device::Core(core),
-            optical_port(edge),
+            optical_port(port),
             &frame,
             Origin::Light {
                 arrived_ns: self.now_ns,
@@ -131,6 +148,33 @@ impl Fabric {
         self.pool.give_back(frame);
     }
 
+    /// Light enters a core's port: whether light of another fibre is entering there.
+    fn meets_other_light(&mut self, fibre: usize, duration_ns: u64) -> bool {
+        let pair = &self.fibres[fibre];
+        let port = &mut self.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
+        let meets = port
+            .entering
+            .is_some_and(|(other, until_ns)| other != fibre && until_ns > self.now_ns);
+        if !meets {
+            port.entering = Some((fibre, self.now_ns + duration_ns));
+        }
+        meets
+    }
+
+    /// Until when the output that leads to an edge carries a packet.
+    fn output_busy_until_ns(&self, core: u16, edge: u16) -> Option<u64> {
+        let fibre = (*self.edges.get(usize::from(edge))?.cards.get(usize::from(core))?)?;
+        let port = usize::from(self.fibres[fibre].port);
+        Some(self.cores[usize::from(core)].ports[port].busy_until_ns)
+    }
+
+    /// Whether the light of a fibre is for an edge behind the same port of the core: a splitter sends it to all.
+    fn shares_port(&self, fibre: usize, edge: u16) -> bool {
+        let pair = &self.fibres[fibre];
+        let sharing = &self.cores[usize::from(pair.core)].ports[usize::from(pair.port)].fibres;
+        sharing.iter().any(|other| self.fibres[*other].edge == edge)
+    }
+
     /// Whether light whose head reaches a core at `at_ns` keeps clear of the guard and of the slot's end.
     pub(crate) fn is_in_slot(&self, at_ns: u64, duration_ns: u64) -> bool {
         at_ns.checked_sub(self.plan.epoch_ns).is_some_and(|since_ns| {
@@ -148,8 +192,10 @@ impl Fabric {
         let place = Place::Device(Device::Edge(edge));
         if let Some(packet) = optical {
             if packet.dst_edge != edge {
-                self.invariants
-                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+                if !self.shares_port(fibre, packet.dst_edge) {
+                    self.invariants
+                        .violated(Invariant::Ungranted, self.now_ns, place, optical);
+                }
             } else if !self.invariants.is_new(&packet) {
                 self.invariants
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);

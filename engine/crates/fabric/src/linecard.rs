@@ -2,10 +2,12 @@
 //! The line card between an edge and a fibre: queues and gates. It decides nothing; P4 tells it.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
+use crate::first_light::{Demand, NewDemand};
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
@@ -37,6 +39,7 @@ struct Queue {
     /// For XCP.
     timers: Option<IntervalTimers>,
     meter: Meter,
+    demand: Demand,
 }
 
 impl Queue {
@@ -65,7 +68,13 @@ pub(crate) struct QueueState {
 /// What a line card does next.
 pub(crate) enum Next {
     /// This frame leaves now, from this queue.
-    Send { frame: Frame, queue: u16, duration_ns: u64 },
+    Send {
+        frame: Frame,
+        queue: u16,
+        duration_ns: u64,
+        /// Set if it is the first of a burst.
+        new_demand: Option<NewDemand>,
+    },
     /// It may be able to send at this time.
     At(u64),
     /// Only an arrival or P4 can change anything.
@@ -86,9 +95,10 @@ pub(crate) enum Controlled {
     Answer { at_ns: u64 },
 }
 
-/// Queues of one optical port: VOQs `0..voqs` and the signaling queue.
+/// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
 pub(crate) struct LineCard {
     queues: Vec<Queue>,
+    first_voq: u16,
     limit_bytes: u64,
     max_frame_bytes: u64,
     busy_until_ns: u64,
@@ -96,10 +106,12 @@ pub(crate) struct LineCard {
 }
 
 impl LineCard {
-    pub(crate) fn new(voqs: u16, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
-        let queues = (0..=voqs).map(|_| Queue::default()).collect();
+    /// With the VOQs of these numbers.
+    pub(crate) fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
+        let queues = (0..=voqs.len()).map(|_| Queue::default()).collect();
         LineCard {
             queues,
+            first_voq: voqs.start,
             limit_bytes,
             max_frame_bytes,
             busy_until_ns: 0,
@@ -113,18 +125,23 @@ impl LineCard {
 
     /// Place of a queue by its number on the wire; the signaling queue stands last.
     fn index(&self, queue: u16) -> Option<usize> {
-        match usize::from(queue) {
-            _ if queue == SIGNALING_QUEUE => Some(self.voqs()),
-            index if index < self.voqs() => Some(index),
-            _ => None,
+        if queue == SIGNALING_QUEUE {
+            return Some(self.voqs());
         }
+        let index = usize::from(queue.checked_sub(self.first_voq)?);
+        (index < self.voqs()).then_some(index)
+    }
+
+    /// Numbers of the VOQs.
+    pub(crate) fn voq_numbers(&self) -> Range<u16> {
+        self.first_voq..self.first_voq + self.voqs() as u16
     }
 
     fn number(&self, index: usize) -> u16 {
         if index == self.voqs() {
             SIGNALING_QUEUE
         } else {
-            index as u16
+            self.first_voq + index as u16
         }
     }
 
@@ -160,6 +177,7 @@ impl LineCard {
             timers.observe(queue.backlog_bytes);
         }
         queue.meter.arrived(now_ns, queue.backlog_bytes, bytes);
+        queue.demand.arrived(now_ns, queue.backlog_bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
@@ -186,9 +204,9 @@ impl LineCard {
 
     /// The tick of an interval timer that has expired by `now_ns`, with its VOQ.
     pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(u16, IntervalTick)> {
-        self.queues.iter_mut().enumerate().find_map(|(voq, queue)| {
+        (self.first_voq..).zip(&mut self.queues).find_map(|(voq, queue)| {
             let tick = queue.timers.as_mut()?.tick(now_ns, queue.backlog_bytes)?;
-            Some((voq as u16, tick))
+            Some((voq, tick))
         })
     }
 
@@ -279,6 +297,7 @@ impl LineCard {
         let bytes = frame.len() as u64;
         queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
+        let new_demand = queue.demand.sent(now_ns, queue.backlog_bytes);
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
         if queue.rate_bps > 0 {
             queue.paced_until_ns = now_ns + transmission_ns(bytes, queue.rate_bps);
@@ -289,12 +308,13 @@ impl LineCard {
             frame,
             queue: number,
             duration_ns,
+            new_demand,
         }
     }
 
-    /// State of a VOQ, for its report.
+    /// State of a VOQ of [`LineCard::voq_numbers`], for its report.
     pub(crate) fn voq_state(&self, now_ns: u64, voq: u16) -> QueueState {
-        let queue = &self.queues[usize::from(voq)];
+        let queue = &self.queues[usize::from(voq - self.first_voq)];
         QueueState {
             backlog_bytes: queue.backlog_bytes,
             arrived_bytes: queue.arrived_bytes,
@@ -314,11 +334,13 @@ impl LineCard {
         signaling.waiting.drain(..).map(|waiting| waiting.frame).collect()
     }
 
-    /// What a VOQ did since the last call.
-    pub(crate) fn take_use(&mut self, now_ns: u64, voq: u16) -> QueueUse {
-        let queue = &mut self.queues[usize::from(voq)];
+    /// What a VOQ did since the last call; `None` if the card does not have it.
+    pub(crate) fn take_use(&mut self, now_ns: u64, voq: u16) -> Option<QueueUse> {
+        let voqs = self.voqs();
+        let index = self.index(voq).filter(|index| *index < voqs)?;
+        let queue = &mut self.queues[index];
         let waiting = queue.waiting.len() as u64;
-        queue.meter.take(now_ns, queue.backlog_bytes, waiting)
+        Some(queue.meter.take(now_ns, queue.backlog_bytes, waiting))
     }
 
     /// Gives back messages that are of no use any more.

@@ -44,6 +44,8 @@ pub(crate) struct Direction {
 pub(crate) struct FibrePair {
     pub(crate) edge: u16,
     pub(crate) core: u16,
+    /// The core's port.
+    pub(crate) port: u16,
     pub(crate) rate_bps: u64,
     pub(crate) delay_ns: u64,
     /// A draw of 64 bits below this is a loss.
@@ -65,6 +67,7 @@ impl FibrePair {
         FibrePair {
             edge,
             core: fibre.core,
+            port: fibre.port,
             rate_bps: fibre.rate_bps,
             delay_ns: fibre.delay_ns,
             loss_threshold: loss_threshold(fibre.loss),
@@ -72,6 +75,11 @@ impl FibrePair {
             to_core: direction(random::Stream::FibreToCore),
             to_edge: direction(random::Stream::FibreToEdge),
         }
+    }
+
+    /// Whether light passes.
+    pub(crate) fn is_up(&self) -> bool {
+        self.up
     }
 
     /// Whether light passes from now on, if that has changed.
@@ -160,6 +168,7 @@ mod tests {
                 rate_bps: 200_000_000,
                 delay_ns: 100,
                 loss,
+                port: 2,
             },
         )
     }

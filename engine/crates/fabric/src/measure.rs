@@ -155,7 +155,7 @@ impl Fabric {
         let now_ns = self.now_ns;
         let cards = &self.edges.get(usize::from(edge))?.cards;
         let card = cards.get(usize::from(core)).copied().flatten()?;
-        (voq < self.plan.voqs).then(|| self.cards[card].queues.take_use(now_ns, voq))
+        self.cards[card].queues.take_use(now_ns, voq)
     }
 
     /// All access links, by edge and host, since the start.

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use slotwise_scenario::optical_port;
-use slotwise_wire::{MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
+use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
 
 use crate::drops::{DropCause, Drops, Place};
 use crate::linecard::{Controlled, LineCard, Next};
@@ -26,7 +26,7 @@ pub struct CardConfig {
     pub edge: u16,
     /// The core at the fibre's other end.
     pub core: u16,
-    /// Edges of the star: each has one signaling slot, and a VOQ here.
+    /// Edges of the network: each has one signaling slot, and a VOQ here. The VOQ for edge d is `core * edges + d`.
     pub edges: u16,
     /// Slots of a frame.
     pub slots: u32,
@@ -87,7 +87,9 @@ impl CardStation {
     /// [`CardConfigError`] with the field that does not fit.
     pub fn new(config: CardConfig, now_ns: u64) -> Result<CardStation, CardConfigError> {
         check(&config)?;
-        let mut queues = LineCard::new(config.edges, config.limit_bytes, config.max_frame_bytes);
+        let first_voq = config.core * config.edges;
+        let voqs = first_voq..first_voq + config.edges;
+        let mut queues = LineCard::new(voqs, config.limit_bytes, config.max_frame_bytes);
         if config.xcp {
             queues.start_timers(now_ns);
         }
@@ -182,7 +184,7 @@ impl CardStation {
         let frame_slots = u64::from(self.config.slots);
         let slot_of_frame = slot % frame_slots;
         if slot_of_frame == u64::from(self.config.edge) {
-            for voq in 0..self.config.edges {
+            for voq in self.queues.voq_numbers() {
                 let state = self.queues.voq_state(now_ns, voq);
                 self.send_to_switch(&message::queue_report(port, voq, &state));
             }
@@ -240,15 +242,10 @@ fn check(config: &CardConfig) -> Result<(), CardConfigError> {
             refuse(what, found, format!("{low} to {high}"))
         }
     };
-    let stations = u64::from(MAX_FIBRES);
-    range(
-        "edges",
-        config.edges.into(),
-        2,
-        stations.min(u64::from(SIGNALING_QUEUE)),
-    )?;
+    range("core", config.core.into(), 0, u64::from(MAX_CORES) - 1)?;
+    let most_edges = u64::from(SIGNALING_QUEUE) / (u64::from(config.core) + 1);
+    range("edges", config.edges.into(), 2, most_edges.min(u64::from(MAX_FIBRES)))?;
     range("edge", config.edge.into(), 0, u64::from(config.edges) - 1)?;
-    range("core", config.core.into(), 0, stations - 1)?;
     range("slots", config.slots.into(), u64::from(config.edges) + 1, 4096)?;
     range("slot_ns", config.slot_ns, 1, NS_PER_S)?;
     range("signaling_ticks", config.signaling_ticks.into(), 1, 1024)?;
@@ -401,6 +398,17 @@ mod tests {
     }
 
     #[test]
+    fn a_card_has_the_queues_of_its_core() {
+        let config = CardConfig { core: 3, ..config() };
+        let mut station = CardStation::new(config, 0).unwrap();
+        for queue in [5, 6, 7, 8] {
+            station.handle_packet(100, &packet(queue));
+        }
+        let place = Place::LineCard { edge: 1, core: 3 };
+        assert_eq!(station.drops().get(place, DropCause::NoSuchQueue).packets, 2);
+    }
+
+    #[test]
     fn what_does_not_fit_is_named() {
         let refusal = |change: fn(&mut CardConfig)| {
             let mut config = config();
@@ -409,6 +417,11 @@ mod tests {
         };
         assert_eq!(refusal(|c| c.edge = 2), "edge: 2; expected 0 to 1");
         assert_eq!(refusal(|c| c.slots = 2), "slots: 2; expected 3 to 4096");
+        assert_eq!(refusal(|c| c.core = 8), "core: 8; expected 0 to 7");
+        assert_eq!(
+            refusal(|c| (c.core, c.edges) = (7, 128)),
+            "edges: 128; expected 2 to 127"
+        );
         assert_eq!(refusal(|c| c.rate_bps = 0), "rate_bps: 0; expected 1 to 1000000000000");
         assert_eq!(
             refusal(|c| c.limit_bytes = 1499),

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
-use crate::fabric::Fabric;
+use crate::fabric::{Card, Fabric};
 use crate::message;
 use crate::pool::Frame;
 
@@ -131,6 +131,7 @@ impl Fabric {
         let light_ns = self.now_ns + self.fibres[card].delay_ns;
         let error_ns = at_core_ns as i64 - light_ns as i64;
         self.cards[card].sync_error.add(error_ns);
+        self.cards[card].recent_sync_error.add(error_ns);
     }
 
     /// Gate times of a message are the card's own; its queues have fabric time.
@@ -224,9 +225,15 @@ impl Fabric {
         frame[STAMP_AT..STAMP_AT + Stamp::SIZE].copy_from_slice(&stamp.encode());
     }
 
-    /// How well each edge's slots met the core's since the run began, by edge; one card each.
+    /// How well each edge's slots met the core's since the run began, by line card.
     pub fn sync_errors(&self) -> Vec<(u16, SyncError)> {
         self.cards.iter().map(|card| (card.edge, card.sync_error)).collect()
+    }
+
+    /// How far the slots of each line card were from the core's since the last call; [`Fabric::sync_errors`] stays.
+    pub fn take_sync_errors(&mut self) -> Vec<(u16, SyncError)> {
+        let take = |card: &mut Card| (card.edge, std::mem::take(&mut card.recent_sync_error));
+        self.cards.iter_mut().map(take).collect()
     }
 
     /// Forgets what [`Fabric::sync_errors`] has counted.

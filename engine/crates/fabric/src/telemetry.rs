@@ -23,7 +23,7 @@ pub struct FrameRecord {
     pub frame: u64,
     /// Its start at the core.
     pub start_ns: u64,
-    /// One record a VOQ: VOQ q of edge e is at `e * voqs + q`.
+    /// One record a VOQ: VOQ q of edge e is at `e * voqs + q`. Over core c, edge d has VOQ `c * edges + d`.
     pub voqs: Vec<VoqRecord>,
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cross checks: whether the parts of a scenario of the right shape fit together.
 
+mod stars;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Endpoint;
 use crate::faults;
-use crate::model::{Scenario, Traffic, TrafficKind};
+use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
+use crate::out_of_band;
 use crate::reader::Reader;
 
 /// What one phase may ask of the hosts, so that a small file cannot fill the memory.
@@ -14,10 +17,12 @@ const UDP_IP_HEADER_BYTES: u32 = 28;
 
 pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     numbering(scenario, r);
+    stars::stars(scenario, r);
     timing(scenario, r);
     // Facts derived from slots are meaningless unless slots are sound.
     if r.problems.is_empty() {
         fibres(scenario, r);
+        out_of_band::check(scenario, r);
         queues(scenario, r);
         phases(scenario, r);
         link_changes(scenario, r);
@@ -43,34 +48,6 @@ fn numbering(scenario: &Scenario, r: &mut Reader) {
                 format!("{index}"),
             );
         }
-        // Slot i is edge i's signaling slot, and slot 0 the master's.
-        if core.master != 0 {
-            r.report(
-                format!("/cores/{index}/master"),
-                format!("edge {} cannot be master", core.master),
-                "edge 0",
-            );
-        }
-    }
-    for (e, edge) in scenario.edges.iter().enumerate() {
-        let mut seen = BTreeSet::new();
-        for (f, fibre) in edge.fibres.iter().enumerate() {
-            let place = format!("/edges/{e}/fibres/{f}/core");
-            if usize::from(fibre.core) >= scenario.cores.len() {
-                let last = scenario.cores.len() - 1;
-                r.report(
-                    place,
-                    format!("there is no core {}", fibre.core),
-                    format!("a core from 0 to {last}"),
-                );
-            } else if !seen.insert(fibre.core) {
-                r.report(
-                    place,
-                    format!("second fibre to core {}", fibre.core),
-                    "one fibre to each core",
-                );
-            }
-        }
     }
 }
 
@@ -84,7 +61,7 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
         r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
-    if frame.slots as usize <= edges {
+    if frame.signaling == Signaling::InBand && frame.slots as usize <= edges {
         let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }
@@ -101,7 +78,7 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
     for (e, edge) in scenario.edges.iter().enumerate() {
         for (f, fibre) in edge.fibres.iter().enumerate() {
             let place = format!("/edges/{e}/fibres/{f}");
-            carries_packets(scenario, fibre.rate_bps, format!("{place}/rate_bps"), r);
+            carries_packets(scenario, fibre.core, fibre.rate_bps, format!("{place}/rate_bps"), r);
             // A core knows one time per byte.
             let core_rate = *core_rates.entry(fibre.core).or_insert(fibre.rate_bps);
             if fibre.rate_bps != core_rate {
@@ -109,7 +86,7 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
                 r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
             }
             // A beacon is T_d under way to an edge that is T_d ahead.
-            if 2 * fibre.delay_ns > hold_ns {
+            if scenario.frame.signaling == Signaling::InBand && 2 * fibre.delay_ns > hold_ns {
                 let reason = format!("with a delay of {} ns every beacon comes too late", fibre.delay_ns);
                 let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
                 r.report(format!("{place}/delay_ns"), reason, expected);
@@ -119,11 +96,11 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
 }
 
 /// A slot at this rate carries a packet of full size, and the messages of a signaling slot.
-fn carries_packets(scenario: &Scenario, rate_bps: u64, place: String, r: &mut Reader) {
+fn carries_packets(scenario: &Scenario, core: u16, rate_bps: u64, place: String, r: &mut Reader) {
     let capacity = u128::from(scenario.frame.open_ns()) * u128::from(rate_bps) / 8_000_000_000;
     let needed = [
         (scenario.wire_mtu_bytes(), "a packet of full size"),
-        (scenario.signaling_bytes(), "the messages of a signaling slot"),
+        (scenario.signaling_bytes(core), "the messages of a signaling slot"),
     ];
     for (bytes, what) in needed {
         if capacity < u128::from(bytes) {
@@ -139,7 +116,8 @@ fn carries_packets(scenario: &Scenario, rate_bps: u64, place: String, r: &mut Re
 }
 
 fn queues(scenario: &Scenario, r: &mut Reader) {
-    let least = scenario.wire_mtu_bytes().max(scenario.signaling_bytes());
+    let signaling = scenario.cores.iter().map(|core| scenario.signaling_bytes(core.id));
+    let least = signaling.fold(scenario.wire_mtu_bytes(), u64::max);
     if scenario.queues.limit_bytes < least {
         let reason = format!(
             "{} bytes do not hold a packet of full size",
@@ -204,6 +182,7 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
         let reason = format!("no flow leads from '{}' to '{}'", traffic.from, traffic.to);
         r.report(format!("{place}/to"), reason, "hosts of another edge");
     }
+    stars::common_cores(scenario, &pairs, place, r);
     pairs.len()
 }
 
@@ -249,7 +228,7 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("{place}/edge"), reason, "an edge with a fibre to that core");
         }
         if let Some(rate_bps) = change.rate_bps {
-            carries_packets(scenario, rate_bps, format!("{place}/rate_bps"), r);
+            carries_packets(scenario, change.core, rate_bps, format!("{place}/rate_bps"), r);
         }
     }
 }

@@ -15,11 +15,13 @@ mod faults;
 mod flows;
 mod live;
 mod model;
+mod out_of_band;
 mod parse;
 mod problem;
 mod reader;
 mod routed;
 mod sources;
+mod stars;
 mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
@@ -29,10 +31,11 @@ pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
-    Traffic, TrafficKind, Transport, Web,
+    Signaling, Traffic, TrafficKind, Transport, Web,
 };
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
+pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.

@@ -37,12 +37,37 @@ pub struct Scenario {
 /// Division of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Slots of a frame; the first ones, one an edge, are signaling slots.
+    /// Slots of a frame; in-band the first ones, one an edge, are signaling slots.
     pub slots: u32,
     /// Length of a slot, guard included.
     pub slot_ns: u64,
     /// Start of each slot in which the core reconfigures.
     pub guard_ns: u64,
+    /// How requests and beacons travel.
+    pub signaling: Signaling,
+}
+
+/// How requests and beacons travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signaling {
+    /// As light in slots that carry nothing else, one an edge.
+    #[default]
+    InBand,
+    /// Between each switch and the controller; every slot carries data.
+    OutOfBand,
+}
+
+impl Signaling {
+    /// Both.
+    pub const ALL: [Signaling; 2] = [Signaling::InBand, Signaling::OutOfBand];
+
+    /// The name in a scenario file and for the controller.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signaling::InBand => "in-band",
+            Signaling::OutOfBand => "out-of-band",
+        }
+    }
 }
 
 /// A photonic core.
@@ -50,7 +75,7 @@ pub struct Frame {
 pub struct Core {
     /// Its number.
     pub id: u16,
-    /// The edge that sits with it.
+    /// The edge that sits with it; no edge sits with two.
     pub master: u16,
 }
 
@@ -61,7 +86,7 @@ pub struct Edge {
     pub id: u16,
     /// Number of hosts, on access ports 1 and up.
     pub hosts: u16,
-    /// Its fibres, one a core.
+    /// Its fibres, at most one a core.
     pub fibres: Vec<Fibre>,
 }
 
@@ -76,6 +101,8 @@ pub struct Fibre {
     pub delay_ns: u64,
     /// Probability that a packet is lost, for each direction; 0 to 1.
     pub loss: f64,
+    /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
+    pub port: u16,
 }
 
 /// Limits of queues.

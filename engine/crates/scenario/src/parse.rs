@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
-use slotwise_wire::MAX_FIBRES;
+use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
@@ -81,7 +81,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         seed: r.integer(&fields, "seed", SEED),
         frame: frame(r, &fields),
         cores: r
-            .list(&fields, "cores", 1..=1)
+            .list(&fields, "cores", 1..=MAX_CORES as usize)
             .into_iter()
             .map(|(v, p)| core(r, v, p))
             .collect(),
@@ -111,17 +111,27 @@ fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -
 }
 
 fn frame(r: &mut Reader, parent: &Fields) -> Frame {
-    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns"]) else {
+    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
         return Frame {
             slots: 1,
             slot_ns: 1,
             guard_ns: 0,
+            signaling: Signaling::InBand,
         };
     };
+    let signaling = match r.optional(&fields, "signaling") {
+        None => Signaling::default(),
+        Some(_) => r.choice(
+            &fields,
+            "signaling",
+            &Signaling::ALL.map(|signaling| (signaling.name(), signaling)),
+        ),
+    };
     Frame {
-        slots: r.integer(&fields, "slots", 3..=8192) as u32,
+        slots: r.integer(&fields, "slots", 1..=8192) as u32,
         slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
         guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
+        signaling,
     }
 }
 
@@ -135,24 +145,28 @@ fn core(r: &mut Reader, value: &Value, pointer: String) -> Core {
 
 fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
     let fields = r.fields(value, pointer, &["id", "hosts", "fibres"]);
+    let id = r.integer(&fields, "id", STATION) as u16;
     Edge {
-        id: r.integer(&fields, "id", STATION) as u16,
+        id,
         hosts: r.integer(&fields, "hosts", 0..=254) as u16,
         fibres: r
-            .list(&fields, "fibres", 1..=1)
+            .list(&fields, "fibres", 1..=MAX_CORES as usize)
             .into_iter()
-            .map(|(v, p)| fibre(r, v, p))
+            .map(|(v, p)| fibre(r, v, p, id))
             .collect(),
     }
 }
 
-fn fibre(r: &mut Reader, value: &Value, pointer: String) -> Fibre {
-    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss"]);
+fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
+    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss", "port"]);
     Fibre {
         core: r.integer(&fields, "core", STATION) as u16,
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
+        port: r
+            .optional_integer(&fields, "port", STATION)
+            .map_or(edge, |port| port as u16),
     }
 }
 

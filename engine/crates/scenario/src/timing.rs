@@ -3,7 +3,7 @@
 
 use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
 
-use crate::model::{Fibre, Frame, Scenario};
+use crate::model::{Fibre, Frame, Scenario, Signaling};
 
 /// What an IP packet grows by on a fibre: Ethernet and optical header.
 pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
@@ -80,29 +80,25 @@ impl Scenario {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
     }
 
-    /// VOQs of a line card: one per edge, numbered as the edges.
-    pub fn voq_count(&self) -> u16 {
-        self.edges.len() as u16
+    /// First slots of a frame, in which edges signal.
+    pub fn signaling_ticked_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 1,
+        }
     }
 
-    /// Request messages that cover the VOQs of an edge.
-    pub fn request_blocks(&self) -> u16 {
-        self.voq_count().div_ceil(REQUEST_ENTRIES)
-    }
-
-    /// Ticks with `repeat >= 1` in a signaling slot: one for each request block and one for the commit beacon.
-    pub fn signaling_ticks(&self) -> u16 {
-        self.request_blocks() + 1
-    }
-
-    /// The slot in which an edge sends its requests.
-    pub fn signaling_slot(&self, edge: u16) -> u32 {
-        u32::from(edge)
+    /// Slots of a frame that carry nothing but signaling: the first ones.
+    pub fn signaling_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 0,
+        }
     }
 
     /// Slots of a frame that carry data.
     pub fn data_slots(&self) -> u32 {
-        self.frame.slots - self.edges.len() as u32
+        self.frame.slots - self.signaling_slots()
     }
 
     /// Longest frame on a fibre.
@@ -121,10 +117,13 @@ impl Scenario {
         self.slot_capacity_bytes(fibre) / self.wire_mtu_bytes() * u64::from(self.hosts.mtu)
     }
 
-    /// Bytes on the fibre in a signaling slot when every message is sent.
-    pub(crate) fn signaling_bytes(&self) -> u64 {
+    /// Bytes on a fibre to `core` in a signaling slot when every message is sent.
+    pub(crate) fn signaling_bytes(&self, core: u16) -> u64 {
+        if self.frame.signaling == Signaling::OutOfBand {
+            return 0;
+        }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
-        let requests = u64::from(self.request_blocks()) * (WIRE_OVERHEAD_BYTES + request as u64);
+        let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD_BYTES + request as u64);
         requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()
     }
 

@@ -148,7 +148,11 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
                 .fibres
                 .iter()
                 .map(|fibre| {
-                    json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns})
+                    let mut entry = json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns});
+                    if fibre.port != edge.id {
+                        entry["core_port"] = fibre.port.into();
+                    }
+                    entry
                 })
                 .collect();
             json!({
@@ -170,6 +174,7 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
             "slots": scenario.frame.slots,
             "slot_ns": scenario.frame.slot_ns,
             "guard_ns": scenario.frame.guard_ns,
+            "signaling": scenario.frame.signaling.name(),
         },
         "timestamp_unit": timestamps.unit,
         "timestamp_tolerance_ns": timestamps.tolerance_ns,
@@ -209,10 +214,43 @@ pub fn statistics(rest: SocketAddr) -> Value {
 mod tests {
     use super::*;
 
+    fn network_of(text: &str) -> Value {
+        network(&Scenario::parse(text.as_bytes()).unwrap(), EXACT)
+    }
+
+    /// What the schema has against a network.
+    fn wrong_with(network: &Value) -> Vec<String> {
+        let schema = include_str!("../../../../schema/network.schema.json");
+        let schema = serde_json::from_str(schema).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        validator.iter_errors(network).map(|error| error.to_string()).collect()
+    }
+
     #[test]
-    fn the_star_of_four_fits_the_network_schema() {
-        let text = include_bytes!("../../../../topologies/star4.yaml");
-        let network = network(&Scenario::parse(text).unwrap(), EXACT);
+    fn networks_fit_the_schema() {
+        for text in [include_str!("../../../../topologies/star4.yaml")] {
+            let network = network_of(text);
+            assert_eq!(wrong_with(&network), [""; 0], "{network}");
+        }
+    }
+
+    #[test]
+    fn several_cores_and_shared_ports_are_told() {
+        let twin = network_of(include_str!("../../../../topologies/star4-twin.yaml"));
+        assert_eq!(twin["cores"][1], json!({"id": 1, "master": 1, "device_id": 1002}));
+        assert_eq!(twin["edges"][0]["fibres"][1]["port"], 257);
+        let combiner = network_of(include_str!("../../../../schema/examples/valid/combiner.yaml"));
+        assert_eq!(combiner["edges"][2]["fibres"][0]["core_port"], 1);
+        assert_eq!(
+            combiner["edges"][1]["fibres"][0].get("core_port"),
+            None,
+            "its own number"
+        );
+    }
+
+    #[test]
+    fn addresses_of_the_star_of_four() {
+        let network = network_of(include_str!("../../../../topologies/star4.yaml"));
         assert_eq!(network["edges"][1]["hosts"][1]["ip"], "10.0.1.2");
         assert_eq!(network["edges"][3]["fibres"][0]["port"], 256);
         assert_eq!(network["cores"][0]["device_id"], 1001);

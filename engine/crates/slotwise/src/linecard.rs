@@ -10,8 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::{CardConfig, CardOutput, CardStation, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
-use slotwise_scenario::WIRE_OVERHEAD_BYTES;
-use slotwise_wire::REQUEST_ENTRIES;
+use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
 
 use crate::run::RunError;
 
@@ -45,7 +44,7 @@ pub struct Args {
     /// Number of the core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     core: u16,
-    /// Edges of the star: signaling slots of a frame, and VOQs of the card.
+    /// Edges of the network: signaling slots of a frame, and VOQs of the card.
     #[arg(long, value_name = "N")]
     edges: u16,
     /// Slots of a frame.
@@ -136,8 +135,7 @@ fn config(args: &Args) -> CardConfig {
         edges: args.edges,
         slots: args.slots,
         slot_ns: args.slot_ns,
-        // One a request block, one for the beacon.
-        signaling_ticks: args.edges.div_ceil(REQUEST_ENTRIES) + 1,
+        signaling_ticks: signaling_ticks(args.core, args.edges),
         limit_bytes: args.limit_bytes,
         max_frame_bytes: u64::from(args.mtu) + WIRE_OVERHEAD_BYTES,
         rate_bps: args.rate_bps,
@@ -145,6 +143,13 @@ fn config(args: &Args) -> CardConfig {
         t_d_ns: args.t_d_ns,
         xcp: args.xcp,
     }
+}
+
+/// One for each block of requests that holds VOQs of the core, one for the beacon.
+fn signaling_ticks(core: u16, edges: u16) -> u16 {
+    let first_voq = core.saturating_mul(edges);
+    let end = first_voq.saturating_add(edges);
+    request_blocks(first_voq..end).len() as u16 + 1
 }
 
 fn stop_on_signals(ports: &Ports) -> Result<Arc<AtomicBool>, RunError> {

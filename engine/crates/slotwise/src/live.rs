@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub edges: usize,
     /// By source, then destination.
     pub pairs: Vec<PairNow>,
+    /// Bits of hosts' packets delivered a second by the star of each core since the last snapshot.
+    pub stars: Vec<f64>,
     /// Invariant violations so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
@@ -161,6 +163,14 @@ fn render(s: &Snapshot) -> String {
             );
         }
     }
+    if s.stars.len() > 1 {
+        let each = s
+            .stars
+            .iter()
+            .zip(0..)
+            .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
+        let _ = writeln!(text, "stars, Mb/s: {}", each.collect::<Vec<_>>().join(", "));
+    }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
     let lateness = s
         .lateness_p99_ns
@@ -191,6 +201,7 @@ mod tests {
             phase: "2/3 hot-pair".into(),
             edges,
             pairs,
+            stars: vec![130e6],
             violations: 0,
             lateness_p99_ns: Some(42_000),
         }
@@ -213,6 +224,16 @@ mod tests {
         let screen = render(&snapshot(30));
         assert!(screen.contains("edge   1 > 2     14.0 |    130.0"), "{screen}");
         assert_eq!(screen.lines().count(), 2 + BUSIEST + 1);
+    }
+
+    #[test]
+    fn several_stars_are_shown_one_by_one() {
+        let screen = render(&Snapshot {
+            stars: vec![100e6, 30e6],
+            ..snapshot(4)
+        });
+        assert!(screen.contains("stars, Mb/s: core 0 100.0, core 1 30.0"), "{screen}");
+        assert!(!render(&snapshot(4)).contains("stars"));
     }
 
     #[test]

@@ -12,10 +12,12 @@ use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FabricOptions};
 use slotwise_p4runtime::{
     Arrival, ControllerPacket, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
 };
+use slotwise_reproduce::star::Recorder;
 use slotwise_scenario::{FaultKind, Scenario};
 use tempfile::TempDir;
 
 use crate::child::{ChildEvent, JsonChild};
+use crate::control_meter::ControlMeter;
 use crate::controller::{self, Addresses, Clock};
 use crate::devices;
 use crate::home::Home;
@@ -28,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct RemoteController {
     link: LockstepLink,
     child: Receiver<ChildEvent>,
+    meter: ControlMeter,
 }
 
 impl RemoteController {
@@ -114,6 +117,11 @@ impl Controller for RemoteController {
         now_ns: u64,
         arrived: Vec<lockstep::Arrival<Notice>>,
     ) -> Result<Exchange, RunError> {
+        for arrival in &arrived {
+            if let Message::Packet(frame) = &arrival.message {
+                self.meter.packet_in(frame);
+            }
+        }
         let arrivals: Vec<Arrival> = arrived
             .into_iter()
             .filter_map(|arrival| match arrival.message {
@@ -128,7 +136,11 @@ impl Controller for RemoteController {
         let turn = self
             .link
             .exchange(now_ns, &arrivals, &mut |command| devices::execute(fabric, command));
-        self.answer(turn)
+        let exchange = self.answer(turn)?;
+        for PacketOut { device_id, frame } in &exchange.packet_outs {
+            self.meter.packet_out(*device_id, frame);
+        }
+        Ok(exchange)
     }
 }
 
@@ -220,6 +232,7 @@ impl Session {
         let remote = RemoteController {
             link: LockstepLink::new(hub, PATIENCE),
             child,
+            meter: ControlMeter::new(scenario),
         };
         let latency_ns = scenario.controller.control_latency_ns;
         let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
@@ -264,6 +277,12 @@ impl Session {
     fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
         let run = self.lockstep.run_until(&mut self.fabric, until_ns);
         run.map_err(|error| error.to_string().into())
+    }
+
+    /// Writes down what has happened.
+    pub fn sample(&mut self, recorder: &mut Recorder) {
+        let control = self.lockstep.controller().meter.used();
+        recorder.sample(&mut self.fabric, &control);
     }
 
     fn restart_controller(&mut self) -> Result<(), RunError> {

@@ -3,6 +3,7 @@
 
 mod bmv2;
 mod child;
+mod control_meter;
 mod controller;
 mod devices;
 mod emulate;
@@ -15,6 +16,7 @@ mod linecard;
 mod links;
 mod live;
 mod lockstep;
+mod per_star;
 mod portcard;
 mod progress;
 mod realtime;

@@ -5,6 +5,7 @@ use slotwise_fabric::FrameRecord;
 use slotwise_scenario::Scenario;
 
 use crate::live::{PairNow, Snapshot};
+use crate::per_star::voqs_between;
 
 /// Sums since the last snapshot.
 pub struct Progress {
@@ -15,6 +16,8 @@ pub struct Progress {
     frames: u64,
     slots: Vec<u64>,
     bytes: Vec<u64>,
+    /// By core.
+    star_bytes: Vec<u64>,
 }
 
 impl Progress {
@@ -35,6 +38,7 @@ impl Progress {
             frames: 0,
             slots: vec![0; edges * edges],
             bytes: vec![0; edges * edges],
+            star_bytes: vec![0; scenario.cores.len()],
         }
     }
 
@@ -43,9 +47,12 @@ impl Progress {
         self.frames += 1;
         for from in 0..self.edges {
             for to in 0..self.edges {
-                let cell = record.voqs[from * self.voqs + to];
-                self.slots[from * self.edges + to] += u64::from(cell.granted_slots);
-                self.bytes[from * self.edges + to] += cell.delivered_bytes;
+                let cells = voqs_between(record, (self.edges, self.voqs), from, to);
+                for (cell, star) in cells.zip(&mut self.star_bytes) {
+                    self.slots[from * self.edges + to] += u64::from(cell.granted_slots);
+                    self.bytes[from * self.edges + to] += cell.delivered_bytes;
+                    *star += cell.delivered_bytes;
+                }
             }
         }
     }
@@ -65,11 +72,17 @@ impl Progress {
             phase: self.phases.get(phase).cloned().unwrap_or_default(),
             edges: self.edges,
             pairs: pairs.collect(),
+            stars: self
+                .star_bytes
+                .iter()
+                .map(|&bytes| bytes as f64 * 8.0 / seconds)
+                .collect(),
             ..Snapshot::default()
         };
         self.frames = 0;
         self.slots.fill(0);
         self.bytes.fill(0);
+        self.star_bytes.fill(0);
         snapshot
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
+use crate::per_star::StarReport;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -37,6 +38,11 @@ pub struct Report {
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
+    /// Each star, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stars: Vec<StarReport>,
+    /// How long new demand waited for light.
+    pub first_light: FirstLight,
     /// How the switches answered, where they are processes outside the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
@@ -55,6 +61,19 @@ pub struct Report {
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair.
     pub series: Series,
+}
+
+/// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
+#[derive(Debug, Clone, Serialize)]
+pub struct FirstLight {
+    /// How often demand was new.
+    pub count: u64,
+    /// Median of the wait.
+    pub p50_ns: u64,
+    /// Its 99th percentile.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
@@ -226,6 +245,19 @@ impl Report {
                 if l.kept_up { "kept up" } else { "DID NOT keep up" }
             );
         }
+        let light = &self.first_light;
+        if light.count > 0 {
+            let frame_ns = u64::from(self.frame.slots) * self.frame.slot_ns;
+            let frames = |ns: u64| ns as f64 / frame_ns as f64;
+            let _ = writeln!(
+                text,
+                "  first light  p50 {:.2}, p99 {:.2}, max {:.2} frames after the first packet, {} times that an empty queue filled",
+                frames(light.p50_ns),
+                frames(light.p99_ns),
+                frames(light.max_ns),
+                light.count
+            );
+        }
         if let Some(s) = &self.switch_answers {
             let _ = writeln!(
                 text,
@@ -234,6 +266,17 @@ impl Report {
                 s.p99_ns as f64 / 1e3,
                 s.max_ns as f64 / 1e3,
                 s.not_taken
+            );
+        }
+        for star in &self.stars {
+            let _ = writeln!(
+                text,
+                "  star         core {}, master edge {}: {:.1} Mb/s delivered, {} slots granted, {} packets lost in the core",
+                star.core,
+                star.master,
+                star.delivered_bytes as f64 * 8e3 / self.duration_ns.max(1) as f64,
+                star.granted_slots,
+                star.lost_packets
             );
         }
         for phase in &self.phases {

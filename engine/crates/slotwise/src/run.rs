@@ -14,8 +14,9 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
+use crate::per_star::{per_star, voqs_between};
 use crate::report::{
-    DropCount, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict,
 };
 
@@ -213,7 +214,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
         frame: FrameShape {
             slots: scenario.frame.slots,
-            signaling_slots: scenario.edges.len() as u32,
+            signaling_slots: scenario.signaling_slots(),
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
         },
@@ -225,6 +226,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         invariants,
         lateness,
         synchronization: synchronization(scenario, fabric),
+        stars: per_star(scenario, fabric, &frames),
+        first_light: first_light(fabric),
         switch_answers,
         phases,
         hot_pairs,
@@ -236,26 +239,45 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
     }
 }
 
-/// Columns of the ordered edge pairs; VOQ q of an edge is for edge q.
+/// Columns of the ordered edge pairs, over all cores.
 pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     let edges = scenario.edges.len();
     let voqs = usize::from(scenario.voq_count());
     let mut pairs = Vec::new();
     for from in 0..edges {
         for to in (0..edges).filter(|&to| to != from) {
-            let cell = |record: &FrameRecord| record.voqs[from * voqs + to];
+            let cells = |record| voqs_between(record, (edges, voqs), from, to);
             pairs.push(PairSeries {
                 from: from as u16,
                 to: to as u16,
-                demand_bytes: frames.iter().map(|record| cell(record).demand_bytes).collect(),
-                granted_slots: frames.iter().map(|record| cell(record).granted_slots).collect(),
-                delivered_bytes: frames.iter().map(|record| cell(record).delivered_bytes).collect(),
+                demand_bytes: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.demand_bytes).sum())
+                    .collect(),
+                granted_slots: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.granted_slots).sum())
+                    .collect(),
+                delivered_bytes: frames
+                    .iter()
+                    .map(|record| cells(record).map(|cell| cell.delivered_bytes).sum())
+                    .collect(),
             });
         }
     }
     Series {
         frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
         pairs,
+    }
+}
+
+fn first_light(fabric: &Fabric) -> FirstLight {
+    let waits = fabric.first_light();
+    FirstLight {
+        count: waits.count(),
+        p50_ns: waits.quantile_ns(0.5),
+        p99_ns: waits.quantile_ns(0.99),
+        max_ns: waits.max_ns(),
     }
 }
 
@@ -339,7 +361,10 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
             let (Some(from), Some(to)) = (edge_of(traffic.from), edge_of(traffic.to)) else {
                 continue;
             };
-            let Some(fibre) = scenario.edges[usize::from(from)].fibres.first() else {
+            let cores = scenario.common_cores(from, to);
+            let fibres = &scenario.edges[usize::from(from)].fibres;
+            let common = fibres.iter().filter(|fibre| cores.contains(&fibre.core));
+            let Some(fibre) = common.min_by_key(|fibre| fibre.rate_bps) else {
                 continue;
             };
             let frame_at = |ns: u64| series.frame_ms.partition_point(|&ms| ms < ns as f64 / 1e6);
@@ -359,7 +384,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                     to,
                     start_frame: frame_at(run.start_ns),
                     end_frame: frame_at(run.end_ns),
-                    data_slots: scenario.data_slots(),
+                    data_slots: scenario.data_slots() * cores.len() as u32,
                     slot_bytes: packets_a_slot * scenario.wire_mtu_bytes(),
                     slot_payload_bytes: scenario.slot_payload_bytes(fibre),
                     frame_ns: scenario.frame.frame_ns(),

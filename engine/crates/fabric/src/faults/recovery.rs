@@ -67,7 +67,7 @@ impl Fabric {
     fn passes_light(&self, watch: &Watch) -> bool {
         let edges = self.edges.len();
         self.cards.iter().all(|card| {
-            (0..self.plan.voqs).all(|voq| {
+            card.queues.voq_numbers().all(|voq| {
                 let (from, to) = (card.edge, voq % edges as u16);
                 let pair = usize::from(from) * edges + usize::from(to);
                 card.queues.voq_state(self.now_ns, voq).backlog_bytes == 0

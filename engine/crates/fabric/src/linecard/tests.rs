@@ -27,7 +27,7 @@ fn packet(queue: u16, sequence: u32) -> Frame {
 }
 
 fn card() -> LineCard {
-    LineCard::new(4, 10_000, 1480)
+    LineCard::new(0..4, 10_000, 1480)
 }
 
 fn filled(queues: &[u16]) -> LineCard {
@@ -69,6 +69,7 @@ fn departures(card: &mut LineCard, mut now_ns: u64) -> Vec<(u64, u16, u32)> {
                 frame,
                 queue,
                 duration_ns,
+                new_demand: _,
             } => {
                 assert_eq!(duration_ns, PACKET_NS);
                 left.push((now_ns, queue, message::optical(&frame).unwrap().sequence));

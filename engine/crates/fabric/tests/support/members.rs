@@ -67,7 +67,7 @@ pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
 /// Lets only those into a configured star who have been invited.
 pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
     let master_delay = scenario.edges[0].fibres[0].delay_ns;
-    let blocks = u64::from(scenario.request_blocks());
+    let blocks = scenario.request_blocks(0).len() as u64;
     for edge in &scenario.edges {
         let pipeline = fabric.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
         let action = if edge.id == 0 {

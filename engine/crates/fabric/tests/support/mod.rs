@@ -124,7 +124,7 @@ pub fn configure(fabric: &mut Fabric, scenario: &Scenario) {
     for core in &scenario.cores {
         let id = Device::Core(core.id).id();
         fabric.set_pipeline(id, core_program()).unwrap();
-        configure_core(fabric.pipeline_mut(id).unwrap(), scenario);
+        configure_core(fabric.pipeline_mut(id).unwrap(), scenario, core.id);
     }
 }
 
@@ -132,8 +132,13 @@ pub fn mac_number(mac: [u8; 6]) -> u64 {
     mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
+/// What an edge knows of itself in the first star.
 pub fn edge_params(scenario: &Scenario, edge: u16, guard_ns: u64) -> ActionCall {
-    let master = scenario.cores[0].master;
+    star_params(scenario, 0, edge, guard_ns)
+}
+
+fn star_params(scenario: &Scenario, core: u16, edge: u16, guard_ns: u64) -> ActionCall {
+    let master = scenario.cores[usize::from(core)].master;
     let args = [
         u64::from(edge),
         u64::from(edge == master),
@@ -178,49 +183,87 @@ fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
             }
         }
     }
-    let port = u64::from(optical_port(0));
-    let signaling_queue = u64::from(SIGNALING_QUEUE);
-    for other in scenario.edges.iter().map(|other| u64::from(other.id)) {
-        let action = entry(&[other, 0], "EdgeIngress.enqueue", &[other, port]);
-        insert(pipeline, "EdgeIngress.voq", action);
-        let has_message = if edge == 0 {
-            other != 0
-        } else {
-            other == u64::from(edge)
-        };
-        for bank in (0..2).filter(|_| has_message) {
+    for other in &scenario.edges {
+        if let Some(core) = scenario.common_cores(edge, other.id).first() {
             insert(
                 pipeline,
-                "EdgeIngress.slot_schedule",
-                entry(&[0, bank, other], "EdgeIngress.grant", &[signaling_queue]),
+                "EdgeIngress.voq",
+                enqueue(scenario, &[u64::from(other.id), 0], *core, other.id),
             );
         }
     }
-    let blocks = u64::from(scenario.request_blocks());
-    let slot = u64::from(edge);
-    let request_port = if edge == 0 { u64::from(PORT_CPU) } else { port };
-    for block in 0..blocks {
-        let action = entry(
-            &[0, slot, 1 + block],
-            "EdgeIngress.send_request",
-            &[block, request_port],
-        );
+    for fibre in &scenario.edges[usize::from(edge)].fibres {
+        configure_star(pipeline, scenario, fibre.core, edge);
+    }
+}
+
+/// An entry that sends to an edge over a core.
+pub fn enqueue(scenario: &Scenario, key: &[u64], core: u16, to: u16) -> TableEntry {
+    let args = [u64::from(scenario.voq(core, to)), u64::from(optical_port(core))];
+    entry(key, "EdgeIngress.enqueue", &args)
+}
+
+/// The edges of a star.
+pub fn members(scenario: &Scenario, core: u16) -> impl Iterator<Item = u16> {
+    let edges = scenario.edges.iter();
+    edges
+        .filter(move |edge| edge.fibre_to(core).is_some())
+        .map(|edge| edge.id)
+}
+
+/// Signaling of an edge in the star of a core.
+fn configure_star(pipeline: &mut Pipeline, scenario: &Scenario, core: u16, edge: u16) {
+    let params = star_params(scenario, core, edge, scenario.frame.guard_ns);
+    if core > 0 {
+        let params = TableEntry {
+            action: params,
+            ..entry(&[u64::from(core)], "", &[])
+        };
+        insert(pipeline, "EdgeIngress.edge_params", params);
+    }
+    let master = scenario.cores[usize::from(core)].master;
+    let (star, port) = (u64::from(core), u64::from(optical_port(core)));
+    let signaling_queue = u64::from(SIGNALING_QUEUE);
+    for other in members(scenario, core) {
+        let has_message = if edge == master { other != master } else { other == edge };
+        for bank in (0..2).filter(|_| has_message) {
+            let key = [star, bank, u64::from(other)];
+            insert(
+                pipeline,
+                "EdgeIngress.slot_schedule",
+                entry(&key, "EdgeIngress.grant", &[signaling_queue]),
+            );
+        }
+    }
+    let request_port = if edge == master { u64::from(PORT_CPU) } else { port };
+    let blocks = scenario.request_blocks(core);
+    for (repeat, block) in (1..).zip(blocks.clone()) {
+        let key = [star, u64::from(edge), repeat];
+        let action = entry(&key, "EdgeIngress.send_request", &[u64::from(block), request_port]);
         insert(pipeline, "EdgeIngress.signaling", action);
     }
-    for other in scenario
-        .edges
-        .iter()
-        .map(|other| u64::from(other.id))
-        .filter(|_| edge == 0)
-    {
-        let port = if other == 0 { u64::from(PORT_CORE_CONTROL) } else { port };
-        let action = entry(&[0, other, blocks + 1], "EdgeIngress.send_commit", &[other, port]);
+    for other in members(scenario, core).filter(|_| edge == master) {
+        let port = if other == master {
+            u64::from(PORT_CORE_CONTROL)
+        } else {
+            port
+        };
+        let key = [star, u64::from(other), blocks.len() as u64 + 1];
+        let action = entry(&key, "EdgeIngress.send_commit", &[u64::from(other), port]);
         insert(pipeline, "EdgeIngress.signaling", action);
     }
 }
 
-fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario) {
-    let byte_q16 = (8_000_000_000u64 << 16) / scenario.edges[0].fibres[0].rate_bps;
+/// The core's port that leads to an edge.
+pub fn core_port(scenario: &Scenario, core: u16, edge: u16) -> u64 {
+    let fibre = scenario.edges[usize::from(edge)].fibre_to(core);
+    u64::from(optical_port(fibre.expect("a member of the star").port))
+}
+
+fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario, core: u16) {
+    let rates = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core));
+    let rate_bps = rates.map(|fibre| fibre.rate_bps).next().expect("a member");
+    let byte_q16 = (8_000_000_000u64 << 16) / rate_bps;
     let args = [scenario.frame.guard_ns, scenario.frame.slot_ns, byte_q16];
     pipeline
         .table_set_default(
@@ -228,12 +271,13 @@ fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario) {
             Some(call("CoreIngress.set_core_params", &args)),
         )
         .unwrap();
-    let master = u64::from(optical_port(0));
-    for slave in 1..scenario.edges.len() as u16 {
-        let (slot, port) = (u64::from(slave), u64::from(optical_port(slave)));
+    let master = scenario.cores[usize::from(core)].master;
+    let master_port = core_port(scenario, core, master);
+    for slave in members(scenario, core).filter(|edge| *edge != master) {
+        let (slot, port) = (u64::from(slave), core_port(scenario, core, slave));
         for bank in 0..2 {
-            connect(pipeline, bank, slot, port, master);
-            connect(pipeline, bank, slot, master, port);
+            connect(pipeline, bank, slot, port, master_port);
+            connect(pipeline, bank, slot, master_port, port);
         }
     }
 }
@@ -246,7 +290,7 @@ pub fn connect(pipeline: &mut Pipeline, bank: u64, slot: u64, input: u64, output
     );
 }
 
-/// Writes the data slots of a bank whose data slots are empty.
+/// Writes the data slots of a bank of the first star whose data slots are empty.
 pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
     for (slot, connections) in (0u64..).zip(schedule) {
         for (edge, to) in (0u16..).zip(connections) {
@@ -263,6 +307,24 @@ pub fn write_schedule(fabric: &mut Fabric, bank: u64, schedule: &Schedule) {
                 u64::from(optical_port(to)),
             );
         }
+    }
+}
+
+/// Grants data slots of a star: for each slot the pairs of edges that it joins.
+pub fn grant(fabric: &mut Fabric, scenario: &Scenario, core: u16, bank: u64, slot: u64, pairs: &[(u16, u16)]) {
+    for (from, to) in pairs {
+        let queue = u64::from(scenario.voq(core, *to));
+        let grant = entry(&[u64::from(core), bank, slot], "EdgeIngress.grant", &[queue]);
+        let pipeline = fabric.pipeline_mut(Device::Edge(*from).id()).unwrap();
+        insert(pipeline, "EdgeIngress.slot_schedule", grant);
+        let (input, output) = (core_port(scenario, core, *from), core_port(scenario, core, *to));
+        connect(
+            fabric.pipeline_mut(Device::Core(core).id()).unwrap(),
+            bank,
+            slot,
+            input,
+            output,
+        );
     }
 }
 

@@ -24,6 +24,7 @@ import org.slotwise.core.Networks;
 import org.slotwise.core.Phase;
 import org.slotwise.core.RequestMessage;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.Statistics;
 import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -245,6 +246,31 @@ class ClusterMemberTest {
         assertEquals(4, member.snapshot(TIMEOUT_MS).readyDevices().size());
         onos.devices.set(onosId(network.edges().get(3).device()), true);
         assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aSwitchThatLostItsTablesHasThemBeforeTheControllerGoesOn() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 6_000_000);
+        DeviceId core = onosId(network.core().device());
+        Set<FlowRule> before = Set.copyOf(onos.flowRules.of(core));
+        onos.devices.set(core, false);
+        onos.flowRules.loseTables(core);
+        onos.devices.set(core, true);
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(before, onos.flowRules.of(core));
+    }
+
+    @Test
+    void aBatchOfRulesAsksOnceForTheProgram() {
+        ClusterMember member = joined();
+        connectAll();
+        Statistics before = member.snapshot(TIMEOUT_MS).statistics();
+        onos.programs.lookups = 0;
+        Statistics after = runUntilSteady(member, 6_000_000).statistics();
+        assertTrue(after.get(Counter.WRITE_UPDATES) > before.get(Counter.WRITE_UPDATES));
+        assertEquals(after.get(Counter.WRITE_BATCHES) - before.get(Counter.WRITE_BATCHES), onos.programs.lookups);
     }
 
     @Test

@@ -97,9 +97,10 @@ final class FakeOnos {
         return new ObjectMapper().readTree(Path.of("../../schema/examples/network-star4.json").toFile());
     }
 
-    /** Rules by switch: what ONOS has is what the switch has. */
+    /** Rules by switch: ONOS has what the switch has, unless that lost its tables. */
     static final class FlowRules extends FlowRuleServiceAdapter {
         final Map<DeviceId, Set<FlowRule>> rules = new LinkedHashMap<>();
+        private final Map<DeviceId, Set<FlowRule>> stored = new LinkedHashMap<>();
         final Set<DeviceId> refusing = new HashSet<>();
 
         @Override
@@ -111,10 +112,12 @@ final class FakeOnos {
                         operations.callback().onError(operations);
                         return;
                     }
-                    Set<FlowRule> present = rules.computeIfAbsent(rule.deviceId(), any -> new HashSet<>());
-                    present.remove(rule);
-                    if (operation.type() != FlowRuleOperation.Type.REMOVE) {
-                        present.add(rule);
+                    for (Map<DeviceId, Set<FlowRule>> place : List.of(rules, stored)) {
+                        Set<FlowRule> present = place.computeIfAbsent(rule.deviceId(), any -> new HashSet<>());
+                        present.remove(rule);
+                        if (operation.type() != FlowRuleOperation.Type.REMOVE) {
+                            present.add(rule);
+                        }
                     }
                 }
             }
@@ -124,8 +127,14 @@ final class FakeOnos {
         @Override
         public Iterable<FlowEntry> getFlowEntries(DeviceId device) {
             List<FlowEntry> entries = new ArrayList<>();
-            of(device).forEach(rule -> entries.add(new DefaultFlowEntry(rule, FlowEntry.FlowEntryState.ADDED)));
+            stored.getOrDefault(device, Set.of())
+                    .forEach(rule -> entries.add(new DefaultFlowEntry(rule, FlowEntry.FlowEntryState.ADDED)));
             return entries;
+        }
+
+        /** As a switch that starts anew; ONOS does not know of it. */
+        void loseTables(DeviceId device) {
+            rules.remove(device);
         }
 
         Set<FlowRule> of(DeviceId device) {
@@ -352,9 +361,12 @@ final class FakeOnos {
     /** The programs by switch. */
     static final class Pipeconfs extends PiPipeconfServiceAdapter {
         private final Map<String, PiPipeconf> loaded = new LinkedHashMap<>();
+        /** Each of them takes ONOS two reads of a map that its cluster agrees on. */
+        int lookups;
 
         @Override
         public Optional<PiPipeconf> getPipeconf(DeviceId device) {
+            lookups++;
             return Optional.of(program(SlotwiseDevices.p4runtime(device).orElseThrow().value() > 1000
                     ? "core" : "edge"));
         }

@@ -61,27 +61,30 @@ public final class FlowRuleSwitches implements Switches {
 
     @Override
     public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
-        return CompletableFuture.supplyAsync(() -> readTables(device), readers).thenCompose(present ->
-                apply(device, adopt(device, present.values())).thenApply(done -> withRequested(device, present)));
+        return CompletableFuture.supplyAsync(() -> withRequested(device, readTables(device)), readers)
+                .thenCompose(entries -> apply(device, adopt(device, entries)).thenApply(done -> entries));
     }
 
     private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
         DeviceId id = SlotwiseDevices.onos(device);
         Map<String, TableEntry> present = new LinkedHashMap<>();
-        for (TableEntry entry : reader.read(device, program(id), rule(id))) {
+        for (TableEntry entry : reader.read(device, program(id), rules(id))) {
             present.put(keyOf(entry), entry);
         }
         return present;
     }
 
     private FlowRuleOperations.Builder adopt(org.slotwise.core.network.DeviceId device, Iterable<TableEntry> entries) {
-        DeviceId id = SlotwiseDevices.onos(device);
+        TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
         FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
-        entries.forEach(entry -> operations.add(rule(id).of(entry)));
+        entries.forEach(entry -> operations.add(rules.of(entry)));
         return operations;
     }
 
-    /** Adds the rules that ONOS has for the switch and will install by itself, so that the controller can remove them. */
+    /**
+     * Adds the rules that ONOS still has for the switch, which has none of them if it lost its tables. They are to be
+     * written with the others: ONOS would install them by itself, but up to 30 s after the controller relies on them.
+     */
     private List<TableEntry> withRequested(
             org.slotwise.core.network.DeviceId device, Map<String, TableEntry> present) {
         Map<String, TableEntry> all = new LinkedHashMap<>(present);
@@ -100,10 +103,10 @@ public final class FlowRuleSwitches implements Switches {
 
     @Override
     public CompletableFuture<Void> write(org.slotwise.core.network.DeviceId device, List<Update> updates) {
-        DeviceId id = SlotwiseDevices.onos(device);
+        TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
         FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
         for (Update update : updates) {
-            FlowRule rule = rule(id).of(update.entry());
+            FlowRule rule = rules.of(update.entry());
             if (update.type() == Update.Type.DELETE) {
                 operations.remove(rule);
             } else {
@@ -132,7 +135,8 @@ public final class FlowRuleSwitches implements Switches {
         return done;
     }
 
-    private TableReader.RuleOf rule(DeviceId device) {
+    /** One for many entries: ONOS reads which program a switch has from a map of the whole cluster. */
+    private TableReader.RuleOf rules(DeviceId device) {
         ProgramNames names = new ProgramNames(program(device).pipelineModel());
         return entry -> translator.rule(device, entry, names);
     }

@@ -21,7 +21,9 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
+import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.zip.ZipFile;
@@ -151,6 +153,19 @@ class BundleIT {
         assertNotNull(app.getEntry("org/slotwise/onos/SlotwiseManager.cfgdef"));
         assertTrue(text("OSGI-INF/org.slotwise.onos.pipeline.SlotwiseDriverLoader.xml")
                 .contains("org.onosproject.net.driver.DriverAdminService"), "references of the base class are lost");
+    }
+
+    /** Karaf's web container reads all classes of a bundle with a web.xml, and fails at one without a superclass. */
+    @Test
+    void noArchiveOfTheClassPathHasAModuleInfo() throws IOException {
+        for (String path : app.getHeaders().get(Constants.BUNDLE_CLASSPATH).split(",")) {
+            try (InputStream stream = path.equals(".") ? Files.newInputStream(bundleFile().toPath())
+                    : app.getEntry(path).openStream(); JarInputStream archive = new JarInputStream(stream)) {
+                for (JarEntry entry = archive.getNextJarEntry(); entry != null; entry = archive.getNextJarEntry()) {
+                    assertFalse(entry.getName().endsWith("module-info.class"), path + ": " + entry);
+                }
+            }
+        }
     }
 
     @Test

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long new demand waits for light: from the first packet into a VOQ that had been empty for a frame until its
+//! first bit is at the core.
+
+use hdrhistogram::Histogram;
+
+use crate::fabric::Fabric;
+
+/// Over an hour waits nothing that is alive; longer waits count as that.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// A VOQ's demand: when its present burst began, and how long it had been empty then.
+#[derive(Default)]
+pub(crate) struct Demand {
+    empty_since_ns: u64,
+    began: Option<NewDemand>,
+}
+
+/// The first packet of a burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewDemand {
+    pub(crate) at_ns: u64,
+    pub(crate) after_ns: u64,
+}
+
+impl Demand {
+    /// A packet came and found `backlog_bytes`.
+    pub(crate) fn arrived(&mut self, now_ns: u64, backlog_bytes: u64) {
+        if backlog_bytes == 0 {
+            self.began = Some(NewDemand {
+                at_ns: now_ns,
+                after_ns: now_ns.saturating_sub(self.empty_since_ns),
+            });
+        }
+    }
+
+    /// A packet leaves and `backlog_bytes` stay; the new demand if it is the first one of its burst.
+    pub(crate) fn sent(&mut self, now_ns: u64, backlog_bytes: u64) -> Option<NewDemand> {
+        if backlog_bytes == 0 {
+            self.empty_since_ns = now_ns;
+        }
+        self.began.take()
+    }
+}
+
+/// Waits of new demand, all VOQs together.
+#[derive(Debug, Clone)]
+pub struct FirstLight {
+    waits: Histogram<u64>,
+}
+
+impl Default for FirstLight {
+    fn default() -> Self {
+        FirstLight {
+            waits: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+                .expect("bounds and digits are allowed"),
+        }
+    }
+}
+
+impl FirstLight {
+    pub(crate) fn waited(&mut self, wait_ns: u64) {
+        self.waits.saturating_record(wait_ns);
+    }
+
+    /// How often demand was new.
+    pub fn count(&self) -> u64 {
+        self.waits.len()
+    }
+
+    /// The wait that this part (0 to 1) of them did not exceed, in ns to three digits; 0 if there was none.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        self.waits.value_at_quantile(quantile)
+    }
+
+    /// The longest wait.
+    pub fn max_ns(&self) -> u64 {
+        self.waits.max()
+    }
+}
+
+impl Fabric {
+    /// How long new demand waited for light since the start.
+    pub fn first_light(&self) -> &FirstLight {
+        &self.first_light
+    }
+
+    pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
+        if demand.after_ns >= self.plan.frame_ns() {
+            let light_ns = self.now_ns + self.fibres[card].delay_ns;
+            self.first_light.waited(light_ns - demand.at_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_begins_once() {
+        let mut demand = Demand::default();
+        demand.arrived(100, 0);
+        demand.arrived(110, 50);
+        assert_eq!(
+            demand.sent(150, 60),
+            Some(NewDemand {
+                at_ns: 100,
+                after_ns: 100
+            })
+        );
+        assert_eq!(demand.sent(160, 0), None);
+        demand.arrived(200, 0);
+        assert_eq!(
+            demand.sent(200, 0),
+            Some(NewDemand {
+                at_ns: 200,
+                after_ns: 40
+            })
+        );
+    }
+}
