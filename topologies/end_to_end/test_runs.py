@@ -136,7 +136,31 @@ def test_an_experiment_of_stars_does_not_depend_on_the_number_of_threads(tmp_pat
     results = files_below(tmp_path / "1")
     assert results == files_below(tmp_path / "2")
     tables = {Path(name).name for name in results if name.endswith(".parquet")}
-    assert tables == {"access.parquet", "flows.parquet", "ports.parquet", "queues.parquet"}
+    assert tables == {"access.parquet", "control.parquet", "flows.parquet", "ports.parquet", "queues.parquet"}
+
+
+def test_the_control_platform_is_measured_and_kept_figures_are_read(tmp_path):
+    entries = ["figure-3.2-delay", "table-3.1", "table-3.3"]
+    only = [argument for entry in entries for argument in ("--only", entry)]
+    done = slotwise("reproduce", "aapn-control", "--quick", *only, "--out", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = files_below(tmp_path / "quick")
+    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/kept.parquet"} <= set(results)
+    facts = json.loads(results["facts.json"])
+    assert {fact["entry"] for fact in facts} == set(entries)
+    delays = [fact["value"] for fact in facts if fact["entry"] == "figure-3.2-delay"]
+    assert delays == [2, 2, 2], "asked in slot s, in force in slot s + 2"
+
+
+def test_out_of_band_every_slot_is_a_frame_and_carries_data(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("simulate", ROOT / "experiments" / "aapn-control" / "slot-based.yaml", "--duration", 0.1, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["verdict"]["ok"] and report["frame"]["signaling_slots"] == 0
+    assert report["controller"]["commit_frames"]["p99"] == 2 and report["controller"]["commits"]["repeated"] == 0
+    # 12 flows of 55 Mb/s of payload for 0.1 s.
+    assert sum(sum(pair["delivered_bytes"]) for pair in report["series"]["pairs"]) > 0.9 * 12 * 55e6 / 8 * 0.1
 
 
 def test_columns_are_written_and_what_hosts_of_linux_cannot_play_is_refused(tmp_path):
@@ -146,7 +170,7 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_is_refused(tmp_
     scenario.write_text(text[:text.index("phases:")] + web)
     done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", "--sample-frames", 2)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(files_below(tmp_path / "columns")) == ["access.parquet", "flows.parquet", "ports.parquet", "queues.parquet"]
+    assert sorted(files_below(tmp_path / "columns")) == ["access.parquet", "control.parquet", "flows.parquet", "ports.parquet", "queues.parquet"]
     (flow,) = load_report(tmp_path / "report.json")["phases"][0]["flows"]
     assert flow["kind"] == "web" and flow["pages"] > 0
     refused = slotwise("emulate", scenario)

@@ -89,6 +89,11 @@ pub enum ControlMessage {
         /// Whether light passes now.
         is_up: bool,
     },
+    /// The device stopped, and all that it knew is lost, or it is there again.
+    Device {
+        /// Whether it is there now.
+        is_up: bool,
+    },
 }
 
 /// What one direction of a fibre carried.

@@ -65,7 +65,7 @@ impl Drifting {
     }
 }
 
-/// A clock. Its time never goes back.
+/// A clock. Its time goes back by a step only.
 pub(crate) struct Clock {
     drifting: Option<Drifting>,
 }
@@ -91,6 +91,21 @@ impl Clock {
                 random,
                 segments: VecDeque::from([first]),
             }),
+        }
+    }
+
+    /// Whether it is another than fabric time.
+    pub(crate) fn is_own(&self) -> bool {
+        self.drifting.is_some()
+    }
+
+    /// Jumps; a clock that has fabric time does not.
+    pub(crate) fn step(&mut self, step_ns: i64) {
+        let Some(Drifting { segments, .. }) = &mut self.drifting else {
+            return;
+        };
+        for segment in segments {
+            segment.offset += i128::from(step_ns) * PER_NS;
         }
     }
 

@@ -2,7 +2,7 @@
 //! What happens at each event, and where each frame goes next.
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Device, HostId, optical_port};
+use slotwise_scenario::{Device, HostId, LinkChange, optical_port};
 use slotwise_wire::{
     Ethernet, FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE,
     SlotTick,
@@ -13,6 +13,7 @@ use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::faults::Way;
 use crate::linecard::{Controlled, Next};
 use crate::message;
 use crate::pool::Frame;
@@ -40,7 +41,13 @@ fn is_fibre(port: Port) -> bool {
 impl Fabric {
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
-            Event::LinkChange(index) => self.link_change(index),
+            Event::LinkChange(index) => {
+                let change = self.plan.link_changes[index];
+                self.change_link(&change);
+            }
+            Event::FaultBegins(index) => self.fault_begins(index),
+            Event::FaultEnds(index) => self.fault_ends(index),
+            Event::LateMessage { way, frame } => self.late_message(way, frame),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
             Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
@@ -65,8 +72,10 @@ impl Fabric {
                 self.enter(to, PORT_CORE_CONTROL, &frame, Origin::Local);
                 self.pool.give_back(frame);
             }
-            Event::PacketOut { device, frame } => {
-                self.enter(device, PORT_CPU, &frame, Origin::Local);
+            Event::PacketOut { device, mut frame } => {
+                if self.treat(Way::Out(device), &mut frame) {
+                    self.enter(device, PORT_CPU, &frame, Origin::Local);
+                }
                 self.pool.give_back(frame);
             }
             Event::FromSwitch {
@@ -103,15 +112,14 @@ impl Fabric {
         }
     }
 
-    /// Both ends see at once whether there is light.
-    fn link_change(&mut self, index: usize) {
-        let change = self.plan.link_changes[index];
+    /// Both ends see at once whether there is light. True if it came or went.
+    pub(crate) fn change_link(&mut self, change: &LinkChange) -> bool {
         let (edge, core) = (change.edge, change.core);
         let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
-            return;
+            return false;
         };
-        let Some(is_up) = self.fibres[fibre].change(&change) else {
-            return;
+        let Some(is_up) = self.fibres[fibre].change(change) else {
+            return false;
         };
         self.alarm(fibre, FaultCode::LossOfSignal, is_up);
         let port = optical_port(core);
@@ -126,10 +134,11 @@ impl Fabric {
             let port = optical_port(port);
             self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
         }
+        true
     }
 
     /// For the controller, or the agent that stands between it and the device.
-    fn tell(&mut self, device: Device, message: ControlMessage) {
+    pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.control.push_back(ControlEvent {
             at_ns: self.now_ns,
             device_id: device.id(),
@@ -150,9 +159,11 @@ impl Fabric {
             }
         }
         self.lose_overdue_light(self.now_ns);
+        self.look_after_faults();
         if self.runs(Device::Core(core)) {
             // A core's control unit serves no single port.
             let tick = self.tick(slot, 0, self.now_ns);
+            self.cores[usize::from(core)].knows_slot = true;
             self.enter(
                 Device::Core(core),
                 PORT_LINECARD,
@@ -207,7 +218,7 @@ impl Fabric {
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
-        let is_signaling = slot_of_frame < self.edges.len() as u64;
+        let is_signaling = slot_of_frame < self.plan.signaling_slots;
         let repeats = if is_signaling {
             self.cards[card].signaling_ticks
         } else {
@@ -282,7 +293,7 @@ impl Fabric {
         }
         let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
         match (device, port) {
-            (_, PORT_CPU) => self.tell(device, ControlMessage::Packet(bytes.to_vec())),
+            (_, PORT_CPU) => self.packet_in(device, bytes),
             (Device::Edge(edge), PORT_LINECARD) => self.obey(edge, bytes),
             (_, PORT_CORE_CONTROL) => self.leave_by_control(device, bytes),
             (Device::Edge(edge), _) => {
@@ -364,6 +375,7 @@ impl Fabric {
                 Ok(())
             }
             Ok(Controlled::Answer { at_ns }) => {
+                self.cards[card].must_answer = false;
                 self.cards[card].answer_ns = Some(at_ns);
                 self.events.schedule(at_ns, Event::CardAnswer { card });
                 Ok(())

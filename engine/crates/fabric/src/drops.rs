@@ -75,6 +75,8 @@ pub enum DropCause {
     Late,
     /// It reached a host that it is not for.
     NotForHost,
+    /// A fault on purpose took it.
+    Fault,
 }
 
 impl DropCause {
@@ -94,6 +96,7 @@ impl DropCause {
             DropCause::Stopped => "stopped",
             DropCause::Late => "late",
             DropCause::NotForHost => "not_for_host",
+            DropCause::Fault => "fault",
         }
     }
 }

@@ -7,12 +7,19 @@ use std::collections::BinaryHeap;
 use slotwise_scenario::{Device, HostId};
 use slotwise_wire::FaultCode;
 
+use crate::faults::Way;
 use crate::pool::Frame;
 
 /// Something that happens at one time in one place.
 pub(crate) enum Event {
     /// A scheduled change, by its index in the scenario.
     LinkChange(usize),
+    /// A fault on purpose begins, by its number.
+    FaultBegins(usize),
+    /// It is over.
+    FaultEnds(usize),
+    /// A control message that a fault has kept, or its copy.
+    LateMessage { way: Way, frame: Frame },
     /// A slot starts at a core. Slots count from the epoch.
     CoreTick { core: u16, slot: u64 },
     /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
@@ -69,7 +76,7 @@ impl Event {
     /// and senders last, so that they see all that has arrived by then.
     fn rank(&self) -> u8 {
         match self {
-            Event::LinkChange(_) => 0,
+            Event::LinkChange(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::CardTimer { .. } => 3,
@@ -78,6 +85,7 @@ impl Event {
             | Event::FromFibre { .. }
             | Event::CoreControl { .. }
             | Event::PacketOut { .. }
+            | Event::LateMessage { .. }
             | Event::FromSwitch { .. }
             | Event::AtHost { .. }
             | Event::Source(_)

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
+use crate::faults::Faults;
 use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
@@ -39,6 +40,10 @@ pub(crate) struct Core {
     pub(crate) master: u16,
     pub(crate) ports: Vec<CorePort>,
     pub(crate) lost: u64,
+    /// What P4 had counted as lost before it started anew.
+    pub(crate) p4_lost_before: u64,
+    /// Whether its program has been told the slot since it started: only then can it pass light.
+    pub(crate) knows_slot: bool,
 }
 
 /// A port of a core. Several fibres meet in it by a combiner and splitter: what one of them brings reaches the core, and
@@ -61,6 +66,8 @@ impl Core {
             master: core.master,
             ports: (0..ports).map(|_| CorePort::default()).collect(),
             lost: 0,
+            p4_lost_before: 0,
+            knows_slot: false,
         }
     }
 }
@@ -73,14 +80,18 @@ pub(crate) struct Card {
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,
-    /// Ticks after the first one of a signaling slot.
+    /// Ticks with `repeat >= 1` at the start of a slot in which edges signal.
     pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
     pub(crate) time_difference: Option<TimeDifference>,
     pub(crate) sync_error: SyncError,
+    /// Since [`Fabric::take_sync_errors`] was called.
+    pub(crate) recent_sync_error: SyncError,
     /// When P4 wants a tick to answer an invitation.
     pub(crate) answer_ns: Option<u64>,
+    /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
+    pub(crate) must_answer: bool,
     pub(crate) next_slot: u64,
     pub(crate) generation: u32,
 }
@@ -100,6 +111,8 @@ pub(crate) struct Plan {
     pub(crate) slots: u64,
     pub(crate) slot_ns: u64,
     pub(crate) guard_ns: u64,
+    /// First slots of a frame, in which edges signal.
+    pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
     pub(crate) joins_by_invitation: bool,
@@ -138,6 +151,7 @@ pub struct Fabric {
     pub(crate) births: Births,
     pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
+    pub(crate) faults: Faults,
 }
 
 impl Fabric {
@@ -154,6 +168,7 @@ impl Fabric {
                 slots: u64::from(frame.slots),
                 slot_ns: frame.slot_ns,
                 guard_ns: frame.guard_ns,
+                signaling_slots: u64::from(scenario.signaling_ticked_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 joins_by_invitation: scenario.joins_by_invitation(),
@@ -184,6 +199,7 @@ impl Fabric {
             births: Births::default(),
             first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
+            faults: Faults::new(scenario, options.seed),
         };
         fabric.build(scenario);
         if options.host_mode == HostMode::Simulated {
@@ -193,6 +209,7 @@ impl Fabric {
             }
             fabric.traffic = Some(traffic);
             fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.faults.schedule(&mut fabric.events);
         }
         fabric
     }
@@ -225,11 +242,13 @@ impl Fabric {
                     queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
-                    signaling_ticks: scenario.signaling_ticks(fibre.core),
+                    signaling_ticks: scenario.signaling_ticks(fibre.core, edge.id),
                     clock,
                     time_difference,
                     sync_error: SyncError::default(),
+                    recent_sync_error: SyncError::default(),
                     answer_ns: None,
+                    must_answer: false,
                     next_slot: 0,
                     generation: 0,
                 });
@@ -331,18 +350,24 @@ impl Fabric {
     pub fn install_pipeline(&mut self, device_id: u64, pipeline: Pipeline) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
         *self.pipeline_slot(device) = Some(pipeline);
-        if let Device::Edge(edge) = device {
-            self.invariants.forget_sequences(edge);
-            self.births.forget(edge);
-            for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
-                let place = Place::LineCard { edge, core: card.core };
-                for frame in card.queues.reset() {
-                    self.drops.add(place, DropCause::PipelineReplaced, frame.len());
-                    self.pool.give_back(frame);
-                }
-            }
+        match device {
+            Device::Edge(edge) => self.reset_edge(edge),
+            Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
         }
         Ok(())
+    }
+
+    /// An edge counts its packets anew, and what waits in its line cards is gone.
+    pub(crate) fn reset_edge(&mut self, edge: u16) {
+        self.invariants.forget_sequences(edge);
+        self.births.forget(edge);
+        for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
+            let place = Place::LineCard { edge, core: card.core };
+            for frame in card.queues.reset() {
+                self.drops.add(place, DropCause::PipelineReplaced, frame.len());
+                self.pool.give_back(frame);
+            }
+        }
     }
 
     /// A device's pipeline, for table access between events.
@@ -456,14 +481,17 @@ impl Fabric {
             DropReason::Collision,
         ];
         let drops = self.p4_drops(Device::Core(core))?;
-        let p4 = drops
+        let p4: u64 = drops
             .iter()
             .filter(|drop| in_core.contains(&drop.reason))
             .map(|drop| drop.packets)
             .sum();
+        let Core {
+            lost, p4_lost_before, ..
+        } = self.cores[usize::from(core)];
         Some(CoreLosses {
-            fabric: self.cores[usize::from(core)].lost,
-            p4,
+            fabric: lost,
+            p4: p4_lost_before + p4,
         })
     }
 

@@ -2,12 +2,14 @@
 //! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
 
 use slotwise_scenario::{Device, optical_port};
+use slotwise_wire::OpticalKind;
 
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::link::{Passage, transmission_ns};
 use crate::message;
@@ -133,10 +135,12 @@ impl Fabric {
         );
         if outputs == 0 && has_pipeline {
             self.cores[usize::from(core)].lost += 1;
-            if wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
+            // What comes between a program's start and its first tick is lost and breaks no rule.
+            let knows_slot = self.cores[usize::from(core)].knows_slot;
+            if knows_slot && wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
                 self.invariants
                     .violated(Invariant::Collision, self.now_ns, place, optical);
-            } else if in_slot {
+            } else if knows_slot && in_slot {
                 self.invariants
                     .violated(Invariant::Ungranted, self.now_ns, place, optical);
             }
@@ -197,12 +201,15 @@ impl Fabric {
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }
         }
-        self.enter(
-            Device::Edge(edge),
-            optical_port(core),
-            &frame,
-            Origin::Fibre { card: fibre, optical },
-        );
+        let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
+        if !is_control || self.treat(Way::Light { card: fibre }, &mut frame) {
+            self.enter(
+                Device::Edge(edge),
+                optical_port(core),
+                &frame,
+                Origin::Fibre { card: fibre, optical },
+            );
+        }
         self.pool.give_back(frame);
     }
 }

@@ -122,6 +122,18 @@ pub struct Lockstep<C: Controller> {
     deadline_ns: Option<u64>,
     /// When agents want to be served.
     agents_ns: Option<u64>,
+    presence: Presence,
+}
+
+/// Whether there is a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// There is.
+    Present,
+    /// It dies in its next turn, after what it does to tables and before it sends anything.
+    Dying,
+    /// There is none: the fabric goes on alone, and what it has for a controller is lost.
+    Absent,
 }
 
 impl<C: Controller> Lockstep<C> {
@@ -138,9 +150,30 @@ impl<C: Controller> Lockstep<C> {
             under_way: VecDeque::new(),
             deadline_ns: None,
             agents_ns: None,
+            presence: Presence::Present,
         };
         lockstep.take(fabric, answer)?;
         Ok(lockstep)
+    }
+
+    /// The controller is killed: at once, or (`in_turn`) in its next turn before it sends anything. What is on its way to it is
+    /// lost, what it has sent arrives.
+    pub fn detach(&mut self, in_turn: bool) {
+        if in_turn {
+            self.presence = Presence::Dying;
+        } else {
+            self.presence = Presence::Absent;
+            self.under_way.clear();
+            self.deadline_ns = None;
+        }
+    }
+
+    /// A controller is there again: it configures the devices of `fabric`, which stands still meanwhile.
+    pub fn attach(&mut self, fabric: &mut Fabric) -> Result<(), LockstepError<C::Error>> {
+        self.detach(false);
+        let answer = self.controller.start(fabric).map_err(LockstepError::Controller)?;
+        self.presence = Presence::Present;
+        self.take(fabric, answer)
     }
 
     /// Runs both up to and at `until_ns`.
@@ -178,7 +211,12 @@ impl<C: Controller> Lockstep<C> {
                 .controller
                 .exchange(fabric, now_ns, arrived)
                 .map_err(LockstepError::Controller)?;
-            self.take(fabric, answer)?;
+            if self.presence == Presence::Dying {
+                self.detach(false);
+                self.serve(fabric, Vec::new())?;
+            } else {
+                self.take(fabric, answer)?;
+            }
         }
     }
 
@@ -193,11 +231,16 @@ impl<C: Controller> Lockstep<C> {
                     device_id,
                     message: Message::Packet(frame),
                 }),
-                ControlMessage::Digest { .. } | ControlMessage::Link { .. } => happened.push(event),
+                ControlMessage::Digest { .. } | ControlMessage::Link { .. } | ControlMessage::Device { .. } => {
+                    happened.push(event);
+                }
             }
         }
         if !happened.is_empty() || self.agents_ns.is_some_and(|agents_ns| agents_ns <= fabric.now()) {
             self.serve(fabric, happened)?;
+        }
+        if self.presence == Presence::Absent {
+            self.under_way.clear();
         }
         Ok(())
     }
@@ -240,5 +283,10 @@ impl<C: Controller> Lockstep<C> {
     /// The controller.
     pub fn controller(&self) -> &C {
         &self.controller
+    }
+
+    /// The controller, for what it does between turns.
+    pub fn controller_mut(&mut self) -> &mut C {
+        &mut self.controller
     }
 }

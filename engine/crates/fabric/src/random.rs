@@ -14,6 +14,8 @@ pub(crate) enum Stream {
     Connection = 5,
     Clock = 6,
     Web = 7,
+    Fault = 8,
+    Messages = 9,
 }
 
 /// The generator of the `index`-th thing of its kind.

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
-use crate::fabric::Fabric;
+use crate::fabric::{Card, Fabric};
 use crate::message;
 use crate::pool::Frame;
 
@@ -131,6 +131,7 @@ impl Fabric {
         let light_ns = self.now_ns + self.fibres[card].delay_ns;
         let error_ns = at_core_ns as i64 - light_ns as i64;
         self.cards[card].sync_error.add(error_ns);
+        self.cards[card].recent_sync_error.add(error_ns);
     }
 
     /// Gate times of a message are the card's own; its queues have fabric time.
@@ -146,6 +147,9 @@ impl Fabric {
     /// P4 set T_d. A card that had none starts with the next slot.
     pub(crate) fn set_phase(&mut self, card: usize, message: &FlowControl) -> Result<(), DropCause> {
         let local_ns = self.local_ns(card);
+        if self.cards[card].must_answer {
+            return Err(DropCause::Stopped);
+        }
         let set = TimeDifference::from_message(message, local_ns, self.plan.frame_ns()).ok_or(DropCause::Malformed)?;
         let was_lost = self.cards[card].time_difference.replace(set).is_none();
         if was_lost {
@@ -224,6 +228,12 @@ impl Fabric {
     /// How well each edge's slots met the core's since the run began, by line card.
     pub fn sync_errors(&self) -> Vec<(u16, SyncError)> {
         self.cards.iter().map(|card| (card.edge, card.sync_error)).collect()
+    }
+
+    /// How far the slots of each line card were from the core's since the last call; [`Fabric::sync_errors`] stays.
+    pub fn take_sync_errors(&mut self) -> Vec<(u16, SyncError)> {
+        let take = |card: &mut Card| (card.edge, std::mem::take(&mut card.recent_sync_error));
+        self.cards.iter_mut().map(take).collect()
     }
 
     /// Forgets what [`Fabric::sync_errors`] has counted.

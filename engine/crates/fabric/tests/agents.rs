@@ -44,6 +44,7 @@ impl Controller for Recorder {
             let notice = match event.message {
                 ControlMessage::Digest { name, fields } => format!("{name} {fields:?}"),
                 ControlMessage::Link { port, is_up } => format!("port {port} {is_up}"),
+                ControlMessage::Device { is_up } => format!("device {is_up}"),
                 ControlMessage::Packet(_) => panic!("packets are not for agents"),
             };
             notices.push((event.device_id, notice));

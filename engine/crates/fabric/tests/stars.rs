@@ -134,7 +134,7 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
     let share = entry(&[2, 0], "EdgeIngress.share", &[2]);
     edge.table_modify("EdgeIngress.voq", share).unwrap();
     for part in 0..16 {
-        let way = enqueue(&scenario, &[2, part], (part % 2) as u16, 2);
+        let way = enqueue(&scenario, &[2, part], (part / 8) as u16, 2);
         insert(edge, "EdgeIngress.voq_share", way);
     }
     fabric.run_until(scenario.end_ns());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
@@ -37,6 +37,8 @@ pub(crate) struct Device {
     pub pipeline_config: PipelineConfig,
     /// Held for the length of a Write, Read, configuration or arbitration, which makes them serializable.
     pub control: tokio::sync::Mutex<Control>,
+    /// Whether it is there; who wants to control one that is not waits.
+    pub presence: watch::Sender<bool>,
     link: Mutex<Link>,
 }
 
@@ -136,6 +138,7 @@ impl Device {
             id,
             pipeline_config,
             control: tokio::sync::Mutex::default(),
+            presence: watch::Sender::new(true),
             link: Mutex::new(Link::new(id)),
         }
     }
@@ -183,6 +186,20 @@ impl Link {
         self.digests = Digests::default();
         self.digests.configure(&books.digests);
         self.idle.reset(books.notes.iter(), now_ns);
+    }
+
+    /// The device has stopped: streams end, and what was agreed on them is forgotten. Ports keep their state.
+    pub fn stop(&mut self) {
+        let streams = self.roles.values().flat_map(|role| role.streams.values());
+        for stream in streams {
+            // One that is full ends when its client next sends something.
+            let _ = stream.try_send(Err(Status::unavailable("the switch has stopped")));
+        }
+        let down_ports = std::mem::take(&mut self.down_ports);
+        *self = Link {
+            down_ports,
+            ..Link::new(self.device_id)
+        };
     }
 
     /// A stream joins a role's election or changes its id; tells everybody concerned.

@@ -12,7 +12,7 @@ use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::device::Device;
+use crate::device::{Control, Device};
 use crate::entity::EntryId;
 use crate::error::ApiError;
 use crate::proto::p4::v1::stream_message_response::Update;
@@ -83,8 +83,12 @@ pub(crate) enum HubEvent {
     Done(Done),
     /// A stream ended; somebody may be missing now.
     StreamEnded,
+    /// A stream has taken part in an election.
+    StreamJoined,
     /// What follows from a port's new status has been done.
     PortsRefreshed,
+    /// All that a device's server knew of it is forgotten.
+    DeviceForgotten,
 }
 
 /// What a device tells its controllers by itself: a list of digests, or entries of a table that were idle.
@@ -229,6 +233,23 @@ impl DeviceHub {
             });
         }
         has_changed
+    }
+
+    /// A device has stopped, and all that it knew is lost. [`HubEvent::DeviceForgotten`] says when the server knows no more
+    /// either; false if there is no such device.
+    pub(crate) fn begin_stop(&self, device_id: u64) -> bool {
+        let Some(device) = self.devices().get(&device_id) else {
+            return false;
+        };
+        device.presence.send_replace(false);
+        device.link().stop();
+        let shared = self.shared.clone();
+        self.runtime.spawn(async move {
+            *shared.devices[&device_id].control.lock().await = Control::default();
+            // The owner may be gone.
+            let _ = shared.owner.send(HubEvent::DeviceForgotten).await;
+        });
+        true
     }
 
     pub(crate) fn devices(&self) -> &BTreeMap<u64, Device> {

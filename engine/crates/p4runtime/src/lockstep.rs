@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Virtual time: fabric and controller take turns. See docs/architecture.md, "lock step".
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use slotwise_p4::{Bits, Pipeline, Port};
@@ -96,6 +97,9 @@ pub struct LockstepLink {
     received: u64,
     /// Those that no turn has given yet.
     packet_outs: Vec<ControllerPacket>,
+    /// Devices that are not there.
+    absent: BTreeSet<u64>,
+    has_controller: bool,
 }
 
 impl LockstepLink {
@@ -108,12 +112,57 @@ impl LockstepLink {
             sequence: 0,
             received: 0,
             packet_outs: Vec::new(),
+            absent: BTreeSet::new(),
+            has_controller: false,
         }
     }
 
     /// Waits until the controller has configured the devices and says so (`Done` 0). `execute` gets its commands.
     pub fn ready(&mut self, execute: &mut dyn FnMut(DeviceCommand)) -> Result<Turn, LockstepError> {
-        self.turn(false, execute)
+        let turn = self.turn(false, execute)?;
+        self.has_controller = true;
+        Ok(turn)
+    }
+
+    /// The controller has been killed: forgets it, when the last of its streams has ended. [`LockstepLink::ready`] waits for
+    /// the next one.
+    pub fn forget_controller(&mut self) -> Result<(), LockstepError> {
+        while self.is_connected() || !self.hub.events.is_empty() {
+            // What it still wanted done is not done.
+            self.next_event()?;
+        }
+        (self.sequence, self.received) = (0, 0);
+        self.packet_outs.clear();
+        self.has_controller = false;
+        Ok(())
+    }
+
+    /// A device has stopped: its streams end, its configuration is gone, and the controller hears of it with its next turn.
+    pub fn device_down(&mut self, device_id: u64, execute: &mut dyn FnMut(DeviceCommand)) -> Result<(), LockstepError> {
+        if !self.hub.begin_stop(device_id) {
+            return Ok(());
+        }
+        self.absent.insert(device_id);
+        loop {
+            match self.next_event()? {
+                HubEvent::DeviceForgotten => return Ok(()),
+                event => self.handle(event, execute)?,
+            }
+        }
+    }
+
+    /// A device is there again, as when it was new. Returns when the controller, if there is one, is its primary; it has its next
+    /// turn to configure it.
+    pub fn device_up(&mut self, device_id: u64, execute: &mut dyn FnMut(DeviceCommand)) -> Result<(), LockstepError> {
+        if !self.absent.remove(&device_id) {
+            return Ok(());
+        }
+        self.hub.devices()[&device_id].presence.send_replace(true);
+        while self.has_controller && self.hub.devices()[&device_id].link().primaries().next().is_none() {
+            let event = self.next_event()?;
+            self.handle(event, execute)?;
+        }
+        Ok(())
     }
 
     /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the list that is full with it.
@@ -164,7 +213,7 @@ impl LockstepLink {
             HubEvent::Command(command) => execute(command),
             HubEvent::RefusedPacketOut => self.received += 1,
             HubEvent::Done(answer) => return Err(self.wrong_turn(&answer)),
-            HubEvent::StreamEnded | HubEvent::PortsRefreshed => {}
+            HubEvent::StreamEnded | HubEvent::StreamJoined | HubEvent::PortsRefreshed | HubEvent::DeviceForgotten => {}
         }
         Ok(())
     }
@@ -195,6 +244,8 @@ impl LockstepLink {
         let sequence = self.sequence;
         for arrival in arrivals {
             match arrival {
+                // Its stream ended with the device.
+                Arrival::Packet(ControllerPacket { device_id, .. }) if self.absent.contains(device_id) => {}
                 Arrival::Packet(ControllerPacket { device_id, frame }) => {
                     let (device_id, delivery) = (*device_id, self.hub.packet_in(*device_id, frame));
                     if delivery != Delivery::Delivered {
@@ -208,7 +259,15 @@ impl LockstepLink {
                 }
             }
         }
-        let advance = any("slotwise.v1.Advance", &Advance { sequence, now_ns });
+        let absent_devices = self.absent.iter().copied().collect();
+        let advance = any(
+            "slotwise.v1.Advance",
+            &Advance {
+                sequence,
+                now_ns,
+                absent_devices,
+            },
+        );
         for device in self.hub.devices().values() {
             if !device
                 .link()

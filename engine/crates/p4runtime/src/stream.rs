@@ -123,14 +123,18 @@ impl<'a> Session<'a> {
             }
             _ => {}
         }
+        let mut presence = device.presence.subscribe();
+        let waited = presence.wait_for(|is_there| *is_there).await;
+        waited.map_err(|_| ApiError::unavailable("the server ends"))?;
         // A new primary is told after the writes of the one before it.
-        let _in_flight = device.control.lock().await;
+        let in_flight = device.control.lock().await;
         let election_id = election_id(update.election_id.as_ref());
         device
             .link()
             .arbitrate(&role.name, self.stream, election_id, access, &self.sender)?;
         self.member = Some((device, role.name));
-        Ok(())
+        drop(in_flight);
+        self.shared.owner.send(HubEvent::StreamJoined).await
     }
 
     /// The device, if this stream is a primary.

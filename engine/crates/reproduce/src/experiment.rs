@@ -10,6 +10,7 @@ use slotwise_scenario::ScenarioError;
 use crate::fact::stands_for;
 use crate::record::Table;
 use crate::setup::Setup;
+use crate::sweep::Sweep;
 
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -63,6 +64,9 @@ pub struct Entry {
     /// Ours, drawn.
     #[serde(default)]
     pub plot: Option<Plot>,
+    /// Instead, a number over a parameter.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
     /// What must come out.
     #[serde(default)]
     pub facts: Vec<Fact>,
@@ -115,6 +119,38 @@ pub enum TableName {
     Ports,
     /// Access links of a star.
     Access,
+    /// Signaling of a star.
+    Control,
+    /// Edges that follow their master's clock.
+    Clocks,
+    /// Kept figures.
+    Kept,
+}
+
+impl TableName {
+    fn empty(self) -> Table {
+        match self {
+            TableName::Links => Table::links(),
+            TableName::Flows => Table::flows(),
+            TableName::Queues => Table::queues(),
+            TableName::Ports => Table::ports(),
+            TableName::Access => Table::access(),
+            TableName::Control => Table::control(),
+            TableName::Clocks => Table::clocks(),
+            TableName::Kept => Table::kept(),
+        }
+    }
+}
+
+impl Entry {
+    /// Every run that the entry looks at, with what it looks at.
+    fn looks_at(&self) -> impl Iterator<Item = (&str, &Selection)> {
+        let plotted = self.plot.iter().map(|plot| (plot.run.as_str(), &plot.what));
+        let lines = self.sweep.iter().flat_map(|sweep| &sweep.measured);
+        let swept = lines.flat_map(|line| line.points.iter().map(|(_, run)| (run.as_str(), &line.what)));
+        let measured = self.facts.iter().map(|fact| (fact.run.as_str(), &fact.what));
+        plotted.chain(swept).chain(measured)
+    }
 }
 
 /// A number that was published, and the band in which ours must be.
@@ -259,12 +295,14 @@ impl Experiment {
             if !ids.insert(&entry.id) {
                 return Err(mismatch(place, "a second entry of this name", "a name of its own"));
             }
-            if let Some(plot) = &entry.plot {
-                experiment.check(&place, &plot.run, &plot.what)?;
+            if entry.plot.is_some() && entry.sweep.is_some() {
+                return Err(mismatch(place, "a plot and a sweep", "one of them"));
+            }
+            for (run, what) in entry.looks_at() {
+                experiment.check(&place, run, what)?;
             }
             for fact in &entry.facts {
                 let place = format!("{place}, fact '{}'", fact.text);
-                experiment.check(&place, &fact.run, &fact.what)?;
                 if fact.from_s >= fact.to_s || fact.band[0] > fact.band[1] {
                     return Err(mismatch(
                         place,
@@ -282,13 +320,7 @@ impl Experiment {
             let runs: Vec<&str> = self.runs.keys().map(String::as_str).collect();
             return Err(mismatch(place, format!("there is no run '{run}'"), runs.join(", ")));
         }
-        let table = match what.table {
-            TableName::Links => Table::links(),
-            TableName::Flows => Table::flows(),
-            TableName::Queues => Table::queues(),
-            TableName::Ports => Table::ports(),
-            TableName::Access => Table::access(),
-        };
+        let table = what.table.empty();
         if table.column(&what.column).is_none() {
             let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
             return Err(mismatch(
@@ -306,9 +338,7 @@ impl Experiment {
     /// The first name that is not.
     pub fn check_names(&self, run: &str, setup: &Setup) -> Result<(), ExperimentError> {
         for entry in &self.entries {
-            let plotted = entry.plot.iter().map(|plot| (&plot.run, &plot.what));
-            let measured = entry.facts.iter().map(|fact| (&fact.run, &fact.what));
-            for (_, what) in plotted.chain(measured).filter(|(of, _)| *of == run) {
+            for (_, what) in entry.looks_at().filter(|(of, _)| *of == run) {
                 let known = setup.names(what.table);
                 let is_known = |pattern: &&String| known.iter().any(|name| stands_for(pattern, name));
                 if let Some(name) = what.of.iter().find(|pattern| !is_known(pattern)) {
@@ -343,8 +373,7 @@ impl Experiment {
             .iter()
             .filter(|entry| only.is_empty() || only.contains(&entry.id))
         {
-            needed.extend(entry.plot.iter().map(|plot| plot.run.as_str()));
-            needed.extend(entry.facts.iter().map(|fact| fact.run.as_str()));
+            needed.extend(entry.looks_at().map(|(run, _)| run));
         }
         Ok(needed)
     }

@@ -31,7 +31,7 @@ pub struct Judged {
 pub(crate) fn judge(fact: &Fact, recordings: &[Recording], scale: f64) -> Judged {
     let values: Option<Vec<f64>> = recordings
         .iter()
-        .map(|recording| measure(fact, recording, scale))
+        .map(|recording| measure(&fact.what, (fact.from_s, fact.to_s), fact.stat, recording, scale))
         .collect();
     let value = values.as_deref().and_then(stats::estimate);
     let [low, high] = fact.band;
@@ -54,6 +54,9 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
         TableName::Queues => &recording.queues,
         TableName::Ports => &recording.ports,
         TableName::Access => &recording.access,
+        TableName::Control => &recording.control,
+        TableName::Clocks => &recording.clocks,
+        TableName::Kept => &recording.kept,
     }
 }
 
@@ -81,17 +84,24 @@ fn rows(table: &Table, name: &str, column: usize, (from_s, to_s): (f64, f64)) ->
     rows
 }
 
-fn measure(fact: &Fact, recording: &Recording, scale: f64) -> Option<f64> {
-    let table = table(recording, &fact.what);
-    let column = table.column(&fact.what.column)?;
-    let time_s = (fact.from_s * scale, fact.to_s * scale);
-    let names = names(table, &fact.what);
+/// One number of a recording; `None` if there is none.
+pub(crate) fn measure(
+    what: &Selection,
+    (from_s, to_s): (f64, f64),
+    stat: Stat,
+    recording: &Recording,
+    scale: f64,
+) -> Option<f64> {
+    let table = table(recording, what);
+    let column = table.column(&what.column)?;
+    let time_s = (from_s * scale, to_s * scale);
+    let names = names(table, what);
     let series: Vec<Vec<(f64, f64)>> = names.iter().map(|name| rows(table, name, column, time_s)).collect();
     let all: Vec<f64> = series.iter().flatten().map(|(_, value)| *value).collect();
     if all.is_empty() {
         return None;
     }
-    match fact.stat {
+    match stat {
         Stat::Mean => stats::mean(&all),
         Stat::Min => all.into_iter().reduce(f64::min),
         Stat::Max => all.into_iter().reduce(f64::max),

@@ -102,12 +102,15 @@ fn write_page(page: &mut String, experiment: &Experiment, shown: &[Shown], scale
         writeln!(page, "<h2 id=\"{0}\">{0}: {1}</h2>", entry.id, escaped(&entry.title))?;
         writeln!(page, "<p>Published: {}</p>", escaped(&entry.published))?;
         if *has_plot {
-            let run = entry.plot.as_ref().map_or("", |plot| plot.run.as_str());
+            let runs = entry
+                .plot
+                .as_ref()
+                .map_or("every point a run", |plot| plot.run.as_str());
             writeln!(
                 page,
-                "<p><img src=\"plots/{0}.svg\" alt=\"{0}\"><br>Ours: run {1}</p>",
+                "<p><img src=\"plots/{0}.svg\" alt=\"{0}\"><br>Ours: {1}</p>",
                 entry.id,
-                escaped(run)
+                escaped(runs)
             )?;
         }
         if judged.is_empty() {

@@ -12,6 +12,7 @@ pub mod columns;
 pub mod experiment;
 mod fact;
 mod html;
+mod kept;
 mod plot;
 mod record;
 mod router;
@@ -19,10 +20,15 @@ mod run;
 pub mod setup;
 pub mod star;
 pub mod stats;
+mod sweep;
 pub mod work;
 
 pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
-pub use record::{ACCESS_COLUMNS, Column, FLOW_COLUMNS, LINK_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, Recording, Table};
+pub use record::{
+    ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
+    QUEUE_COLUMNS, Recording, Table,
+};
 pub use router::{RouterError, configure};
 pub use run::{RunError, RunSummary, run};
+pub use sweep::{Given, Measured, Sweep};

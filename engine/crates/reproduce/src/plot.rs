@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plots as SVG.
 
+use std::collections::BTreeMap;
+
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::experiment::Plot;
 use crate::fact::{means_over, names, table};
 use crate::record::Recording;
+use crate::sweep::{Line, Sweep};
 
 const SIZE: (u32, u32) = (860, 340);
 const COLOURS: [RGBColor; 6] = [
@@ -33,7 +36,7 @@ fn error(error: impl std::fmt::Display) -> PlotError {
 pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<String, PlotError> {
     let table = table(recording, &plot.what);
     let column = table.column(&plot.what.column).ok_or_else(|| error("no such column"))?;
-    let lines: Vec<(String, Vec<(f64, f64)>)> = names(table, &plot.what)
+    let lines: Vec<Line> = names(table, &plot.what)
         .into_iter()
         .take(MOST_LINES)
         .map(|name| {
@@ -41,16 +44,31 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
             (name, means_over(&rows, plot.mean_over_s * scale))
         })
         .collect();
-    let points = || lines.iter().flat_map(|(_, points)| points.iter().copied());
-    let end_s = points().map(|(time_s, _)| time_s).fold(1e-9, f64::max);
-    let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
-    let top = plot.top.unwrap_or(if highest > 0.0 { highest * 1.08 } else { 1.0 });
     let quantity = table.columns[column].name;
     // A legend covers a part of the plot: one line does without.
-    let (scale_name, has_legend) = match lines.as_slice() {
-        [(name, _)] => (format!("{quantity}, {name}"), false),
-        _ => (quantity.to_owned(), true),
+    let scale_name = match lines.as_slice() {
+        [(name, _)] => format!("{quantity}, {name}"),
+        _ => quantity.to_owned(),
     };
+    lines_as_svg(&lines, ("time, s", &scale_name), plot.top, 1)
+}
+
+/// Draws a sweep, whose measured values are by line and point, as SVG text.
+pub(crate) fn draw_sweep(sweep: &Sweep, values: &BTreeMap<(usize, usize), f64>) -> Result<String, PlotError> {
+    lines_as_svg(&sweep.lines(values), (&sweep.x, &sweep.y), None, 2)
+}
+
+fn lines_as_svg(
+    lines: &[Line],
+    (x_name, y_name): (&str, &str),
+    top: Option<f64>,
+    width: u32,
+) -> Result<String, PlotError> {
+    let points = || lines.iter().flat_map(|(_, points)| points.iter().copied());
+    let end = points().map(|(x, _)| x).fold(1e-9, f64::max);
+    let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
+    let top = top.unwrap_or(if highest > 0.0 { highest * 1.08 } else { 1.0 });
+    let has_legend = lines.len() != 1;
 
     let mut svg = String::new();
     {
@@ -61,19 +79,19 @@ pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<Str
             .margin_right(30)
             .x_label_area_size(38)
             .y_label_area_size(58)
-            .build_cartesian_2d(0.0..end_s, 0.0..top)
+            .build_cartesian_2d(0.0..end, 0.0..top)
             .map_err(error)?;
         chart
             .configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(RGBColor(225, 225, 225))
-            .x_desc("time, s")
-            .y_desc(scale_name)
+            .x_desc(x_name)
+            .y_desc(y_name)
             .label_style(("sans-serif", 13))
             .draw()
             .map_err(error)?;
         for ((name, points), colour) in lines.iter().zip(COLOURS) {
-            let line = LineSeries::new(points.iter().map(|&(x, y)| (x, y.min(top))), colour.stroke_width(1));
+            let line = LineSeries::new(points.iter().map(|&(x, y)| (x, y.min(top))), colour.stroke_width(width));
             let drawn = chart.draw_series(line).map_err(error)?;
             drawn
                 .label(name.clone())

@@ -94,6 +94,44 @@ pub const ACCESS_COLUMNS: [Column; 5] = [
     column("dropped_packets", "frames that found the queue full"),
 ];
 
+/// Of a star's signaling; the names, `coreC`, are in column `core`.
+pub const CONTROL_COLUMNS: [Column; 5] = [
+    column("time_s", "end of the period, s from the start of the first phase"),
+    column(
+        "ungranted_percent",
+        "slots of an edge in which no VOQ had the gate, of all slots; mean over the edges",
+    ),
+    column(
+        "signaling_percent",
+        "bytes of requests and beacons that edges sent, as light or out of band, of what their slots are long",
+    ),
+    column("schedules", "schedules that came into force"),
+    column(
+        "delay_slots",
+        "slots from the first one of a request's frame to the first one of the schedule made of it, mean over the \
+         schedules that came into force; if none did, as in the period before",
+    ),
+];
+
+/// Of edges that follow their master's clock; the names, `edgeE`, are in column `edge`. Errors are expected less actual
+/// time at the core, as in table 3.2 of the AAPN thesis: negative is late.
+pub const CLOCK_COLUMNS: [Column; 6] = [
+    column("time_s", "end of the period, s from the start of the first phase"),
+    column("slots", "slots that the edge started"),
+    column("max_error_ns", "most that one came too early, ns"),
+    column("min_error_ns", "least; negative when one came too late, ns"),
+    column("mean_error_ns", "mean over the slots, ns"),
+    column("worst_error_ns", "largest, either way, ns"),
+];
+
+/// Of a benchmark's kept figures; the names, `SCHEDULER SIZE LOAD START`, are in column `case`.
+pub const KEPT_COLUMNS: [Column; 4] = [
+    column("time_s", "1"),
+    column("p50_us", "median of a call, us"),
+    column("p99_us", "99th percentile of a call, us"),
+    column("max_us", "longest call, us"),
+];
+
 /// Rows with a name and numbers, column by column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -133,6 +171,21 @@ impl Table {
         Table::new("access", &ACCESS_COLUMNS)
     }
 
+    /// An empty table of a star's signaling.
+    pub fn control() -> Table {
+        Table::new("core", &CONTROL_COLUMNS)
+    }
+
+    /// An empty table of edges' clocks.
+    pub fn clocks() -> Table {
+        Table::new("edge", &CLOCK_COLUMNS)
+    }
+
+    /// An empty table of kept figures.
+    pub fn kept() -> Table {
+        Table::new("case", &KEPT_COLUMNS)
+    }
+
     fn new(key: &'static str, columns: &'static [Column]) -> Table {
         Table {
             key,
@@ -164,7 +217,7 @@ impl Table {
     }
 }
 
-/// The tables of a run: links and flows of a network of routers, all but links of a star.
+/// The tables of a run: links and flows of a network of routers; all but links and kept figures of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
@@ -177,6 +230,12 @@ pub struct Recording {
     pub ports: Table,
     /// Access links.
     pub access: Table,
+    /// Signaling.
+    pub control: Table,
+    /// Clocks.
+    pub clocks: Table,
+    /// Kept figures.
+    pub kept: Table,
 }
 
 impl Default for Recording {
@@ -187,30 +246,39 @@ impl Default for Recording {
             queues: Table::queues(),
             ports: Table::ports(),
             access: Table::access(),
+            control: Table::control(),
+            clocks: Table::clocks(),
+            kept: Table::kept(),
         }
     }
 }
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 5] {
+    pub fn tables(&self) -> [(&'static str, &Table); 8] {
         [
             ("links", &self.links),
             ("flows", &self.flows),
             ("queues", &self.queues),
             ("ports", &self.ports),
             ("access", &self.access),
+            ("control", &self.control),
+            ("clocks", &self.clocks),
+            ("kept", &self.kept),
         ]
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 5] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 8] {
         [
             ("links", &mut self.links),
             ("flows", &mut self.flows),
             ("queues", &mut self.queues),
             ("ports", &mut self.ports),
             ("access", &mut self.access),
+            ("control", &mut self.control),
+            ("clocks", &mut self.clocks),
+            ("kept", &mut self.kept),
         ]
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run is of: a network of routers, or a star with its controller.
+//! What a run is of: a network of routers, a star with its controller, or figures that a benchmark kept.
 
 use std::error::Error;
 
 use slotwise_scenario::{RoutedScenario, Scenario, ScenarioError, TooShort};
 
 use crate::experiment::TableName;
+use crate::kept;
 use crate::record::Recording;
 use crate::star;
 
@@ -16,6 +17,8 @@ pub enum Setup {
     Routed(RoutedScenario),
     /// Edges around a photonic core, and a controller that schedules its slots.
     Star(Star),
+    /// Measured elsewhere, and not again.
+    Kept(Box<Recording>),
 }
 
 /// A star to be measured.
@@ -53,6 +56,9 @@ impl Setup {
     /// # Errors
     /// When it is none.
     pub fn parse(yaml: &[u8], sample_frames: u32) -> Result<Setup, ScenarioError> {
+        if kept::is_one(yaml) {
+            return kept::recording(yaml).map(|recording| Setup::Kept(Box::new(recording)));
+        }
         if RoutedScenario::is_one(yaml) {
             return RoutedScenario::parse(yaml).map(Setup::Routed);
         }
@@ -68,6 +74,7 @@ impl Setup {
         match self {
             Setup::Routed(routed) => routed.seed,
             Setup::Star(star) => star.scenario.seed,
+            Setup::Kept(_) => 0,
         }
     }
 
@@ -76,6 +83,7 @@ impl Setup {
         match self {
             Setup::Routed(routed) => routed.duration_ms,
             Setup::Star(star) => star.scenario.duration_ms(),
+            Setup::Kept(_) => 0,
         }
     }
 
@@ -87,6 +95,7 @@ impl Setup {
                 let fibres = star.scenario.edges.iter().flat_map(|edge| &edge.fibres);
                 fibres.map(|fibre| fibre.rate_bps).max()
             }
+            Setup::Kept(_) => None,
         };
         u128::from(self.duration_ms()) * u128::from(fastest_bps.unwrap_or(0))
     }
@@ -102,6 +111,7 @@ impl Setup {
                 scenario: star.scenario.scaled_to(total_ms)?,
                 sample_frames: star.sample_frames,
             }),
+            Setup::Kept(recording) => Setup::Kept(recording.clone()),
         })
     }
 
@@ -118,7 +128,8 @@ impl Setup {
                 };
                 routed.flows.iter().flat_map(names).collect()
             }
-            (Setup::Routed(_), _) | (Setup::Star(_), TableName::Links) => Vec::new(),
+            (Setup::Kept(recording), TableName::Kept) => recording.kept.names.clone(),
+            (Setup::Routed(_) | Setup::Kept(_), _) | (Setup::Star(_), TableName::Links) => Vec::new(),
             (Setup::Star(star), table) => star::names(&star.scenario, table),
         }
     }

@@ -2,7 +2,7 @@
 //! Measures a star while it runs: its VOQs, the fibres' ends, access links and flows, every so many frames.
 
 use slotwise_fabric::{AccessUse, DelayUse, Fabric, FlowResult, LinkReport, LinkUse};
-use slotwise_scenario::{Fibre, Flow, Scenario};
+use slotwise_scenario::{Device, Endpoint, Fibre, Flow, Scenario, Signaling};
 
 use crate::experiment::TableName;
 use crate::record::{Recording, mean};
@@ -14,6 +14,31 @@ struct Queue {
     core: u16,
     voq: u16,
     slot_bytes: u64,
+}
+
+/// What a star's switches and the controller said to each other since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ControlUse {
+    /// Requests and beacons that switches sent to the controller, bytes from Ethernet on.
+    pub message_bytes: u64,
+    /// Schedules that came into force.
+    pub schedules: u64,
+    /// Sum over them of the frames from that of the requests to the first one in force.
+    pub delay_frames: u64,
+}
+
+/// A star: what its edges do with the fibres to its core.
+struct Star {
+    core: u16,
+    name: String,
+    fibres: u64,
+    rate_bps: u64,
+    /// In the period under way.
+    granted_slots: u64,
+    data_bytes: u64,
+    light_bytes: u64,
+    before: ControlUse,
+    delay_slots: f64,
 }
 
 /// Writes down what a fabric does. Let the fabric run to [`Recorder::next_ns`], call [`Recorder::sample`], and so on.
@@ -32,6 +57,39 @@ pub struct Recorder {
     flow_bytes: Vec<u64>,
     /// Mean and longest of each flow, kept while nothing arrives.
     delays_ms: Vec<(f64, f64)>,
+    frame_slots: f64,
+    slot_ns: f64,
+    signaling: Signaling,
+    stars: Vec<Star>,
+    /// Edges that follow their master's clock.
+    followers: Vec<u16>,
+}
+
+fn stars(scenario: &Scenario) -> Vec<Star> {
+    let star = |core: &slotwise_scenario::Core| {
+        let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
+        let fibres: Vec<&Fibre> = fibres.filter(|fibre| fibre.core == core.id).collect();
+        Star {
+            core: core.id,
+            name: format!("core{}", core.id),
+            fibres: fibres.len() as u64,
+            rate_bps: fibres.first().map_or(0, |fibre| fibre.rate_bps),
+            granted_slots: 0,
+            data_bytes: 0,
+            light_bytes: 0,
+            before: ControlUse::default(),
+            delay_slots: 0.0,
+        }
+    };
+    scenario.cores.iter().map(star).collect()
+}
+
+fn followers(scenario: &Scenario) -> Vec<u16> {
+    let is_master = |edge: u16| scenario.cores.iter().any(|core| core.master == edge);
+    let edges = scenario.edges.iter().map(|edge| edge.id);
+    edges
+        .filter(|edge| scenario.joins_by_invitation() && !is_master(*edge))
+        .collect()
 }
 
 fn queues(scenario: &Scenario) -> Vec<Queue> {
@@ -83,7 +141,7 @@ fn port_names(scenario: &Scenario) -> Vec<String> {
 }
 
 fn access_names(scenario: &Scenario) -> Vec<String> {
-    let hosts = scenario.hosts_of(slotwise_scenario::Endpoint::All);
+    let hosts = scenario.hosts_of(Endpoint::All);
     hosts
         .into_iter()
         .flat_map(|host| {
@@ -98,7 +156,9 @@ fn access_names(scenario: &Scenario) -> Vec<String> {
 /// The names of a table of a star's recording, in the order of its rows.
 pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
     match table {
-        TableName::Links => Vec::new(),
+        TableName::Links | TableName::Kept => Vec::new(),
+        TableName::Control => stars(scenario).into_iter().map(|star| star.name).collect(),
+        TableName::Clocks => followers(scenario).iter().map(|edge| format!("edge{edge}")).collect(),
         TableName::Flows => {
             let phases = 0..scenario.phases.len();
             let flows = phases.flat_map(|phase| scenario.flows(phase));
@@ -128,6 +188,11 @@ impl Recorder {
             flow_bytes: vec![0; flow_names.len()],
             delays_ms: vec![(0.0, 0.0); flow_names.len()],
             flow_names,
+            frame_slots: f64::from(scenario.frame.slots),
+            slot_ns: scenario.frame.slot_ns as f64,
+            signaling: scenario.frame.signaling,
+            stars: stars(scenario),
+            followers: followers(scenario),
         }
     }
 
@@ -136,8 +201,8 @@ impl Recorder {
         (self.at_ns < self.end_ns).then(|| (self.at_ns + self.sample_ns).min(self.end_ns))
     }
 
-    /// Writes down what has happened since the last call.
-    pub fn sample(&mut self, fabric: &mut Fabric) {
+    /// Writes down what has happened since the last call; `control` is what was said so far, by core.
+    pub fn sample(&mut self, fabric: &mut Fabric, control: &[ControlUse]) {
         let period_ns = fabric.now().saturating_sub(self.at_ns);
         if period_ns == 0 {
             return;
@@ -148,6 +213,56 @@ impl Recorder {
         self.sample_ports(fabric, time_s, period_ns as f64);
         self.sample_access(fabric, time_s, period_ns as f64);
         self.sample_flows(fabric, time_s, period_ns as f64);
+        self.sample_control(control, time_s, period_ns as f64);
+        self.sample_clocks(fabric, time_s);
+    }
+
+    /// After queues and ports, which count what it needs.
+    fn sample_control(&mut self, control: &[ControlUse], time_s: f64, period_ns: f64) {
+        for (index, star) in self.stars.iter_mut().enumerate() {
+            let now = control.get(index).copied().unwrap_or_default();
+            let message_bytes = match self.signaling {
+                Signaling::InBand => star.light_bytes.saturating_sub(star.data_bytes),
+                Signaling::OutOfBand => now.message_bytes - star.before.message_bytes,
+            };
+            let edge_slots = star.fibres as f64 * period_ns / self.slot_ns;
+            let edge_bytes = star.fibres as f64 * period_ns * star.rate_bps as f64 / 8e9;
+            let schedules = now.schedules - star.before.schedules;
+            if schedules > 0 {
+                let frames = (now.delay_frames - star.before.delay_frames) as f64 / schedules as f64;
+                star.delay_slots = frames * self.frame_slots;
+            }
+            let row = [
+                time_s,
+                100.0 * (1.0 - star.granted_slots as f64 / edge_slots),
+                100.0 * message_bytes as f64 / edge_bytes,
+                schedules as f64,
+                star.delay_slots,
+            ];
+            self.recording.control.push(&star.name, row);
+            (star.granted_slots, star.data_bytes, star.light_bytes) = (0, 0, 0);
+            star.before = now;
+        }
+    }
+
+    fn sample_clocks(&mut self, fabric: &mut Fabric, time_s: f64) {
+        if self.followers.is_empty() {
+            return;
+        }
+        let errors = fabric.take_sync_errors();
+        for edge in &self.followers {
+            let of_edge = errors.iter().find(|(of, _)| of == edge);
+            let error = of_edge.map(|(_, error)| *error).unwrap_or_default();
+            let row = [
+                time_s,
+                error.slots as f64,
+                error.max_ns as f64,
+                error.min_ns as f64,
+                mean(error.sum_ns as f64, error.slots),
+                error.max_ns.abs().max(error.min_ns.abs()) as f64,
+            ];
+            self.recording.clocks.push(&format!("edge{edge}"), row);
+        }
     }
 
     fn sample_queues(&mut self, fabric: &mut Fabric, time_s: f64, period_ns: f64) {
@@ -155,6 +270,10 @@ impl Recorder {
             let Some(used) = fabric.take_queue_use(queue.edge, queue.core, queue.voq) else {
                 continue;
             };
+            if let Some(star) = self.stars.iter_mut().find(|star| star.core == queue.core) {
+                star.granted_slots += used.granted_slots;
+                star.data_bytes += used.sent_bytes;
+            }
             let row = [
                 time_s,
                 used.backlog_bytes as f64,
@@ -182,6 +301,10 @@ impl Recorder {
                 (used.bytes - before.bytes) as f64,
                 (used.packets - before.packets) as f64,
             ];
+            let to_core = self.stars.iter_mut().find(|star| Device::Core(star.core) == *to);
+            if let Some(star) = to_core {
+                star.light_bytes += used.bytes - before.bytes;
+            }
             self.recording.ports.push(&format!("{from}->{to}"), row);
             *before = *used;
         }

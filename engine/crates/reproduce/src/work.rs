@@ -21,11 +21,13 @@ use serde_json::json;
 use slotwise_p4::Program;
 
 use crate::experiment::{Experiment, ExperimentError};
-use crate::fact::{Judged, Outcome, judge};
+use crate::fact::{Judged, Outcome, judge, measure};
 use crate::html::{self, Shown};
 use crate::record::Recording;
 use crate::run::{RunError, run};
 use crate::setup::{Setup, StarRunner};
+use crate::stats;
+use crate::sweep::Measured;
 use crate::{columns, plot};
 
 /// Part of its time to which `quick` shortens a run.
@@ -209,7 +211,7 @@ pub fn reproduce(
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
         let program = match setup {
-            Setup::Routed(_) => digest.clone(),
+            Setup::Routed(_) | Setup::Kept(_) => digest.clone(),
             Setup::Star(_) => self::digest(&stars.inputs()?),
         };
         for seed in setup.seed()..setup.seed() + seeds {
@@ -297,6 +299,7 @@ fn one(
     let result = match &job.setup {
         Setup::Routed(scenario) => run(scenario, program, job.seed, progress).map(|(recording, _)| recording),
         Setup::Star(star) => stars.run(star, job.seed, &mut progress).map_err(RunError::Star),
+        Setup::Kept(recording) => Ok(Recording::clone(recording)),
     };
     let recording = result.map_err(|source| WorkError::Run {
         run: job.run.clone(),
@@ -346,6 +349,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
         .filter(|entry| options.only.is_empty() || options.only.contains(&entry.id))
         .collect();
     let mut judged: BTreeMap<(usize, usize), Judged> = BTreeMap::new();
+    let mut swept: BTreeMap<usize, BTreeMap<(usize, usize), f64>> = BTreeMap::new();
     for run in experiment.runs.keys() {
         let of_run: Vec<&Job> = jobs.iter().filter(|job| job.run == *run).collect();
         let recordings = of_run
@@ -361,10 +365,26 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
                 })?;
                 write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
             }
+            let lines = entry.sweep.iter().flat_map(|sweep| sweep.measured.iter().enumerate());
+            for (l, line) in lines {
+                let points = line.points.iter().enumerate().filter(|(_, (_, of))| of == run);
+                let values = points.filter_map(|(p, _)| Some(((l, p), point(line, &recordings, scale)?)));
+                swept.entry(e).or_default().extend(values);
+            }
             for (f, fact) in entry.facts.iter().enumerate().filter(|(_, fact)| fact.run == *run) {
                 judged.insert((e, f), judge(fact, &recordings, scale));
             }
         }
+    }
+    for (e, entry) in chosen.iter().enumerate() {
+        let (Some(sweep), Some(values)) = (&entry.sweep, swept.get(&e)) else {
+            continue;
+        };
+        let svg = plot::draw_sweep(sweep, values).map_err(|source| WorkError::Plot {
+            entry: entry.id.clone(),
+            source,
+        })?;
+        write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
     }
     let shown: Vec<Shown> = chosen
         .iter()
@@ -374,7 +394,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
             judged: (0..entry.facts.len())
                 .filter_map(|f| judged.get(&(e, f)).cloned())
                 .collect(),
-            has_plot: entry.plot.is_some(),
+            has_plot: entry.plot.is_some() || entry.sweep.is_some(),
         })
         .collect();
     write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
@@ -387,6 +407,13 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
         passed: count(Outcome::Pass),
         missed: count(Outcome::Miss),
     })
+}
+
+/// A point of a sweep: the mean over the seeds.
+fn point(line: &Measured, recordings: &[Recording], scale: f64) -> Option<f64> {
+    let value = |recording| measure(&line.what, (line.from_s, line.to_s), line.stat, recording, scale);
+    let values: Option<Vec<f64>> = recordings.iter().map(value).collect();
+    stats::mean(&values?)
 }
 
 /// The facts as data.

@@ -25,7 +25,7 @@ fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
     let mut times = Vec::new();
     while let Some(at_ns) = recorder.next_ns() {
         fabric.run_until(at_ns);
-        recorder.sample(&mut fabric);
+        recorder.sample(&mut fabric, &[]);
         times.push(at_ns - scenario.epoch_ns());
     }
     // Three frames of 5 ms, and what is left at the end.
@@ -47,6 +47,8 @@ fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
         (TableName::Ports, &recording.ports, 8),
         (TableName::Access, &recording.access, 16),
         (TableName::Flows, &recording.flows, 3),
+        (TableName::Control, &recording.control, 1),
+        (TableName::Clocks, &recording.clocks, 0),
     ] {
         let names = names(&scenario, table);
         assert_eq!(names.len(), count, "{table:?}");

@@ -6,7 +6,9 @@ mod stars;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Endpoint;
-use crate::model::{Scenario, Traffic, TrafficKind};
+use crate::faults;
+use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
+use crate::out_of_band;
 use crate::reader::Reader;
 
 /// What one phase may ask of the hosts, so that a small file cannot fill the memory.
@@ -20,9 +22,11 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     // Facts derived from slots are meaningless unless slots are sound.
     if r.problems.is_empty() {
         fibres(scenario, r);
+        out_of_band::check(scenario, r);
         queues(scenario, r);
         phases(scenario, r);
         link_changes(scenario, r);
+        faults::check(scenario, r);
     }
 }
 
@@ -57,7 +61,7 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
         r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
-    if frame.slots as usize <= edges {
+    if frame.signaling == Signaling::InBand && frame.slots as usize <= edges {
         let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }
@@ -82,7 +86,7 @@ fn fibres(scenario: &Scenario, r: &mut Reader) {
                 r.report(format!("{place}/rate_bps"), reason, format!("{core_rate}"));
             }
             // A beacon is T_d under way to an edge that is T_d ahead.
-            if 2 * fibre.delay_ns > hold_ns {
+            if scenario.frame.signaling == Signaling::InBand && 2 * fibre.delay_ns > hold_ns {
                 let reason = format!("with a delay of {} ns every beacon comes too late", fibre.delay_ns);
                 let expected = format!("at most {} (half of beacon_hold_frames)", hold_ns / 2);
                 r.report(format!("{place}/delay_ns"), reason, expected);

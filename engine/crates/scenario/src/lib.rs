@@ -11,9 +11,11 @@
 mod address;
 mod check;
 mod clocks;
+mod faults;
 mod flows;
 mod live;
 mod model;
+mod out_of_band;
 mod parse;
 mod problem;
 mod reader;
@@ -24,11 +26,12 @@ mod timing;
 
 pub use address::{Device, Endpoint, HostId, MacAddress, edge_mac, optical_port};
 pub use clocks::Clocks;
+pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
-    Traffic, TrafficKind, Transport, Web,
+    Signaling, Traffic, TrafficKind, Transport, Web,
 };
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};

@@ -21,9 +21,15 @@ impl fmt::Display for NotLive {
 }
 
 impl Scenario {
-    /// The first entry that hosts of Linux cannot play, with congestion controls that their kernel has
+    /// What a live run cannot do: faults, or the first entry that hosts of Linux cannot play, with congestion controls that their kernel has
     /// (`net.ipv4.tcp_available_congestion_control`).
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
+        if !self.faults.is_empty() {
+            return Some(NotLive {
+                pointer: "/faults".into(),
+                reason: "faults are drawn in virtual time only".into(),
+            });
+        }
         let phases = self.phases.iter().enumerate();
         let mut entries = phases.flat_map(|(p, phase)| {
             let traffic = phase.traffic.iter().enumerate();

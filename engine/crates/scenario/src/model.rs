@@ -3,6 +3,7 @@
 
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
+use crate::faults::Faults;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,17 +30,44 @@ pub struct Scenario {
     pub clocks: Option<Clocks>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
+    /// Faults on purpose. Virtual time only.
+    pub faults: Vec<Faults>,
 }
 
 /// Division of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Slots of a frame; the first ones, one an edge, are signaling slots.
+    /// Slots of a frame; in-band the first ones, one an edge, are signaling slots.
     pub slots: u32,
     /// Length of a slot, guard included.
     pub slot_ns: u64,
     /// Start of each slot in which the core reconfigures.
     pub guard_ns: u64,
+    /// How requests and beacons travel.
+    pub signaling: Signaling,
+}
+
+/// How requests and beacons travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signaling {
+    /// As light in slots that carry nothing else, one an edge.
+    #[default]
+    InBand,
+    /// Between each switch and the controller; every slot carries data.
+    OutOfBand,
+}
+
+impl Signaling {
+    /// Both.
+    pub const ALL: [Signaling; 2] = [Signaling::InBand, Signaling::OutOfBand];
+
+    /// The name in a scenario file and for the controller.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signaling::InBand => "in-band",
+            Signaling::OutOfBand => "out-of-band",
+        }
+    }
 }
 
 /// A photonic core.

@@ -8,6 +8,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
+use crate::faults::faults;
 use crate::model::*;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
@@ -16,7 +17,7 @@ use crate::{MAX_FILE_BYTES, check, sources};
 pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
 pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
-const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
+pub(crate) const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
 pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
 // What every JSON implementation represents exactly.
 pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
@@ -71,6 +72,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "phases",
         "clocks",
         "link_changes",
+        "faults",
     ];
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
@@ -98,6 +100,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         clocks: clocks(r, &fields),
         link_changes: link_changes(r, &fields),
+        faults: faults(r, &fields),
     }
 }
 
@@ -108,17 +111,27 @@ fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -
 }
 
 fn frame(r: &mut Reader, parent: &Fields) -> Frame {
-    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns"]) else {
+    let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
         return Frame {
             slots: 1,
             slot_ns: 1,
             guard_ns: 0,
+            signaling: Signaling::InBand,
         };
     };
+    let signaling = match r.optional(&fields, "signaling") {
+        None => Signaling::default(),
+        Some(_) => r.choice(
+            &fields,
+            "signaling",
+            &Signaling::ALL.map(|signaling| (signaling.name(), signaling)),
+        ),
+    };
     Frame {
-        slots: r.integer(&fields, "slots", 3..=8192) as u32,
+        slots: r.integer(&fields, "slots", 1..=8192) as u32,
         slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
         guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
+        signaling,
     }
 }
 

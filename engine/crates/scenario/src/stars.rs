@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use slotwise_wire::REQUEST_ENTRIES;
 
-use crate::model::{Edge, Fibre, Scenario};
+use crate::model::{Edge, Fibre, Scenario, Signaling};
 
 /// The request messages that hold these VOQs.
 pub fn request_blocks(voqs: Range<u16>) -> Range<u16> {
@@ -51,13 +51,22 @@ impl Scenario {
         request_blocks(self.card_voqs(core))
     }
 
-    /// Ticks with `repeat >= 1` in a signaling slot of a star: one for each request block and one for the beacon.
-    pub fn signaling_ticks(&self, core: u16) -> u16 {
-        self.request_blocks(core).len() as u16 + 1
+    /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of a slot in which it signals: one for
+    /// each request block, and one for the commit beacon. Out of band the master makes all beacons in slot 0, slaves none.
+    pub fn signaling_ticks(&self, core: u16, edge: u16) -> u16 {
+        let beacons = match self.frame.signaling {
+            Signaling::InBand => 1,
+            Signaling::OutOfBand if self.cores.iter().any(|core| core.master == edge) => self.edges.len() as u16,
+            Signaling::OutOfBand => 0,
+        };
+        self.request_blocks(core).len() as u16 + beacons
     }
 
     /// The slot in which an edge sends its requests, in every star.
     pub fn signaling_slot(&self, edge: u16) -> u32 {
-        u32::from(edge)
+        match self.frame.signaling {
+            Signaling::InBand => u32::from(edge),
+            Signaling::OutOfBand => 0,
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use slotwise_wire::{Commit, Ethernet, Optical, REQUEST_ENTRIES, Request, RequestEntry};
 
-use crate::model::{Fibre, Frame, Scenario};
+use crate::model::{Fibre, Frame, Scenario, Signaling};
 
 /// What an IP packet grows by on a fibre: Ethernet and optical header.
 pub const WIRE_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + Optical::SIZE) as u64;
@@ -80,9 +80,25 @@ impl Scenario {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
     }
 
+    /// First slots of a frame, in which edges signal.
+    pub fn signaling_ticked_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 1,
+        }
+    }
+
+    /// Slots of a frame that carry nothing but signaling: the first ones.
+    pub fn signaling_slots(&self) -> u32 {
+        match self.frame.signaling {
+            Signaling::InBand => self.edges.len() as u32,
+            Signaling::OutOfBand => 0,
+        }
+    }
+
     /// Slots of a frame that carry data.
     pub fn data_slots(&self) -> u32 {
-        self.frame.slots - self.edges.len() as u32
+        self.frame.slots - self.signaling_slots()
     }
 
     /// Longest frame on a fibre.
@@ -103,6 +119,9 @@ impl Scenario {
 
     /// Bytes on a fibre to `core` in a signaling slot when every message is sent.
     pub(crate) fn signaling_bytes(&self, core: u16) -> u64 {
+        if self.frame.signaling == Signaling::OutOfBand {
+            return 0;
+        }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
         let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD_BYTES + request as u64);
         requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()

@@ -174,6 +174,7 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
             "slots": scenario.frame.slots,
             "slot_ns": scenario.frame.slot_ns,
             "guard_ns": scenario.frame.guard_ns,
+            "signaling": scenario.frame.signaling.name(),
         },
         "timestamp_unit": timestamps.unit,
         "timestamp_tolerance_ns": timestamps.tolerance_ns,

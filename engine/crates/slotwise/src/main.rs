@@ -3,11 +3,13 @@
 
 mod bmv2;
 mod child;
+mod control_meter;
 mod controller;
 mod devices;
 mod emulate;
 mod executor;
 mod facts;
+mod faults;
 mod home;
 mod isolate;
 mod linecard;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::facts::HotPair;
+use crate::faults::FaultReport;
 use crate::per_star::StarReport;
 
 /// Version of the report's format.
@@ -53,6 +54,9 @@ pub struct Report {
     pub controller: Value,
     /// Times the controller ended by itself and was started again.
     pub controller_restarts: u32,
+    /// Faults on purpose, if there were any.
+    #[serde(skip_serializing_if = "FaultReport::is_empty")]
+    pub faults: FaultReport,
     /// Packets dropped, by place and reason.
     pub drops: Vec<DropCount>,
     /// Per frame and edge pair.
@@ -313,6 +317,20 @@ impl Report {
                 scheduling["p50"].as_f64().unwrap_or(f64::NAN) / 1e3,
                 p99 / 1e3,
                 scheduling["max"].as_f64().unwrap_or(f64::NAN) / 1e3
+            );
+        }
+        for kind in &self.faults.kinds {
+            let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e6));
+            let _ = writeln!(
+                text,
+                "  {:<20} {} times, {} messages; recovered in p50 {} ms, p99 {} ms, max {} ms; {} never",
+                kind.kind,
+                kind.injected,
+                kind.messages,
+                ms(kind.p50_ns),
+                ms(kind.p99_ns),
+                ms(kind.max_ns),
+                kind.not_recovered
             );
         }
         for note in &self.verdict.notes {

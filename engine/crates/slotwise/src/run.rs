@@ -13,6 +13,7 @@ use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
+use crate::faults::fault_report;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
@@ -213,7 +214,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
         frame: FrameShape {
             slots: scenario.frame.slots,
-            signaling_slots: scenario.edges.len() as u32,
+            signaling_slots: scenario.signaling_slots(),
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
         },
@@ -232,6 +233,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         hot_pairs,
         controller,
         controller_restarts,
+        faults: fault_report(fabric),
         drops: drops(fabric),
         series,
     }

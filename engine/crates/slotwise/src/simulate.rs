@@ -68,7 +68,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
             && let Some(at_ns) = recorder.next_ns().filter(|at_ns| *at_ns <= view_ns)
         {
             session.run_until(at_ns)?;
-            recorder.sample(&mut session.fabric);
+            session.sample(recorder);
         }
         session.run_until(view_ns)?;
         let fabric = &mut session.fabric;

@@ -57,7 +57,7 @@ impl Stars {
         let mut recorder = Recorder::new(scenario, star.sample_frames);
         while let Some(at_ns) = recorder.next_ns() {
             session.run_until(at_ns)?;
-            recorder.sample(&mut session.fabric);
+            session.sample(&mut recorder);
             progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
         }
         let fabric = session.stop()?;

@@ -60,6 +60,12 @@ pub fn next_message(fabric: &mut Fabric) -> Option<FromEdge> {
 /// A configured star in which nobody has been invited yet; `schedule` is in force.
 pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
     let mut fabric = star(scenario, HostMode::External, schedule);
+    invite_only(&mut fabric, scenario);
+    fabric
+}
+
+/// Lets only those into a configured star who have been invited.
+pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
     let master_delay = scenario.edges[0].fibres[0].delay_ns;
     let blocks = scenario.request_blocks(0).len() as u64;
     for edge in &scenario.edges {
@@ -80,7 +86,6 @@ pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> Fabric {
             .table_set_default("EdgeIngress.membership", Some(action))
             .unwrap();
     }
-    fabric
 }
 
 /// What the master sends first in an edge's signaling slot.

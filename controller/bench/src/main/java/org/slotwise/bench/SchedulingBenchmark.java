@@ -38,7 +38,8 @@ public class SchedulingBenchmark {
     private static final int DEMANDS = 16;
 
     /** Edges by slots of a frame; each edge takes one slot for signaling. */
-    @Param({"4x20", "16x32", "16x128", "32x128", "64x128", "64x512", "256x1024", "1024x4096"})
+    @Param({"4x20", "16x32", "16x64", "16x128", "32x64", "32x128", "32x256", "64x128", "64x256", "64x512", "256x1024",
+        "1024x4096"})
     public String size;
 
     /** What the frame is made from. */

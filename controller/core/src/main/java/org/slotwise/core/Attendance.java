@@ -23,14 +23,16 @@ final class Attendance {
 
     private final Network network;
     private final State[] states;
-    /** Frame in which the master sent no beacon any more; in DARKENING only. */
-    private final long[] darkSince;
+    /** Frame of the master and time when it had no beacon to send any more; in DARKENING only. */
+    private final long[] lastFrame;
+    private final long[] lastNs;
     private long changes;
 
     Attendance(Network network) {
         this.network = network;
         this.states = new State[network.edges().size()];
-        this.darkSince = new long[states.length];
+        this.lastFrame = new long[states.length];
+        this.lastNs = new long[states.length];
         Arrays.fill(states, State.PRESENT);
     }
 
@@ -80,12 +82,13 @@ final class Attendance {
         return isAny(State.LOST) || isAny(State.RETURNED);
     }
 
-    /** The master's beacons go to all but {@link #withoutBeacon}, since {@code frame} at the latest. */
-    void masterObeys(long frame) {
+    /** The master's tables have no beacons for {@link #withoutBeacon} now; {@code frame} is the last that it told. */
+    void masterObeys(long nowNs, long frame) {
         for (int edge = 0; edge < states.length; edge++) {
             if (states[edge] == State.LOST) {
                 states[edge] = State.DARKENING;
-                darkSince[edge] = frame;
+                lastFrame[edge] = frame;
+                lastNs[edge] = nowNs;
             } else if (states[edge] == State.RETURNED) {
                 states[edge] = State.PRESENT;
                 changes++;
@@ -93,11 +96,15 @@ final class Attendance {
         }
     }
 
-    /** The master is in this frame. */
-    void masterAt(long frame) {
+    /**
+     * The master has told that it is in this frame. A beacon is too old after the hold both by frames, which may have been
+     * told late, and by time, in which frames may have been late.
+     */
+    void masterAt(long nowNs, long frame) {
+        int hold = network.beaconHoldFrames() + 1;
         for (int edge = 0; edge < states.length; edge++) {
-            if (states[edge] == State.DARKENING
-                    && FrameNumber.difference(frame, darkSince[edge]) > network.beaconHoldFrames() + 1) {
+            if (states[edge] == State.DARKENING && FrameNumber.difference(frame, lastFrame[edge]) > hold
+                    && nowNs - lastNs[edge] > hold * network.frame().frameNs()) {
                 states[edge] = State.LEFT_OUT;
                 changes++;
             }

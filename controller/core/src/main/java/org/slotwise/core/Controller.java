@@ -38,6 +38,9 @@ public final class Controller implements NetworkController {
     /** A commit is announced within a frame or two, so after this many it was lost. */
     private static final int COMMIT_PATIENCE_FRAMES = 4;
 
+    /** No number of changes: the schedule that the core has is not that of the edges. */
+    private static final long NEVER_SCHEDULED = -1;
+
     private final Network network;
     private final LongSupplier stopwatchNs;
     private final RequestReader reader;
@@ -49,6 +52,7 @@ public final class Controller implements NetworkController {
     private final long[] heardNs;
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
+    private final BeaconRelay beacons;
 
     private SchedulerKind schedulerKind;
     private Map<String, String> schedulerSettings;
@@ -57,6 +61,9 @@ public final class Controller implements NetworkController {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
+    private boolean shutDown;
+    /** Core or master was lost since the schedule in force was made. */
+    private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
     private Long learningSince;
     private Version activeVersion;
@@ -93,6 +100,7 @@ public final class Controller implements NetworkController {
         this.attendance = new Attendance(network);
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
+        this.beacons = new BeaconRelay(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -116,14 +124,17 @@ public final class Controller implements NetworkController {
             onDeviceLost(((Event.DeviceLost) event).device());
         } else if (event instanceof Event.SchedulerChosen) {
             choose((Event.SchedulerChosen) event);
+        } else if (event instanceof Event.MasterShutdown) {
+            onShutdown(nowNs, (Event.MasterShutdown) event);
         }
         if (collection.isDue(nowNs, edge -> !attendance.takesPart(edge) || isSilent(edge))) {
             collection.close();
             scheduleFrame(nowNs);
         }
         membership.onTime(nowNs);
+        darken();
         bringBack();
-        orderMembers();
+        orderMembers(nowNs);
         return commands;
     }
 
@@ -147,6 +158,11 @@ public final class Controller implements NetworkController {
         return phase != Phase.WAITING_FOR_DEVICES && phase != Phase.CONFIGURING;
     }
 
+    /** Whether the master is shut down. */
+    boolean isShutDown() {
+        return shutDown;
+    }
+
     /** Whether schedules count with an edge. */
     boolean takesPart(int edge) {
         return attendance.takesPart(edge);
@@ -166,7 +182,7 @@ public final class Controller implements NetworkController {
     public Snapshot snapshot() {
         return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
-                membership.members(), membership.refusals());
+                membership.members(), membership.refusals(), shutDown);
     }
 
     private void choose(Event.SchedulerChosen choice) {
@@ -183,6 +199,9 @@ public final class Controller implements NetworkController {
         device.becomeReady(ready.entries());
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
+            if (shutDown && network.byInvitation()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), true));
+            }
         }
         if (switches.counts(device)) {
             waitForDevices();
@@ -202,6 +221,7 @@ public final class Controller implements NetworkController {
         }
         if (id.equals(network.master().device())) {
             collection.reset();
+            beacons.reset();
         }
         lose(device);
     }
@@ -221,11 +241,22 @@ public final class Controller implements NetworkController {
         if (dispensable) {
             attendance.lose(device.edge());
         }
+        dark |= configured && !dispensable;
         if (!dispensable || !isRunning()) {
             waitForDevices();
         } else if (phase == Phase.WRITING) {
             phase = Phase.STEADY;
             staged = null;
+        }
+    }
+
+    /**
+     * A core that comes back has no connections, and a master that comes back tells all to use another version: no edge may use a
+     * data slot before a schedule is made anew.
+     */
+    private void darken() {
+        if (dark && phase == Phase.WAITING_FOR_DEVICES) {
+            switches.darken(commands);
         }
     }
 
@@ -271,7 +302,9 @@ public final class Controller implements NetworkController {
         Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
         while (stage.isPresent()) {
             for (DeviceState device : stage.get()) {
-                if (switches.counts(device)) {
+                if (switches.counts(device) && dark && device.edge() != DeviceState.NO_EDGE) {
+                    switches.configureDark(device, memberOrders(), commands);
+                } else if (switches.counts(device)) {
                     switches.configure(device, memberOrders(), commands);
                 }
             }
@@ -282,18 +315,22 @@ public final class Controller implements NetworkController {
             stage = switches.configurationStage(configurationStage);
         }
         configured = true;
+        if (dark) {
+            dark = false;
+            scheduledChanges = NEVER_SCHEDULED;
+        }
         learn();
     }
 
     // ---- who has joined ----
 
     /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
-    private void orderMembers() {
+    private void orderMembers(long nowNs) {
         boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
         if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
             boolean changed = switches.orderMaster(memberOrders(), commands);
             if (!changed && reports.master().isPresent()) {
-                attendance.masterObeys(reports.master().get().frame());
+                attendance.masterObeys(nowNs, reports.master().get().frame());
             }
         }
     }
@@ -302,6 +339,20 @@ public final class Controller implements NetworkController {
         Map<Integer, MemberOrder> orders = membership.orders();
         orders.keySet().removeIf(edge -> attendance.withoutBeacon().contains(network.edges().get(edge).id()));
         return orders;
+    }
+
+    /** The master forgets when it starts anew, so it is told again whenever it is back. */
+    private void onShutdown(long nowNs, Event.MasterShutdown shutdown) {
+        if (!shutdown.core().equals(network.core().id())) {
+            throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
+        }
+        shutDown = shutdown.isDown();
+        if (network.byInvitation()) {
+            membership.shutDown(nowNs, shutDown);
+            if (switches.master().isReady()) {
+                commands.add(ShutdownMessage.to(network.core(), network.master(), shutDown));
+            }
+        }
     }
 
     // ---- what is in force ----
@@ -313,6 +364,11 @@ public final class Controller implements NetworkController {
         }
         Request request;
         try {
+            if (beacons.isBeacon(packet.frame())) {
+                commands.add(beacons.handOn(packet.device(), packet.port(), packet.frame()));
+                statistics.count(Counter.BEACONS_HANDED_ON);
+                return;
+            }
             request = reader.read(packet.device(), packet.port(), packet.frame());
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
@@ -327,7 +383,7 @@ public final class Controller implements NetworkController {
         demand.update(request);
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
-        reports.master().ifPresent(master -> attendance.masterAt(master.frame()));
+        reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
     }
 
@@ -352,7 +408,7 @@ public final class Controller implements NetworkController {
         if (learningSince == null) {
             learningSince = master.frame();
         }
-        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= LEARNING_FRAMES;
+        boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
         if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
             activeVersion = master.active();
             active = switches.scheduleInCore(activeVersion.bank());
@@ -374,12 +430,17 @@ public final class Controller implements NetworkController {
             statistics.count(Counter.COMMITS_COMPLETED);
             statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
         } else if (old && master.next().equals(activeVersion)) {
-            if (FrameNumber.difference(master.frame(), commitFrame) >= COMMIT_PATIENCE_FRAMES) {
+            if (FrameNumber.difference(master.frame(), commitFrame) >= inFrames(COMMIT_PATIENCE_FRAMES)) {
                 sendCommit(Counter.COMMITS_REPEATED);
             }
         } else if (!announced) {
             learn();
         }
+    }
+
+    /** Out of band a frame may be shorter than the way to the controller and back, but not the beacon hold. */
+    private int inFrames(int frames) {
+        return network.outOfBand() ? frames + network.beaconHoldFrames() : frames;
     }
 
     private boolean isSilent(int edge) {

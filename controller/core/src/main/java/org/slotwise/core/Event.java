@@ -4,7 +4,9 @@ package org.slotwise.core;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.tables.TableEntry;
 
@@ -115,6 +117,28 @@ public abstract class Event {
 
     /** The deadline that the controller asked for has come. */
     public static final class DeadlineReached extends Event {
+    }
+
+    /** Someone shuts a core's master down, or takes it back; {@link Network#canShutDown} says where that is possible. */
+    public static final class MasterShutdown extends Event {
+        private final CoreId core;
+        private final boolean down;
+
+        /** Takes the core, and whether its master is to be down. */
+        public MasterShutdown(CoreId core, boolean down) {
+            this.core = Objects.requireNonNull(core);
+            this.down = down;
+        }
+
+        /** The core. */
+        public CoreId core() {
+            return core;
+        }
+
+        /** Whether its master is to be down. */
+        public boolean isDown() {
+            return down;
+        }
     }
 
     /** Someone chose a scheduler; takes effect with the next round. */

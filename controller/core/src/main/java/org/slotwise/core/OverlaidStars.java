@@ -2,6 +2,7 @@
 package org.slotwise.core;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.EdgeId;
@@ -44,7 +46,7 @@ public final class OverlaidStars implements NetworkController {
     private final int[][] framesWell;
 
     private boolean configured;
-    private long configuredNs;
+    private OptionalLong firstReviewNs = OptionalLong.empty();
     private long reviewNs;
     private int framesToBalance = BALANCE_FRAMES;
     private List<Command> commands = new ArrayList<>();
@@ -118,6 +120,10 @@ public final class OverlaidStars implements NetworkController {
             }
         } else if (event instanceof Event.WriteFailed) {
             onWriteFailed(nowNs, (Event.WriteFailed) event);
+        } else if (event instanceof Event.MasterShutdown) {
+            Event.MasterShutdown shutdown = (Event.MasterShutdown) event;
+            tell(nowNs, star(shutdown.core()), shutdown);
+            reviewNs = Math.min(reviewNs, nowNs);
         } else {
             stars.forEach(star -> tell(nowNs, star, event));
         }
@@ -137,6 +143,11 @@ public final class OverlaidStars implements NetworkController {
             throw new IllegalArgumentException("device " + device + " is not in this network");
         }
         return found;
+    }
+
+    private Star star(CoreId core) {
+        return stars.stream().filter(star -> star.network.core().id().equals(core)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("there is no core " + core));
     }
 
     /** An edge is master of one star at most; what a slave sends is refused by any star. */
@@ -207,7 +218,6 @@ public final class OverlaidStars implements NetworkController {
                 && routes.values().stream().allMatch(edge -> edge.device.isSettled());
         if (!configured && all) {
             configured = true;
-            configuredNs = nowNs;
             reviewNs = nowNs + network.frame().frameNs();
         }
     }
@@ -219,6 +229,9 @@ public final class OverlaidStars implements NetworkController {
             return;
         }
         reviewNs = nowNs + network.frame().frameNs();
+        if (firstReviewNs.isEmpty()) {
+            firstReviewNs = OptionalLong.of(nowNs);
+        }
         int[][] wanted = new int[stars.size()][network.edges().size() * network.edges().size()];
         for (int k = 0; k < stars.size(); k++) {
             Star star = stars.get(k);
@@ -231,15 +244,13 @@ public final class OverlaidStars implements NetworkController {
             }
         }
         paths.want(wanted);
-        boolean moved = paths.follow(usable);
+        BitSet moved = paths.follow(usable);
         framesToBalance--;
         if (framesToBalance <= 0) {
             framesToBalance = BALANCE_FRAMES;
-            moved |= paths.balance(usable);
+            moved.or(paths.balance(usable));
         }
-        if (moved) {
-            routes.values().forEach(edge -> edge.moved = true);
-        }
+        routes.values().forEach(edge -> edge.moved |= moved.get(edge.device.edge()));
     }
 
     /** Whether traffic from and to an edge may go through a star. */
@@ -247,14 +258,14 @@ public final class OverlaidStars implements NetworkController {
         Star star = stars.get(k);
         int place = star.places[edge];
         int master = star.network.indexOf(star.network.master().id()).orElseThrow();
-        boolean well = star.controller.isRunning() && star.controller.takesPart(edge)
+        boolean well = star.controller.isRunning() && !star.controller.isShutDown() && star.controller.takesPart(edge)
                 && isHeard(nowNs, star, edge) && isHeard(nowNs, star, master);
         framesWell[k][place] = well ? Math.min(WELL_FRAMES, framesWell[k][place] + 1) : 0;
         usable[k][place] = well && (usable[k][place] || framesWell[k][place] == WELL_FRAMES);
     }
 
     private boolean isHeard(long nowNs, Star star, int edge) {
-        long lastNs = Math.max(configuredNs, star.controller.heardNs(edge));
+        long lastNs = Math.max(firstReviewNs.orElse(nowNs), star.controller.heardNs(edge));
         return nowNs - lastNs <= SILENT_FRAMES * network.frame().frameNs();
     }
 

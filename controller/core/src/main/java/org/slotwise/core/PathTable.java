@@ -2,6 +2,7 @@
 package org.slotwise.core;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import org.slotwise.core.network.CoreId;
@@ -141,22 +142,22 @@ final class PathTable implements OverlayRules.Paths {
      * Moves parts out of stars that fail, all at once, and one part of each pair back home where that is well again.
      *
      * @param usable by star and edge
-     * @return whether anything moved
+     * @return edges whose traffic moved
      */
-    boolean follow(boolean[][] usable) {
-        boolean moved = false;
+    BitSet follow(boolean[][] usable) {
+        BitSet moved = new BitSet();
         for (int pair = 0; pair < common.length; pair++) {
             boolean broughtHome = false;
             for (int part = 0; common[pair].length > 1 && part < PARTS; part++) {
                 int star = at[pair][part];
                 if (!isUsable(usable, star, pair)) {
                     int other = leastLoaded(usable, pair, star);
-                    moved |= other != star;
+                    moved.set(from(pair), moved.get(from(pair)) || other != star);
                     move(pair, part, other);
                 } else if (home[pair][part] != star && !broughtHome && isUsable(usable, home[pair][part], pair)) {
                     move(pair, part, home[pair][part]);
                     broughtHome = true;
-                    moved = true;
+                    moved.set(from(pair));
                 }
             }
         }
@@ -184,9 +185,9 @@ final class PathTable implements OverlayRules.Paths {
      * Evens out stars whose load differs by more than a quarter of a frame, the pairs that want most first, so that few
      * parts move. Parts away from home stay where they are.
      *
-     * @return whether anything moved
+     * @return edges whose traffic moved
      */
-    boolean balance(boolean[][] usable) {
+    BitSet balance(boolean[][] usable) {
         List<Integer> order = new ArrayList<>();
         for (int pair = 0; pair < common.length; pair++) {
             if (common[pair].length > 1) {
@@ -194,9 +195,9 @@ final class PathTable implements OverlayRules.Paths {
             }
         }
         order.sort(Comparator.comparingLong(pair -> -most(pair)));
-        boolean moved = false;
+        BitSet moved = new BitSet();
         for (int pair : order) {
-            moved |= balance(usable, pair);
+            moved.set(from(pair), balance(usable, pair) || moved.get(from(pair)));
         }
         return moved;
     }

@@ -7,8 +7,12 @@ import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.network.Network;
 
-/** Which requests of the newest frame have come, and how long to wait for the others. */
+/**
+ * Which requests of the newest frame have come, and how long to wait for the others. Out of band nobody waits: slaves ask
+ * ahead of the master by what their fibres are longer, so the master's last request closes a round.
+ */
 final class RequestCollection {
+    private final Network network;
     private final long patienceNs;
     private final int edges;
     private final int blocks;
@@ -19,6 +23,7 @@ final class RequestCollection {
     private long deadlineNs;
 
     RequestCollection(Network network) {
+        this.network = network;
         this.edges = network.edges().size();
         this.blocks = network.requestBlocks();
         // All requests are made in the signaling slots; a quarter of a frame more is for the way.
@@ -28,6 +33,12 @@ final class RequestCollection {
 
     /** Takes a request; the first of a frame starts a new collection, whatever became of the one before. */
     void add(long nowNs, Request request) {
+        if (network.outOfBand()) {
+            boolean isMaster = network.edges().get(request.edge()) == network.master();
+            open = open || isMaster && request.block() == blocks - 1;
+            deadlineNs = nowNs;
+            return;
+        }
         if (!started || FrameNumber.difference(request.frame(), frame) > 0) {
             started = true;
             open = true;

@@ -32,21 +32,22 @@ public final class Snapshot {
     private final Statistics statistics;
     private final List<Member> members;
     private final Map<MemberRefusal, Long> memberRefusals;
+    private final boolean shutDown;
     private final List<StarSnapshot> stars;
     private final int[][][] parts;
 
     Snapshot(Network network, Phase phase, Set<DeviceId> readyDevices, Version version, FrameSchedule schedule,
             long[][] backlogBytes, long[][] arrivalsPerFrame, int[][] demandSlots, SchedulerKind scheduler,
             Map<String, String> schedulerSettings, Statistics statistics, List<Member> members,
-            Map<MemberRefusal, Long> memberRefusals) {
+            Map<MemberRefusal, Long> memberRefusals, boolean shutDown) {
         this(network, phase, readyDevices, version, schedule, backlogBytes, arrivalsPerFrame, demandSlots, scheduler,
-                schedulerSettings, statistics, members, memberRefusals, List.of(), new int[0][0][]);
+                schedulerSettings, statistics, members, memberRefusals, shutDown, List.of(), new int[0][0][]);
     }
 
     private Snapshot(Network network, Phase phase, Set<DeviceId> readyDevices, Version version, FrameSchedule schedule,
             long[][] backlogBytes, long[][] arrivalsPerFrame, int[][] demandSlots, SchedulerKind scheduler,
             Map<String, String> schedulerSettings, Statistics statistics, List<Member> members,
-            Map<MemberRefusal, Long> memberRefusals, List<StarSnapshot> stars, int[][][] parts) {
+            Map<MemberRefusal, Long> memberRefusals, boolean shutDown, List<StarSnapshot> stars, int[][][] parts) {
         this.network = network;
         this.phase = phase;
         this.readyDevices = Set.copyOf(readyDevices);
@@ -61,6 +62,7 @@ public final class Snapshot {
         this.statistics = statistics;
         this.members = List.copyOf(members);
         this.memberRefusals = Map.copyOf(memberRefusals);
+        this.shutDown = shutDown;
         this.stars = List.copyOf(stars);
         this.parts = parts;
     }
@@ -92,7 +94,7 @@ public final class Snapshot {
         Snapshot first = stars.get(0).state();
         return new Snapshot(network, phase, ready, null, FrameSchedule.empty(edges, network.dataSlots()), backlog,
                 arrivals, demand, first.scheduler, first.schedulerSettings, first.statistics, List.of(), refusals,
-                stars, parts);
+                false, stars, parts);
     }
 
     private static int[][] grantedIn(Network network, List<StarSnapshot> stars) {
@@ -113,6 +115,11 @@ public final class Snapshot {
     /** Slots of a frame by (sender, receiver) in the schedules in force, over all stars. */
     public int[][] grantedSlots() {
         return grantedSlots;
+    }
+
+    /** Whether a star's master is shut down; of several stars each says for itself. */
+    public boolean isShutDown() {
+        return shutDown;
     }
 
     /** The state of each star; of one star, this. */

@@ -117,6 +117,15 @@ final class StarSwitches {
                 entry -> SwitchRules.isFixed(entry) || SwitchRules.isScheduled(entry), commands);
     }
 
+    /** Takes the data slots of both banks from all edges that can be written now. The core keeps what light it may still get. */
+    void darken(Collection<Command> commands) {
+        for (DeviceState device : devices.values()) {
+            if (device.isSettled() && device.edge() != DeviceState.NO_EDGE) {
+                write(device, List.of(), entry -> SwitchRules.isScheduled(entry) && !rules.isSignaling(entry), commands);
+            }
+        }
+    }
+
     /** Writes what the master sends to whom; false if there is nothing to change. */
     boolean orderMaster(Map<Integer, MemberOrder> orders, Collection<Command> commands) {
         return write(master(), rules.masterMessages(orders, attendance.withoutBeacon()), SwitchRules::isMessage, commands);

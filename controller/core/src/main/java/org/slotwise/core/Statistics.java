@@ -16,6 +16,8 @@ public final class Statistics {
     public enum Counter {
         /** Request messages taken. */
         REQUESTS_RECEIVED,
+        /** Out of band: the master's beacons handed on to slaves. */
+        BEACONS_HANDED_ON,
         /** Frames for which a schedule was computed. */
         FRAMES_SCHEDULED,
         /** Frames whose schedule came out as the one in force. */
@@ -132,7 +134,7 @@ public final class Statistics {
         return counters.get(counter);
     }
 
-    /** Packets that were no acceptable request, by reason. */
+    /** Packets that were no acceptable request, or beacon to hand on, by reason. */
     public Map<RequestRefusal, Long> refusals() {
         return refusals;
     }

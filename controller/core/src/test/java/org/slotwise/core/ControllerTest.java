@@ -208,6 +208,20 @@ class ControllerTest {
     }
 
     @Test
+    void noEdgeUsesADataSlotFromTheLossOfTheCoreToANewSchedule() {
+        settle();
+        long version = star.active;
+        assertTrue(star.grantedSlots(0, 1) > 0);
+        star.stop(network.core().device());
+        assertEquals(0, star.grantedSlots(0, 1) + star.grantedSlots(1, 2) + star.grantedSlots(3, 0));
+        star.ready(network.core().device());
+        assertEquals(0, star.grantedSlots(0, 1) + star.grantedSlots(1, 2) + star.grantedSlots(3, 0));
+        star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
+        assertEquals(version + 1, star.active);
+        assertTrue(star.grantedSlots(0, 1) > 0);
+    }
+
+    @Test
     void newControllerTakesOverWithoutTouchingWhatIsInForce() {
         settle();
         star.backlog[0][3] = 400_000;

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -186,6 +186,21 @@ class OverlaidStarsTest {
         twins.stars.get(0).muteEdge = -1;
         twins.runFrames(40);
         checkAllParts(8, 8);
+    }
+
+    @Test
+    void masterThatIsShutDownGivesItsTrafficAwayUntilItIsTakenBack() {
+        settle();
+        twins.deliver(new Event.MasterShutdown(CoreId.of(1), true));
+        checkAllParts(16, 0);
+        twins.runFrames(40);
+        checkAllParts(16, 0);
+        assertTrue(twins.controller.snapshot().stars().get(1).state().isShutDown());
+        twins.deliver(new Event.MasterShutdown(CoreId.of(1), false));
+        twins.runFrames(40);
+        checkAllParts(8, 8);
+        assertThrows(IllegalArgumentException.class,
+                () -> twins.deliver(new Event.MasterShutdown(CoreId.of(5), true)));
     }
 
     @Test

@@ -85,6 +85,12 @@ final class StarModel {
         deliver(new Event.DeviceReady(device, tables.entries(device)));
     }
 
+    /** The switch stops, and its tables are gone; {@link #ready} brings it back. */
+    void stop(DeviceId device) {
+        tables.clear(device);
+        deliver(new Event.DeviceLost(device));
+    }
+
     void deliver(Event event) {
         if (sink != null) {
             sink.accept(event);

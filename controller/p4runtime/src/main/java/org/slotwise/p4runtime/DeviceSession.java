@@ -55,9 +55,13 @@ final class DeviceSession {
     private ClientCallStreamObserver<StreamMessageRequest> stream;
     /** Counts streams, so that a late callback of a closed one is known. */
     private int generation;
+    private boolean primary;
 
     /** What the session tells the driver, on the driver's thread. */
     interface Listener {
+        /** This controller is the switch's primary, on a new stream; {@link DeviceSession#synchronize} is next. */
+        void onPrimary(DeviceSession session);
+
         /** The switch runs the program and this controller is its primary. */
         void onReady(DeviceSession session, List<TableEntry> entries);
 
@@ -102,23 +106,29 @@ final class DeviceSession {
     /** Closes the stream. */
     void close() {
         generation++;
+        primary = false;
         if (stream != null) {
             stream.cancel("the controller ends", null);
             stream = null;
         }
     }
 
-    void sendPacket(int port, byte[] frame) {
-        send(StreamMessageRequest.newBuilder().setPacket(pipeline.info().packetOut(port, frame)).build());
+    /** Whether this controller is the switch's primary. */
+    boolean isPrimary() {
+        return primary;
+    }
+
+    /** Returns whether it was sent: only a primary may. */
+    boolean sendPacket(int port, byte[] frame) {
+        if (primary) {
+            stream.onNext(StreamMessageRequest.newBuilder().setPacket(pipeline.info().packetOut(port, frame)).build());
+        }
+        return primary;
     }
 
     void sendOther(Any message) {
-        send(StreamMessageRequest.newBuilder().setOther(message).build());
-    }
-
-    private void send(StreamMessageRequest message) {
-        if (stream != null) {
-            stream.onNext(message);
+        if (primary) {
+            stream.onNext(StreamMessageRequest.newBuilder().setOther(message).build());
         }
     }
 
@@ -237,7 +247,8 @@ final class DeviceSession {
 
     private void onArbitration(MasterArbitrationUpdate update) {
         if (update.getStatus().getCode() == Code.OK_VALUE) {
-            synchronize();
+            primary = true;
+            listener.onPrimary(this);
         } else {
             fail("another controller is its primary");
         }

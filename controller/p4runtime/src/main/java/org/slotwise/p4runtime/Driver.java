@@ -167,7 +167,10 @@ public abstract class Driver implements AutoCloseable {
     /** A message that P4Runtime does not define came. */
     abstract void onOther(DeviceSession session, com.google.protobuf.Any message);
 
-    /** A switch was lost. */
+    /** This controller is a switch's primary, on a new stream. */
+    abstract void onPrimary(DeviceSession session);
+
+    /** A switch was lost: delivers that, and sees to it that it comes back. */
     abstract void onLost(DeviceSession session);
 
     /** Writes to switches, and delivers what came of it. */
@@ -195,8 +198,9 @@ public abstract class Driver implements AutoCloseable {
         List<Command> commands = controller.onEvent(nowNs(), event);
         for (Command command : commands) {
             if (command instanceof Command.PacketOut packet) {
-                sessions.get(packet.device()).sendPacket(packet.port(), packet.frame());
-                onPacketOut();
+                if (sessions.get(packet.device()).sendPacket(packet.port(), packet.frame())) {
+                    onPacketOut();
+                }
             } else if (command instanceof Command.ReadTables read) {
                 readAgain(sessions.get(read.device()));
             } else if (command instanceof Command.ScheduleInForce inForce) {
@@ -259,6 +263,11 @@ public abstract class Driver implements AutoCloseable {
 
     private final class SessionEvents implements DeviceSession.Listener {
         @Override
+        public void onPrimary(DeviceSession session) {
+            Driver.this.onPrimary(session);
+        }
+
+        @Override
         public void onReady(DeviceSession session, List<TableEntry> entries) {
             LOG.info("device {}: ready, {} table entries", session.device(), entries.size());
             deliver(new Event.DeviceReady(session.device(), entries));
@@ -267,7 +276,6 @@ public abstract class Driver implements AutoCloseable {
         @Override
         public void onLost(DeviceSession session, String reason) {
             LOG.warn("device {}: lost: {}", session.device(), reason);
-            deliver(new Event.DeviceLost(session.device()));
             Driver.this.onLost(session);
         }
 

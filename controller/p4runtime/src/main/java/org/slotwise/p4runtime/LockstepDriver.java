@@ -8,7 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,13 +24,20 @@ import p4.v1.P4RuntimeOuterClass.WriteResponse;
 /**
  * Time is the fabric's: it stands still until every stream has brought the same {@link Advance}, then all packets
  * that came before happen at that time, in the order of devices, and the fabric gets {@link Done}. Nothing depends on
- * how fast this machine is.
+ * how fast this machine is. A switch that stops is called again at once, but the fabric answers when it is there again;
+ * that it was lost, and that it is back, happens in the next turn.
  */
 public final class LockstepDriver extends Driver {
     private static final Logger LOG = LoggerFactory.getLogger(LockstepDriver.class);
 
     private final Map<DeviceId, List<Event.PacketIn>> packets = new TreeMap<>();
     private final Map<DeviceId, Advance> advances = new TreeMap<>();
+    /** Known as lost to the controller. */
+    private final Set<DeviceId> lost = new TreeSet<>();
+    /** There again, to be configured in the next turn. */
+    private final Set<DeviceId> returned = new TreeSet<>();
+    /** Called again and not there yet. */
+    private final Set<DeviceId> called = new TreeSet<>();
     private boolean saidReady;
     private long nowNs;
     private long packetOuts;
@@ -58,7 +67,7 @@ public final class LockstepDriver extends Driver {
             return;
         }
         advances.put(session.device(), advance);
-        boolean all = advances.size() == sessions().size();
+        boolean all = advances.size() == sessions().size() - advance.getAbsentDevicesCount();
         if (all && advances.values().stream().allMatch(other -> other.getSequence() == advance.getSequence())) {
             advances.clear();
             advance(advance);
@@ -67,6 +76,13 @@ public final class LockstepDriver extends Driver {
 
     private void advance(Advance advance) {
         nowNs = advance.getNowNs();
+        advance.getAbsentDevicesList().forEach(device -> lose(DeviceId.of(device)));
+        returned.forEach(this::lose);
+        for (DeviceId device : List.copyOf(returned)) {
+            returned.remove(device);
+            lost.remove(device);
+            sessions().get(device).synchronize();
+        }
         List<Event.PacketIn> due = new ArrayList<>();
         packets.values().forEach(due::addAll);
         packets.clear();
@@ -78,10 +94,17 @@ public final class LockstepDriver extends Driver {
         done(advance.getSequence());
     }
 
+    private void lose(DeviceId device) {
+        if (sessions().containsKey(device) && lost.add(device)) {
+            deliver(new Event.DeviceLost(device));
+        }
+    }
+
     private void done(long sequence) {
         Done done = Done.newBuilder().setSequence(sequence).setPacketOuts(packetOuts)
                 .setNextDeadlineNs(controller().nextDeadlineNs().orElse(0)).build();
-        sessions().values().iterator().next().sendOther(Any.pack(done));
+        sessions().values().stream().filter(DeviceSession::isPrimary).findFirst()
+                .ifPresent(session -> session.sendOther(Any.pack(done)));
     }
 
     @Override
@@ -114,8 +137,23 @@ public final class LockstepDriver extends Driver {
     }
 
     @Override
+    void onPrimary(DeviceSession session) {
+        called.remove(session.device());
+        if (saidReady) {
+            returned.add(session.device());
+        } else {
+            session.synchronize();
+        }
+    }
+
+    @Override
     void onLost(DeviceSession session) {
-        LOG.info("device {}: the fabric has ended; no time passes any more", session.device());
+        returned.remove(session.device());
+        if (called.add(session.device())) {
+            session.connect();
+        } else {
+            LOG.info("device {}: the fabric has ended; no time passes any more", session.device());
+        }
     }
 
     @Override

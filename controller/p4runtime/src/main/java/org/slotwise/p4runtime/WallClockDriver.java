@@ -48,7 +48,13 @@ public final class WallClockDriver extends Driver {
     }
 
     @Override
+    void onPrimary(DeviceSession session) {
+        session.synchronize();
+    }
+
+    @Override
     void onLost(DeviceSession session) {
+        deliver(new Event.DeviceLost(session.device()));
         retry(session, session::connect);
     }
 

@@ -15,10 +15,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +30,7 @@ import org.slotwise.core.Networks;
 import org.slotwise.core.Phase;
 import org.slotwise.core.RequestMessage;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.wire.CommitHeader;
@@ -273,7 +276,29 @@ class DriverTest {
         assertEquals(0, FakeP4Runtime.await(switches.dones).getNextDeadlineNs());
     }
 
-    private static Any advance(long sequence, long nowNs) {
-        return Any.pack(Advance.newBuilder().setSequence(sequence).setNowNs(nowNs).build());
+    @Test
+    void lockStepLosesASwitchAndGetsItBackInTurns() throws Exception {
+        Driver driver = configured(LockstepDriver::new, 1);
+        FakeP4Runtime.await(switches.dones);
+        switches.sendOther(advance(1, 1000, 3), 1, 2, 4, CORE);
+        assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
+        assertFalse(ready(driver).contains(DeviceId.of(3)));
+        switches.log.clear();
+        switches.closeStream(3);
+        switches.awaitLog("primary 3");
+        assertFalse(ready(driver).contains(DeviceId.of(3)), "time has not gone on");
+        switches.sendOtherToAll(advance(2, 2000));
+        assertEquals(2, FakeP4Runtime.await(switches.dones).getSequence());
+        assertTrue(ready(driver).contains(DeviceId.of(3)));
+    }
+
+    private static Set<DeviceId> ready(Driver driver) throws Exception {
+        return driver.ask(driver::snapshot, TIMEOUT_S * 1000).readyDevices();
+    }
+
+    private static Any advance(long sequence, long nowNs, long... absent) {
+        Advance.Builder advance = Advance.newBuilder().setSequence(sequence).setNowNs(nowNs);
+        LongStream.of(absent).forEach(advance::addAbsentDevices);
+        return Any.pack(advance.build());
     }
 }

@@ -99,6 +99,12 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
                 device.stream.onNext(StreamMessageResponse.newBuilder().setOther(message).build()));
     }
 
+    synchronized void sendOther(Any message, long... receivers) {
+        for (long device : receivers) {
+            devices.get(device).stream.onNext(StreamMessageResponse.newBuilder().setOther(message).build());
+        }
+    }
+
     synchronized void closeStream(long device) {
         devices.get(device).stream.onCompleted();
     }
@@ -173,6 +179,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         if (primary) {
             device.electionId = update.getElectionId().getLow();
             device.stream = responses;
+            log.add("primary " + update.getDeviceId());
         }
         responses.onNext(StreamMessageResponse.newBuilder().setArbitration(update.toBuilder().setStatus(
                 Status.newBuilder().setCode(primary ? Code.OK_VALUE : Code.ALREADY_EXISTS_VALUE))).build());

@@ -14,13 +14,15 @@ import javax.ws.rs.Produces;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
 import org.slotwise.core.Event;
+import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.rest.json.ShutdownCodec;
 import org.slotwise.rest.json.SnapshotCodec;
 
-/** The controller's state, and the choice of its scheduler. */
+/** The controller's state, the choice of its scheduler, and which masters are shut down. */
 @Path("slotwise/v1")
 @Produces(MediaType.APPLICATION_JSON)
 public final class ControllerResource {
@@ -95,7 +97,46 @@ public final class ControllerResource {
     @Consumes(MediaType.APPLICATION_JSON)
     public ObjectNode choose(@HeaderParam(HttpHeaders.CONTENT_TYPE) String contentType, InputStream body)
             throws IOException {
-        JsonNode value;
+        JsonNode value = read(contentType, body);
+        try {
+            Event.SchedulerChosen choice = SchedulerCodec.decode("", value);
+            service.choose(choice);
+            return SchedulerCodec.encode(choice.kind(), choice.settings());
+        } catch (InvalidJsonException | InvalidSettingsException e) {
+            throw new ProblemException(422, e.getMessage());
+        }
+    }
+
+    /** Which masters are shut down. */
+    @GET
+    @Path("shutdown")
+    public JsonNode shutdown() {
+        return ShutdownCodec.encode(service.snapshot());
+    }
+
+    /** Shuts the master of a core down, or takes it back. */
+    @PUT
+    @Path("shutdown")
+    @Consumes(MediaType.APPLICATION_JSON)
+    public ObjectNode shutDown(@HeaderParam(HttpHeaders.CONTENT_TYPE) String contentType, InputStream body)
+            throws IOException {
+        JsonNode value = read(contentType, body);
+        Network network = service.snapshot().network();
+        Event.MasterShutdown shutdown;
+        try {
+            shutdown = ShutdownCodec.decode(network, value);
+        } catch (InvalidJsonException e) {
+            throw new ProblemException(422, e.getMessage());
+        }
+        if (!network.canShutDown()) {
+            throw new ProblemException(409, "a master can be shut down where edges join by invitation, or another core"
+                    + " takes the traffic over; this network has static membership and one core");
+        }
+        service.shutDown(shutdown);
+        return ShutdownCodec.encode(network, shutdown.core(), shutdown.isDown());
+    }
+
+    private static JsonNode read(String contentType, InputStream body) throws IOException {
         if (contentType == null) {
             throw new ProblemException(415, "a body must be application/json, and Content-Type say so");
         }
@@ -104,16 +145,9 @@ public final class ControllerResource {
             throw new ProblemException(413, "a body has at most " + MAX_BODY_BYTES + " bytes");
         }
         try {
-            value = JsonFields.parse(text);
+            return JsonFields.parse(text);
         } catch (InvalidJsonException e) {
             throw new ProblemException(400, e.getMessage());
-        }
-        try {
-            Event.SchedulerChosen choice = SchedulerCodec.decode("", value);
-            service.choose(choice);
-            return SchedulerCodec.encode(choice.kind(), choice.settings());
-        } catch (InvalidJsonException | InvalidSettingsException e) {
-            throw new ProblemException(422, e.getMessage());
         }
     }
 }

@@ -12,6 +12,14 @@ public interface ControllerService {
     /** Chooses a scheduler and keeps the choice over restarts; throws {@link UnavailableException} if that fails. */
     void choose(Event.SchedulerChosen choice);
 
+    /**
+     * Shuts a core's master down or takes it back, and keeps that over restarts; {@code Network.canShutDown} holds. Throws
+     * {@link UnavailableException} if that fails, or where this host has no means for it.
+     */
+    default void shutDown(Event.MasterShutdown shutdown) {
+        throw new UnavailableException("masters cannot be shut down here", null);
+    }
+
     /** The controller does not answer, or cannot keep what it should. */
     final class UnavailableException extends RuntimeException {
         private static final long serialVersionUID = 1L;

@@ -11,12 +11,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Clock;
+import java.util.OptionalInt;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who changed what: one JSON object a line, for each request that would change something, each choice of a scheduler, and
- * each schedule that came into force. The file is kept to {@link #MAX_BYTES}; what came before is in {@code audit.1.jsonl}.
+ * Who changed what: one JSON object a line, for each request that would change something, each choice of a scheduler, each
+ * master that was shut down or taken back, and each schedule that came into force. The file is kept to {@link #MAX_BYTES}; what came before is in {@code audit.1.jsonl}.
  */
 final class AuditLog implements AutoCloseable {
     static final String FILE = "audit.jsonl";
@@ -59,9 +60,16 @@ final class AuditLog implements AutoCloseable {
         write(entry);
     }
 
-    /** A schedule came into force. */
-    void schedule(long version, int changedConnections) {
-        write(entry("schedule").put("version", version).put("changed_connections", changedConnections));
+    /** A master was shut down, or taken back. */
+    void shutdown(int core, boolean before, boolean after) {
+        write(entry("shutdown").put("core", core).put("before", before).put("after", after));
+    }
+
+    /** A schedule came into force; {@code core} says in which of several stars. */
+    void schedule(OptionalInt core, long version, int changedConnections) {
+        ObjectNode entry = entry("schedule");
+        core.ifPresent(number -> entry.put("core", number));
+        write(entry.put("version", version).put("changed_connections", changedConnections));
     }
 
     private ObjectNode entry(String event) {

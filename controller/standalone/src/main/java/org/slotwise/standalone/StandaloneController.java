@@ -4,12 +4,16 @@ package org.slotwise.standalone;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.h2.mvstore.MVStoreException;
+import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
+import org.slotwise.core.network.Core;
+import org.slotwise.core.network.Network;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.WallClockDriver;
@@ -36,7 +40,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
                 configuration.corePipeline(),
-                inForce -> audit.schedule(inForce.version().value(), inForce.changedConnections()));
+                this::auditSchedule);
         this.driver = switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
             case LOCKSTEP -> new LockstepDriver(setup);
@@ -55,6 +59,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     static StandaloneController start(Configuration configuration) throws IOException {
         StandaloneController controller = new StandaloneController(configuration);
         WarmUp.run(configuration.network(), configuration.scheduler());
+        controller.shutDownAgain();
         controller.driver.start();
         return controller;
     }
@@ -97,6 +102,34 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         driver.submit(choice);
         audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()),
                 SchedulerCodec.encode(choice.kind(), choice.settings()));
+    }
+
+    private void auditSchedule(Command.ScheduleInForce inForce) {
+        boolean several = configuration.network().cores().size() > 1;
+        audit.schedule(several ? OptionalInt.of(inForce.core().value()) : OptionalInt.empty(),
+                inForce.version().value(), inForce.changedConnections());
+    }
+
+    private void shutDownAgain() {
+        Network network = configuration.network();
+        for (Core core : network.cores()) {
+            if (network.canShutDown() && store.isShutDown(core.id())) {
+                driver.submit(new Event.MasterShutdown(core.id(), true));
+            }
+        }
+    }
+
+    @Override
+    public synchronized void shutDown(Event.MasterShutdown shutdown) {
+        boolean before = snapshot().states().stream()
+                .anyMatch(star -> star.network().core().id().equals(shutdown.core()) && star.isShutDown());
+        try {
+            store.keep(shutdown);
+        } catch (MVStoreException e) {
+            throw new UnavailableException("that cannot be stored", e);
+        }
+        driver.submit(shutdown);
+        audit.shutdown(shutdown.core().value(), before, shutdown.isDown());
     }
 
     @Override

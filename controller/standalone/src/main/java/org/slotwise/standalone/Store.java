@@ -15,17 +15,19 @@ import org.h2.mvstore.MVStoreException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Event;
+import org.slotwise.core.network.CoreId;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
 
-/** What must survive a restart: the last election id, and the scheduler that was chosen at run time. */
+/** What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down. */
 final class Store implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Store.class);
     private static final String FILE = "controller.mv";
     private static final String ELECTION_ID = "election_id";
     private static final String SCHEDULER = "scheduler";
+    private static final String SHUT_DOWN = "shut_down_";
     private static final String CONFIGURED_SCHEDULER = "configured_scheduler";
 
     private final MVStore file;
@@ -80,6 +82,21 @@ final class Store implements AutoCloseable {
             LOG.warn("the stored scheduler is not used: {}", e.getMessage());
             return Optional.empty();
         }
+    }
+
+    /** Keeps whether a core's master is shut down. */
+    void keep(Event.MasterShutdown shutdown) {
+        if (shutdown.isDown()) {
+            values.put(SHUT_DOWN + shutdown.core(), "true");
+        } else {
+            values.remove(SHUT_DOWN + shutdown.core());
+        }
+        file.commit();
+    }
+
+    /** Whether a core's master is shut down. */
+    boolean isShutDown(CoreId core) {
+        return values.containsKey(SHUT_DOWN + core);
     }
 
     private static String text(Event.SchedulerChosen choice) {

@@ -27,6 +27,7 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.OptionalInt;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.TrustManagerFactory;
@@ -262,7 +263,7 @@ class AccessTest {
     @Test
     void fileIsKeptSmall() throws IOException {
         for (int version = 1; version <= 20; version++) {
-            audit.schedule(version, 7);
+            audit.schedule(OptionalInt.empty(), version, 7);
         }
         assertTrue(Files.size(directory.resolve(AuditLog.FILE)) <= 400);
         assertTrue(Files.size(directory.resolve(AuditLog.OLD_FILE)) <= 400);

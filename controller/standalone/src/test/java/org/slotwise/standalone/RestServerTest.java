@@ -32,6 +32,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.core.Networks;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
@@ -100,6 +101,17 @@ class RestServerTest {
                 checkSchema(document, described.get(type).get("schema"), response.body());
             }
         }
+    }
+
+    @Test
+    void everyPathAnswersAsDescribedForSeveralCores() throws Exception {
+        serveTwins();
+        everyPathOfTheDocumentAnswersAsDescribed();
+    }
+
+    private void serveTwins() throws IOException {
+        server.close();
+        server = RestServer.start(settings(0), new RunningController(Networks.overlaid(4, 20, 2)), audit);
     }
 
     @Test
@@ -173,6 +185,50 @@ class RestServerTest {
         assertEquals(SchedulerKind.values().length, get("scheduler").get("available").size());
     }
 
+    @Test
+    void severalStarsAreShownEachAndTogether() throws Exception {
+        serveTwins();
+        JsonNode status = get("status");
+        assertEquals(6, status.get("devices").intValue());
+        assertTrue(status.get("version").isNull());
+        assertEquals("steady", status.at("/stars/1/phase").textValue());
+        assertTrue(status.at("/stars/0/version").longValue() > 0);
+        assertEquals(4, status.at("/stars/0/usable_edges").size());
+        for (JsonNode pair : get("demand").get("pairs")) {
+            if (pair.get("from").intValue() == 1 && pair.get("to").intValue() == 2) {
+                assertEquals(800_000, pair.get("backlog_bytes").intValue());
+                assertEquals(32, pair.get("granted_slots").intValue());
+                assertEquals(8, pair.at("/stars/1/parts").intValue());
+                assertEquals(16, pair.at("/stars/1/granted_slots").intValue());
+            }
+        }
+        assertEquals(8, get("schedule").get("edges").size());
+        assertEquals(2, get("schedule").get("cores").size());
+        String metrics = send("GET", "/metrics", null, null).body();
+        assertTrue(metrics.contains("slotwise_controller_star_live{core=\"1\"} 1.0"), metrics);
+        assertTrue(metrics.contains("slotwise_controller_parts{core=\"0\",from=\"1\",to=\"2\"} 8.0"), metrics);
+    }
+
+    @Test
+    void masterIsShutDownAndTakenBack() throws Exception {
+        serveTwins();
+        for (boolean down : new boolean[] {true, false}) {
+            HttpResponse<String> response =
+                    send("PUT", BASE + "shutdown", "application/json", "{\"core\":1,\"shut_down\":" + down + "}");
+            assertEquals(200, response.statusCode(), response::body);
+            assertEquals(JSON.readTree("{\"core\":1,\"master\":1,\"shut_down\":" + down + "}"),
+                    JSON.readTree(response.body()));
+            assertEquals(down, get("shutdown").at("/masters/1/shut_down").booleanValue());
+            assertFalse(get("shutdown").at("/masters/0/shut_down").booleanValue());
+        }
+    }
+
+    @Test
+    void onlyMasterOfAStaticStarIsNotShutDown() throws Exception {
+        checkProblem(409, "static membership",
+                send("PUT", BASE + "shutdown", "application/json", "{\"core\":0,\"shut_down\":true}"));
+    }
+
     // ---- what is refused ----
 
     private void checkProblem(int status, String detail, HttpResponse<String> response) throws IOException {
@@ -187,26 +243,36 @@ class RestServerTest {
 
     @TestFactory
     Stream<DynamicTest> badChoicesAreRefusedWithTheReasonAndChangeNothing() throws Exception {
-        JsonNode expected = JSON.readTree(BAD.resolve("scheduler.json").toFile());
+        return badBodies("scheduler");
+    }
+
+    @TestFactory
+    Stream<DynamicTest> badShutdownsAreRefusedWithTheReasonAndChangeNothing() throws Exception {
+        serveTwins();
+        return badBodies("shutdown");
+    }
+
+    private Stream<DynamicTest> badBodies(String resource) throws IOException {
+        JsonNode expected = JSON.readTree(BAD.resolve(resource + ".json").toFile());
         Set<String> files = new TreeSet<>();
-        try (Stream<java.nio.file.Path> listed = Files.list(BAD.resolve("scheduler"))) {
+        try (Stream<java.nio.file.Path> listed = Files.list(BAD.resolve(resource))) {
             listed.forEach(file -> files.add(file.getFileName().toString()));
         }
         Set<String> named = new TreeSet<>();
         expected.fieldNames().forEachRemaining(named::add);
         assertEquals(named, files);
         return files.stream().map(file -> DynamicTest.dynamicTest(file, () -> {
-            JsonNode before = get("scheduler");
+            JsonNode before = get(resource);
             JsonNode wanted = expected.get(file);
-            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + BASE + "scheduler"))
-                    .PUT(BodyPublishers.ofFile(BAD.resolve("scheduler").resolve(file)));
+            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + BASE + resource))
+                    .PUT(BodyPublishers.ofFile(BAD.resolve(resource).resolve(file)));
             String type = wanted.path("content_type").asText("application/json");
             if (!type.isEmpty()) {
                 request.header("Content-Type", type);
             }
             checkProblem(wanted.get("status").intValue(), wanted.get("detail").textValue(),
                     client.send(request.build(), HttpResponse.BodyHandlers.ofString()));
-            assertEquals(before, get("scheduler"));
+            assertEquals(before, get(resource));
         }));
     }
 

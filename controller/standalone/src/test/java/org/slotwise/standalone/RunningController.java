@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.slotwise.core.Command;
-import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Networks;
 import org.slotwise.core.RequestMessage;
 import org.slotwise.core.Snapshot;
@@ -17,38 +19,45 @@ import org.slotwise.rest.ControllerService;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
 final class RunningController implements ControllerService {
-    private final Network network = Networks.star(4, 20);
-    private final Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+    private final NetworkController controller;
+    private final Map<DeviceId, Long> versions = new HashMap<>();
     private RuntimeException failure;
-    private long version;
 
-    /** Runs until a schedule for demand from edge 1 to edge 2 is in force. */
+    /** Of one star. */
     RunningController() {
-        deliver(new Event.DeviceReady(network.core().device(), List.of()));
-        network.edges().forEach(edge -> deliver(new Event.DeviceReady(edge.device(), List.of())));
+        this(Networks.star(4, 20));
+    }
+
+    /** Runs until a schedule for demand from edge 1 to edge 2, in each star, is in force. */
+    RunningController(Network network) {
+        controller = NetworkController.of(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        network.devices().forEach(device -> deliver(new Event.DeviceReady(device, List.of())));
         for (int frame = 1; frame <= 8; frame++) {
-            long inForce = version;
-            for (Edge edge : network.edges()) {
-                request(edge, frame, inForce);
+            for (Network star : network.stars()) {
+                long inForce = versions.getOrDefault(star.master().device(), 0L);
+                for (Edge edge : star.edges()) {
+                    request(star, edge, frame, inForce);
+                }
             }
         }
     }
 
-    private void request(Edge edge, int frame, long inForce) {
+    private void request(Network star, Edge edge, int frame, long inForce) {
         RequestMessage message = new RequestMessage(edge.id().value()).frame(frame).versions(inForce, inForce);
         if (edge.id().value() == 1) {
-            message.backlog(2, 400_000).arrived(2, 10_000L * frame);
+            int queue = star.queue(star.edges().get(2));
+            message.backlog(queue, 400_000).arrived(queue, 10_000L * frame);
         }
-        int port = edge == network.master() ? WireConstants.PORT_LINECARD : WireConstants.PORT_OPTICAL_BASE;
-        deliver(new Event.PacketIn(DeviceId.of(1), port, message.encode()));
+        int port = edge == star.master() ? WireConstants.PORT_LINECARD : star.master().fibre().port();
+        deliver(new Event.PacketIn(star.master().device(), port, message.encode()));
     }
 
     private void deliver(Event event) {
         for (Command command : controller.onEvent(0, event)) {
             if (command instanceof Command.Write write) {
                 deliver(new Event.WriteDone(write.device(), write.batch()));
-            } else if (command instanceof Command.PacketOut) {
-                version++;
+            } else if (command instanceof Command.PacketOut packet) {
+                versions.merge(packet.device(), 1L, Long::sum);
             }
         }
     }
@@ -69,5 +78,10 @@ final class RunningController implements ControllerService {
     @Override
     public synchronized void choose(Event.SchedulerChosen choice) {
         deliver(choice);
+    }
+
+    @Override
+    public synchronized void shutDown(Event.MasterShutdown shutdown) {
+        deliver(shutdown);
     }
 }

@@ -132,6 +132,34 @@ class StandaloneControllerTest {
     }
 
     @Test
+    void shutdownIsAuditedAndHoldsOverARestart() throws Exception {
+        FakeP4Runtime cores = new FakeP4Runtime(1, 2, 3, 4, 1001, 1002);
+        ObjectNode node = configuration();
+        node.putObject("p4runtime").put("address", cores.address());
+        node.set("network", JSON.readTree(REPOSITORY.resolve("schema/examples/network-star4-twin.json").toFile()));
+        Configuration configuration = read(node);
+        try (StandaloneController controller = StandaloneController.start(configuration)) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            assertEquals(200, call(controller, "shutdown", "{\"core\":1,\"shut_down\":true}").statusCode());
+        }
+        try (StandaloneController controller = StandaloneController.start(configuration)) {
+            assertTrue(call(controller, "shutdown", null).body()
+                    .contains("{\"core\":1,\"master\":1,\"shut_down\":true}"));
+            assertEquals(200, call(controller, "shutdown", "{\"core\":1,\"shut_down\":false}").statusCode());
+        } finally {
+            cores.close();
+        }
+        List<String> events = new ArrayList<>();
+        for (String line : Files.readAllLines(configuration.store().resolve(AuditLog.FILE))) {
+            JsonNode entry = JSON.readTree(line);
+            if (entry.get("event").textValue().equals("shutdown")) {
+                events.add(entry.get("core") + " " + entry.get("before") + " " + entry.get("after"));
+            }
+        }
+        assertEquals(List.of("1 false true", "1 true false"), events);
+    }
+
+    @Test
     void storeGivesEverHigherElectionIds() throws IOException {
         Instant now = Instant.ofEpochSecond(1_000_000);
         long first;

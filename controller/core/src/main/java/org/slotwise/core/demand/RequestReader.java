@@ -85,6 +85,12 @@ public final class RequestReader {
     }
 
     private void checkOrigin(Edge edge, DeviceId device, int port) throws Refused {
+        if (network.outOfBand()) {
+            if (!device.equals(edge.device()) || port != WireConstants.PORT_LINECARD) {
+                throw new Refused(RequestRefusal.UNEXPECTED_PORT);
+            }
+            return;
+        }
         Edge master = network.master();
         int expected = edge == master ? WireConstants.PORT_LINECARD : master.fibre().port();
         if (!device.equals(master.device()) || port != expected) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.demand;
 
-/** Why a packet from a switch is not taken as a request. */
+/** Why a packet from a switch is not taken as a request, or out of band as a beacon to hand on. */
 public enum RequestRefusal {
     /** Shorter than its headers say. */
     TRUNCATED,
@@ -9,12 +9,12 @@ public enum RequestRefusal {
     BAD_VERSION,
     /** An optical frame that is no request. */
     NOT_A_REQUEST,
-    /** From an edge that this network does not have. */
+    /** From an edge that this network does not have, or a beacon for one. */
     UNKNOWN_EDGE,
-    /** From a device or port where that edge's requests do not come from. */
+    /** From a device or port where that edge's requests, or the master's beacons, do not come from. */
     UNEXPECTED_PORT,
     /** For a block of queues that this network does not have. */
     BAD_BLOCK,
-    /** Not newer than the edge's last request for the same block. */
+    /** Not newer than the edge's last request for the same block, or the last beacon for the same slave. */
     STALE
 }

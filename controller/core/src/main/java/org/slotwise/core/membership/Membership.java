@@ -41,6 +41,7 @@ public final class Membership {
     private final Map<MemberRefusal, Long> refusals = new EnumMap<>(MemberRefusal.class);
     private long masterFrame;
     private boolean masterHeard;
+    private boolean shutDown;
 
     private static final class Record {
         private MemberState state = MemberState.ABSENT;
@@ -162,6 +163,20 @@ public final class Membership {
         }
     }
 
+    /** While the master is shut down nobody is invited; members leave as they hear of it. */
+    public void shutDown(long nowNs, boolean down) {
+        shutDown = down;
+        for (int edge = 0; edge < records.length; edge++) {
+            Record record = records[edge];
+            if (down && (record.state == MemberState.INVITED || record.state == MemberState.CONFIGURING)) {
+                becomeAbsent(nowNs, edge);
+            } else if (!down && record.state == MemberState.ABSENT) {
+                record.backOffFrames = 0;
+                record.deadlineNs = nowNs;
+            }
+        }
+    }
+
     private void becomeJoined(long nowNs, int edge) {
         Record record = records[edge];
         record.state = MemberState.JOINED;
@@ -184,7 +199,7 @@ public final class Membership {
     public void onTime(long nowNs) {
         for (int edge = 0; edge < records.length && masterHeard; edge++) {
             Record record = records[edge];
-            if (isMaster(edge) || nowNs < record.deadlineNs) {
+            if (isMaster(edge) || nowNs < record.deadlineNs || rests(record)) {
                 continue;
             }
             if (record.state == MemberState.ABSENT) {
@@ -202,7 +217,7 @@ public final class Membership {
     public OptionalLong deadlineNs() {
         OptionalLong deadline = OptionalLong.empty();
         for (int edge = 0; edge < records.length && masterHeard; edge++) {
-            if (!isMaster(edge) && (deadline.isEmpty() || records[edge].deadlineNs < deadline.getAsLong())) {
+            if (!isMaster(edge) && !rests(records[edge]) && (deadline.isEmpty() || records[edge].deadlineNs < deadline.getAsLong())) {
                 deadline = OptionalLong.of(records[edge].deadlineNs);
             }
         }
@@ -262,6 +277,10 @@ public final class Membership {
 
     private long frames(long count) {
         return count * network.frame().frameNs();
+    }
+
+    private boolean rests(Record record) {
+        return shutDown && record.state == MemberState.ABSENT;
     }
 
     private boolean isMaster(int index) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.network;
 
-/** How time is cut: slots of a frame, length of a slot, and the guard at its start. */
+import java.util.Objects;
+
+/** How time is cut: slots of a frame, length of a slot, the guard at its start, and whether slots are for signaling. */
 public final class FramePlan {
     /** Largest number of slots in a frame. */
     public static final int MAX_SLOTS = 4096;
@@ -11,11 +13,17 @@ public final class FramePlan {
     private final int slots;
     private final long slotNs;
     private final long guardNs;
+    private final Signaling signaling;
 
-    /** Throws {@link InvalidNetworkException} unless 2 <= slots <= MAX_SLOTS and 0 <= guard < slot <= MAX_SLOT_NS. */
+    /** In-band; throws as the other constructor. */
     public FramePlan(int slots, long slotNs, long guardNs) {
-        if (slots < 2 || slots > MAX_SLOTS) {
-            throw new InvalidNetworkException("frame.slots", "must be 2 .. " + MAX_SLOTS + ", got " + slots);
+        this(slots, slotNs, guardNs, Signaling.IN_BAND);
+    }
+
+    /** Throws {@link InvalidNetworkException} unless 1 <= slots <= MAX_SLOTS and 0 <= guard < slot <= MAX_SLOT_NS. */
+    public FramePlan(int slots, long slotNs, long guardNs, Signaling signaling) {
+        if (slots < 1 || slots > MAX_SLOTS) {
+            throw new InvalidNetworkException("frame.slots", "must be 1 .. " + MAX_SLOTS + ", got " + slots);
         }
         if (slotNs < 1 || slotNs > MAX_SLOT_NS) {
             throw new InvalidNetworkException("frame.slot_ns", "must be 1 .. " + MAX_SLOT_NS + ", got " + slotNs);
@@ -27,6 +35,7 @@ public final class FramePlan {
         this.slots = slots;
         this.slotNs = slotNs;
         this.guardNs = guardNs;
+        this.signaling = Objects.requireNonNull(signaling);
     }
 
     /** Slots of a frame. */
@@ -42,6 +51,11 @@ public final class FramePlan {
     /** Guard at the start of each slot. */
     public long guardNs() {
         return guardNs;
+    }
+
+    /** How requests and beacons travel. */
+    public Signaling signaling() {
+        return signaling;
     }
 
     /** Length of a frame. */

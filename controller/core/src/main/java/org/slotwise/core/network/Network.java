@@ -84,6 +84,10 @@ public final class Network {
             throw new InvalidNetworkException("membership", "edges answer invitations within "
                     + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
         }
+        if (byInvitation && outOfBand()) {
+            throw new InvalidNetworkException("frame.signaling",
+                    "T_d is measured by light in signaling slots, so edges that join by invitation need in-band signaling");
+        }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
             inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
@@ -139,6 +143,10 @@ public final class Network {
             throw new InvalidNetworkException("membership", "edges join by invitation in a network of one core, got "
                     + cores.size() + " cores");
         }
+        if (outOfBand()) {
+            throw new InvalidNetworkException("frame.signaling", "out of band signaling is for a network of one core, got "
+                    + cores.size() + " cores");
+        }
         for (int i = 0; i < edges.size(); i++) {
             if (edges.get(i).id().value() != i) {
                 throw new InvalidNetworkException("edges", "with several cores edges are numbered from 0 without a gap,"
@@ -192,7 +200,7 @@ public final class Network {
             throw new InvalidNetworkException("edges",
                     "a star has 2 .. " + WireConstants.MAX_FIBRES + " edges, got " + given.size());
         }
-        if (frame.slots() <= given.size()) {
+        if (!outOfBand() && frame.slots() <= given.size()) {
             throw new InvalidNetworkException("frame.slots", "each edge takes one slot for signaling, so "
                     + given.size() + " edges need at least " + (given.size() + 1) + " slots, got " + frame.slots());
         }
@@ -337,6 +345,11 @@ public final class Network {
         return byInvitation;
     }
 
+    /** Whether masters can be shut down: slaves that join by invitation are told so, or other stars take the traffic over. */
+    public boolean canShutDown() {
+        return byInvitation || stars.size() > 1;
+    }
+
     /** Capacity that XCP reckons with for every VOQ, bit/s (plain XCP); empty: that of the slots granted (XCP-CL). */
     public OptionalLong xcpBps() {
         return xcpBps;
@@ -353,21 +366,29 @@ public final class Network {
         return index == null ? OptionalInt.empty() : OptionalInt.of(index);
     }
 
-    /** First slot that carries data; the ones before are signaling slots, one an edge. */
+    /** Whether requests and beacons go between each switch and the controller, and no slot is for signaling. */
+    public boolean outOfBand() {
+        return frame.signaling() == Signaling.OUT_OF_BAND;
+    }
+
+    /** First slot that carries data; the ones before are signaling slots, one an edge, or none out of band. */
     public int firstDataSlot() {
-        return allEdges;
+        return outOfBand() ? 0 : allEdges;
     }
 
     /** Slots of a frame that carry data: the capacity of each edge's row and column. */
     public int dataSlots() {
-        return frame.slots() - allEdges;
+        return frame.slots() - firstDataSlot();
     }
 
     /**
-     * Signaling slot of an edge: 0 for the master, then the slaves by number. Overlaid stars have different masters, so
-     * there it is the edge's number.
+     * Slot at whose start an edge asks: in-band 0 for the master, then the slaves by number; 0 out of band. Overlaid stars
+     * have different masters, so there it is the edge's number.
      */
     public int signalingSlot(Edge edge) {
+        if (outOfBand()) {
+            return 0;
+        }
         if (overlaid) {
             return edge.id().value();
         }

@@ -89,6 +89,8 @@ public final class SwitchRules {
         addSignalingMessages(rules, edge, withoutBeacon);
         if (network.byInvitation()) {
             rules.add(membership(edge));
+        } else if (network.outOfBand() && edge != network.master()) {
+            rules.add(OutOfBandRules.membership());
         }
         if (network.xcp()) {
             addXcp(rules, edge);
@@ -152,9 +154,12 @@ public final class SwitchRules {
         return rules;
     }
 
-    /** An edge's signaling slots of {@code bank}: its own, or at the master those of all slaves. */
+    /** An edge's signaling slots of {@code bank}, none out of band: its own, or at the master those of all slaves. */
     public List<TableEntry> signalingRules(Edge edge, int bank) {
         List<TableEntry> rules = new ArrayList<>();
+        if (network.outOfBand()) {
+            return rules;
+        }
         for (Edge slave : slaves()) {
             if (edge == slave || edge == network.master()) {
                 rules.add(grant(bank, network.signalingSlot(slave), WireConstants.SIGNALING_QUEUE));
@@ -163,9 +168,12 @@ public final class SwitchRules {
         return rules;
     }
 
-    /** The core's signaling connections of {@code bank}: in a slave's slot it and the master hear each other. */
+    /** The core's signaling connections of {@code bank}, none out of band: in a slave's slot it and the master hear each other. */
     public List<TableEntry> signalingRules(Core core, int bank) {
         List<TableEntry> rules = new ArrayList<>();
+        if (network.outOfBand()) {
+            return rules;
+        }
         for (Edge slave : slaves()) {
             int slot = network.signalingSlot(slave);
             rules.add(connect(bank, slot, slave, network.master()));
@@ -311,6 +319,10 @@ public final class SwitchRules {
 
     /** The tick with {@code repeat} r of a signaling slot sends the r-th message: beacons first, then requests. */
     private void addSignalingMessages(List<TableEntry> rules, Edge edge, Set<EdgeId> withoutBeacon) {
+        if (network.outOfBand()) {
+            rules.addAll(OutOfBandRules.messages(network, edge, withoutBeacon));
+            return;
+        }
         int port = edge.fibre().port();
         int slot = network.signalingSlot(edge);
         int firstRequest = 1;

@@ -55,6 +55,66 @@ class NetworkTest {
     }
 
     @Test
+    void starsHaveTheEdgesWithAFibreThereAndCommonSlotsAndQueues() {
+        List<Core> cores = List.of(core(0, 0), core(2, 3));
+        List<Edge> edges = new ArrayList<>();
+        for (int id = 0; id < 4; id++) {
+            edges.add(Networks.withFibres(Networks.edge(id, 1), id == 1
+                    ? List.of(Networks.fibre(0, 200_000_000))
+                    : List.of(Networks.fibre(0, 200_000_000), Networks.fibre(2, 400_000_000))));
+        }
+        Network network = Networks.overlaid(FRAME, cores, edges);
+        Network second = network.stars().get(1);
+        assertEquals(2, network.stars().size());
+        assertEquals(3, second.edges().size());
+        assertEquals(EdgeId.of(3), second.master().id());
+        assertEquals(4, second.firstDataSlot());
+        assertEquals(16, second.dataSlots());
+        assertEquals(2, second.signalingSlot(second.edges().get(1)));
+        assertEquals(2 * 4 + 3, second.queue(second.master()));
+        assertEquals(3, network.stars().get(0).queue(network.stars().get(0).edges().get(3)));
+        assertEquals(258, second.edges().get(0).fibre().port());
+        assertThrows(IllegalStateException.class, network::core);
+        assertThrows(IllegalStateException.class, () -> network.edges().get(0).fibre());
+    }
+
+    @Test
+    void requestsOfAStarHaveTheBlocksOfItsQueues() {
+        Network network = Networks.overlaid(10, 40, 3);
+        List<String> blocks = new ArrayList<>();
+        network.stars().forEach(star -> blocks.add(star.firstRequestBlock() + "+" + star.requestBlocks()));
+        assertEquals(List.of("0+1", "0+2", "1+1"), blocks);
+    }
+
+    @Test
+    void refusesStarsThatCannotWorkAndSaysWhere() {
+        Edge both = Networks.withFibres(Networks.edge(1, 1), List.of(Networks.fibre(0, 1L << 30), Networks.fibre(1, 1L << 30)));
+        Edge first = Networks.edge(0, 1L << 30);
+        assertEquals("cores[1].master: edge 0 has no fibre to core 1",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 0)), List.of(first, both))));
+        assertEquals("cores[1].master: 1 is used twice",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 1)), List.of(first, both))));
+        assertEquals("edges: a star has at least 2 edges, got 1 with a fibre to core 1",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), List.of(first, both))));
+        assertEquals("cores[0].id: must be 0 .. 7, got 8",
+                message(() -> Networks.overlaid(FRAME, List.of(core(8, 0)), List.of(first, both))));
+        assertEquals("edges[0].fibres: must be 1 .. 2, got 0", message(() -> Networks.overlaid(FRAME,
+                List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first, List.of()), both))));
+        assertEquals("edges[0].fibres[1].core: 0 is used twice", message(() -> Networks.overlaid(FRAME,
+                List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first,
+                        List.of(Networks.fibre(0, 1L << 30), Networks.fibre(0, 1L << 30))), both))));
+        Edge fifth = Networks.withFibres(Networks.edge(5, 1), both.fibres());
+        assertEquals("edges: with several cores edges are numbered from 0 without a gap, since queues are; there is no"
+                + " edge 0", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
+        assertEquals("cores: an edge has a queue for each core and each edge, at most 1023, got 1040",
+                message(() -> Networks.overlaid(130, 200, 8)));
+    }
+
+    private static Core core(int id, int master) {
+        return new Core(CoreId.of(id), EdgeId.of(master), DeviceId.of(1001 + id));
+    }
+
+    @Test
     void addressesAreStrict() {
         assertEquals("02:00:00:01:00:0a", MacAddress.parse("02:00:00:01:00:0A").toString());
         assertEquals("10.0.255.1", Ipv4Address.parse("10.0.255.1").toString());

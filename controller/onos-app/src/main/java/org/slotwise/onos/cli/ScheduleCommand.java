@@ -13,7 +13,7 @@ import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SnapshotCodec;
 
-/** The schedule in force: a line a slot, a column a sending edge, in it the receiving edge. */
+/** The schedule in force in each star: a line a slot, a column a sending edge, in it the receiving edge. */
 @Service
 @Command(scope = "onos", name = "slotwise-schedule", description = "Shows the slot tables in force")
 public final class ScheduleCommand extends AbstractShellCommand {
@@ -24,12 +24,19 @@ public final class ScheduleCommand extends AbstractShellCommand {
             print("%s", SnapshotCodec.schedule(snapshot));
             return;
         }
-        List<Edge> edges = snapshot.network().edges();
-        FrameSchedule schedule = snapshot.schedule();
+        for (Snapshot star : snapshot.states()) {
+            print("core %s", star.network().core().id());
+            printStar(star);
+        }
+    }
+
+    private void printStar(Snapshot star) {
+        List<Edge> edges = star.network().edges();
+        FrameSchedule schedule = star.schedule();
         print("slot  %s", edges.stream().map(edge -> String.format("%4s", edge.id())).collect(Collectors.joining()));
         for (int slot = 0; slot < schedule.slots(); slot++) {
             int row = slot;
-            print("%4d  %s", snapshot.network().firstDataSlot() + slot, IntStream.range(0, edges.size())
+            print("%4d  %s", star.network().firstDataSlot() + slot, IntStream.range(0, edges.size())
                     .mapToObj(input -> receiver(edges, schedule.output(row, input))).collect(Collectors.joining()));
         }
     }

@@ -21,6 +21,6 @@ public final class StatusCommand extends AbstractShellCommand {
         }
         print("phase=%s, version=%s, switches=%d of %d, scheduler=%s", snapshot.phase(),
                 snapshot.version().map(Object::toString).orElse("unknown"), snapshot.readyDevices().size(),
-                snapshot.network().edges().size() + 1, snapshot.scheduler().title());
+                snapshot.network().devices().size(), snapshot.scheduler().title());
     }
 }

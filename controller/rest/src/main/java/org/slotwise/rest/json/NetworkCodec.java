@@ -19,6 +19,7 @@ import org.slotwise.core.network.InvalidNetworkException;
 import org.slotwise.core.network.Ipv4Address;
 import org.slotwise.core.network.MacAddress;
 import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Signaling;
 import org.slotwise.core.network.TimestampUnit;
 import org.slotwise.core.wire.WireConstants;
 
@@ -89,10 +90,23 @@ public final class NetworkCodec {
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns");
-        return new FramePlan((int) fields.integer("slots", 2, FramePlan.MAX_SLOTS),
+        JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns", "signaling");
+        return new FramePlan((int) fields.integer("slots", 1, FramePlan.MAX_SLOTS),
                 fields.integer("slot_ns", 1, FramePlan.MAX_SLOT_NS),
-                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS));
+                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS), signaling(fields));
+    }
+
+    private static Signaling signaling(JsonFields fields) throws InvalidJsonException {
+        String text = fields.optional("signaling").isPresent() ? fields.text("signaling") : "in-band";
+        switch (text) {
+            case "in-band":
+                return Signaling.IN_BAND;
+            case "out-of-band":
+                return Signaling.OUT_OF_BAND;
+            default:
+                throw new InvalidJsonException(
+                        fields.place("signaling"), "must be in-band or out-of-band, got '" + text + "'");
+        }
     }
 
     private static TimestampUnit unit(String place, String text) throws InvalidJsonException {

@@ -63,9 +63,11 @@ class NetworkCodecTest {
                 "network-invalid-rate-out-of-range.json",
                 "edges[0].fibres[0].rate_bps: an integer 1 .. 1000000000000 is needed, got 0",
                 "network-invalid-slot-is-text.json",
-                "frame.slots: an integer 2 .. 4096 is needed, got a value of type string",
+                "frame.slots: an integer 1 .. 4096 is needed, got a value of type string",
                 "network-invalid-nine-cores.json", "cores: must be 1 .. 8, got 9",
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
+                "network-invalid-unknown-signaling.json",
+                "frame.signaling: must be in-band or out-of-band, got 'by-post'",
                 "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
                 "membership: must be static or invitation, got 'volunteers'",
@@ -102,6 +104,14 @@ class NetworkCodecTest {
         assertEquals(1, second.master().id().value());
         assertEquals(257, second.edges().get(3).fibre().port());
         assertEquals(50_000, second.edges().get(3).fibre().delayNs());
+    }
+
+    @Test
+    void signalingIsInBandUnlessSaidOtherwise() throws Exception {
+        assertFalse(NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-star4.json"))).outOfBand());
+        Network slotBased = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-slot-based.json")));
+        assertTrue(slotBased.outOfBand());
+        assertEquals(1, slotBased.dataSlots());
     }
 
     @Test

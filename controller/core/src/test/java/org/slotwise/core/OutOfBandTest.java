@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.demand.Request;
+import org.slotwise.core.demand.RequestReader;
+import org.slotwise.core.demand.RequestRefusal;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.FramePlan;
+import org.slotwise.core.network.InvalidNetworkException;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Signaling;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.OpticalKind;
+import org.slotwise.core.wire.WireConstants;
+
+class OutOfBandTest {
+    private static final DeviceId MASTER = DeviceId.of(1);
+    private static final DeviceId SLAVE = DeviceId.of(3);
+    private static final int HEADERS = EthernetHeader.SIZE + OpticalHeader.SIZE;
+
+    private final Network network = network(1, Networks.star(3, 8));
+    private final Controller controller =
+            new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+
+    private static Network network(int slots, Network star) {
+        FramePlan plan = new FramePlan(slots, Networks.SLOT_NS, 10_000, Signaling.OUT_OF_BAND);
+        return new Network(plan, star.timestampUnit(), star.core(), star.edges(), 1, star.mtu());
+    }
+
+    private static byte[] beacon(int version, int from, int to, long frame) {
+        byte[] ethernet = new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode();
+        byte[] optical = new OpticalHeader(version, OpticalKind.COMMIT.code(), 0, from, to,
+                WireConstants.SIGNALING_QUEUE, 0, 7, 99, 0).encode();
+        return ByteBuffer.allocate(HEADERS + CommitHeader.SIZE)
+                .put(ethernet).put(optical).put(new CommitHeader(frame, 4, 5, frame + 1).encode()).array();
+    }
+
+    private static byte[] beacon(int to, long frame) {
+        return beacon(WireConstants.OPTICAL_VERSION, 0, to, frame);
+    }
+
+    private List<Command> packetIn(DeviceId device, int port, byte[] frame) {
+        return controller.onEvent(1, new Event.PacketIn(device, port, frame));
+    }
+
+    private void assertRefused(RequestRefusal reason, DeviceId device, int port, byte[] frame) {
+        long before = controller.snapshot().statistics().refusals().get(reason);
+        assertEquals(List.of(), packetIn(device, port, frame), reason::name);
+        assertEquals(before + 1, controller.snapshot().statistics().refusals().get(reason), reason::name);
+    }
+
+    @Test
+    void beaconOfTheMasterIsHandedOnToItsSlave() {
+        List<Command> commands = packetIn(MASTER, WireConstants.PORT_LINECARD, beacon(2, 10));
+        assertEquals(1, commands.size());
+        Command.PacketOut handedOn = (Command.PacketOut) commands.get(0);
+        assertEquals(SLAVE, handedOn.device());
+        assertEquals(WireConstants.PORT_SELF, handedOn.port());
+        OpticalHeader optical = OpticalHeader.decode(handedOn.frame(), EthernetHeader.SIZE).orElseThrow();
+        assertEquals(List.of(0, 2, 0), List.of(optical.srcEdge(), optical.dstEdge(), optical.core()));
+        CommitHeader commit = CommitHeader.decode(handedOn.frame(), HEADERS).orElseThrow();
+        assertEquals(List.of(10L, 4L, 5L, 11L), List.of(
+                commit.frame(), commit.activeVersion(), commit.nextVersion(), commit.firstFrame()));
+        assertEquals(1, controller.snapshot().statistics().get(Counter.BEACONS_HANDED_ON));
+    }
+
+    @Test
+    void whatIsForgedStaleOrBrokenIsRefusedAndCounted() {
+        int port = WireConstants.PORT_LINECARD;
+        packetIn(MASTER, port, beacon(2, 10));
+        assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 10));
+        assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 9));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, SLAVE, port, beacon(2, 11));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, WireConstants.PORT_OPTICAL_BASE, beacon(2, 11));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, port, beacon(WireConstants.OPTICAL_VERSION, 1, 2, 11));
+        assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(3, 11));
+        assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(0, 11));
+        assertRefused(RequestRefusal.BAD_VERSION, MASTER, port, beacon(9, 0, 2, 11));
+        byte[] whole = beacon(2, 11);
+        assertRefused(RequestRefusal.TRUNCATED, MASTER, port, Arrays.copyOf(whole, whole.length - 1));
+        assertEquals(1, packetIn(MASTER, port, whole).size(), "none of these changed anything");
+    }
+
+    @Test
+    void masterThatStartsAnewMayStartItsFramesAnew() {
+        packetIn(MASTER, WireConstants.PORT_LINECARD, beacon(2, 10));
+        controller.onEvent(2, new Event.DeviceLost(MASTER));
+        assertEquals(1, packetIn(MASTER, WireConstants.PORT_LINECARD, beacon(2, 0)).size());
+    }
+
+    @Test
+    void eachEdgeAsksByItsOwnSwitch() throws Exception {
+        RequestReader reader = new RequestReader(network);
+        byte[] request = new RequestMessage(2).encode();
+        assertEquals(2, reader.read(SLAVE, WireConstants.PORT_LINECARD, request).edge());
+        for (DeviceId other : List.of(MASTER, DeviceId.of(2))) {
+            assertThrows(RequestReader.Refused.class, () -> reader.read(other, WireConstants.PORT_LINECARD, request));
+        }
+        assertThrows(RequestReader.Refused.class,
+                () -> reader.read(SLAVE, WireConstants.PORT_OPTICAL_BASE, request));
+    }
+
+    @Test
+    void roundEndsWithTheMastersRequestHoweverFarAheadSlavesAre() throws Exception {
+        RequestReader reader = new RequestReader(network);
+        RequestCollection collection = new RequestCollection(network);
+        for (long frame = 5; frame < 8; frame++) {
+            collection.add(frame, reader.read(SLAVE, WireConstants.PORT_LINECARD, new RequestMessage(2).frame(frame).encode()));
+            assertFalse(collection.isDue(frame, edge -> false));
+            assertEquals(OptionalLong.empty(), collection.deadlineNs());
+        }
+        Request master = reader.read(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(5).encode());
+        collection.add(8, master);
+        assertTrue(collection.isDue(8, edge -> false));
+        collection.close();
+        assertFalse(collection.isDue(9, edge -> false));
+    }
+
+    @Test
+    void everySlotCarriesDataAndAllIsSaidAtTheStartOfAFrame() {
+        assertEquals(List.of(0, 1), List.of(network.firstDataSlot(), network.dataSlots()));
+        StarModel star = new StarModel(network);
+        star.attach(controller);
+        assertEquals(List.of("1 send_commit", "2 send_commit", "3 send_commit", "4 send_request"), messages(star, MASTER));
+        assertEquals(List.of("1 send_request"), messages(star, SLAVE));
+        for (int bank = 0; bank < 2; bank++) {
+            for (DeviceId edge : List.of(MASTER, SLAVE)) {
+                assertNull(star.entry(edge, "slot_schedule[bank=" + bank + ", core=0, slot=0]"));
+            }
+        }
+    }
+
+    private static List<String> messages(StarModel star, DeviceId device) {
+        return IntStream.rangeClosed(1, 6)
+                .filter(repeat -> star.entry(device, key(repeat)) != null)
+                .mapToObj(repeat -> repeat + " " + star.entry(device, key(repeat)).action())
+                .collect(Collectors.toList());
+    }
+
+    private static String key(int repeat) {
+        return "signaling[core=0, repeat=" + repeat + ", slot=0]";
+    }
+
+    @Test
+    void invitationNeedsLight() {
+        assertTrue(assertThrows(InvalidNetworkException.class, () -> new Network(network.frame(), network.timestampUnit(),
+                network.core(), network.edges(), 1, network.mtu(), false, OptionalLong.empty(), true, 0))
+                .getMessage().startsWith("frame.signaling: T_d is measured by light"));
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.membership.MemberState;
+import org.slotwise.core.network.CoreId;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.FaultCode;
+import org.slotwise.core.wire.FaultHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.WireConstants;
+
+/** A master that is shut down where edges join by invitation. */
+class ShutdownTest {
+    private static final DeviceId MASTER = DeviceId.of(1);
+
+    private final Network network = Networks.byInvitation(Networks.star(3, 20));
+    private final Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+    private final List<Command.PacketOut> packetOuts = new ArrayList<>();
+    private long nowNs;
+    private int frame;
+
+    private void deliver(Event event) {
+        for (Command command : controller.onEvent(nowNs, event)) {
+            if (command instanceof Command.Write) {
+                Command.Write write = (Command.Write) command;
+                deliver(new Event.WriteDone(write.device(), write.batch()));
+            } else if (command instanceof Command.PacketOut) {
+                packetOuts.add((Command.PacketOut) command);
+            }
+        }
+    }
+
+    private void start() {
+        network.devices().forEach(device -> deliver(new Event.DeviceReady(device, List.of())));
+    }
+
+    /** The master's own request, and what has come due. */
+    private void runFrame() {
+        nowNs += network.frame().frameNs();
+        frame++;
+        deliver(new Event.PacketIn(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(frame).encode()));
+    }
+
+    private List<FaultHeader> shutdowns() {
+        List<FaultHeader> found = new ArrayList<>();
+        for (Command.PacketOut packet : packetOuts) {
+            assertEquals(MASTER, packet.device());
+            assertEquals(WireConstants.PORT_SELF, packet.port());
+            FaultHeader.decode(packet.frame(), EthernetHeader.SIZE + OpticalHeader.SIZE)
+                    .filter(fault -> fault.code() == FaultCode.SHUTDOWN.code()).ifPresent(found::add);
+        }
+        return found;
+    }
+
+    private boolean isAnyInvited() {
+        return controller.snapshot().members().stream().anyMatch(member -> member.state() != MemberState.ABSENT);
+    }
+
+    @Test
+    void masterIsToldAndNobodyIsInvitedUntilItIsTakenBack() {
+        start();
+        runFrame();
+        assertTrue(isAnyInvited());
+        deliver(new Event.MasterShutdown(CoreId.of(0), true));
+        assertEquals(0, shutdowns().get(0).flags());
+        for (int i = 0; i < 200; i++) {
+            runFrame();
+            assertFalse(isAnyInvited());
+        }
+        assertTrue(controller.snapshot().isShutDown());
+        deliver(new Event.MasterShutdown(CoreId.of(0), false));
+        assertEquals(1, shutdowns().get(1).flags());
+        runFrame();
+        assertTrue(isAnyInvited());
+    }
+
+    @Test
+    void masterThatStartsAnewIsToldAgain() {
+        deliver(new Event.MasterShutdown(CoreId.of(0), true));
+        assertEquals(0, shutdowns().size());
+        start();
+        assertEquals(1, shutdowns().size());
+        deliver(new Event.DeviceLost(MASTER));
+        deliver(new Event.DeviceReady(MASTER, List.of()));
+        assertEquals(2, shutdowns().size());
+    }
+
+    @Test
+    void anotherCoreIsTheCallersMistake() {
+        assertThrows(IllegalArgumentException.class,
+                () -> controller.onEvent(0, new Event.MasterShutdown(CoreId.of(1), true)));
+    }
+}

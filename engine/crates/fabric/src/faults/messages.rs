@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What faults do to control messages: light of signaling where an edge takes it, packet-ins and packet-outs.
+//!
+//! Light carries a frame check sequence as all Ethernet does, so a line card drops what is corrupted. What the controller's
+//! connection carries arrives with its wrong bits: the programs at both ends have to bear them.
+
+use rand::Rng;
+use slotwise_scenario::{Device, FaultKind, Treatment};
+use slotwise_wire::{Ethernet, Optical, OpticalKind, PORT_CPU, PacketIn};
+
+use crate::api::ControlMessage;
+use crate::dispatch::Origin;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::message;
+use crate::pool::Frame;
+
+/// Longest time by which a message is late, in frames: more than a commit takes.
+const MAX_LATE_FRAMES: u64 = 8;
+const MAX_WRONG_BITS: u32 = 4;
+/// Header of packet-ins and packet-outs: a field of P4Runtime's own message, which stays as it is.
+const CONTROLLER_HEADER: usize = PacketIn::SIZE;
+
+/// The way of a control message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From a fibre to the edge's program, by the line card.
+    Light { card: usize },
+    /// From a switch to the controller.
+    In(Device),
+    /// From the controller to a switch.
+    Out(Device),
+}
+
+impl Fabric {
+    /// Does to a control message what the faults in force say; false if it does not arrive now.
+    pub(crate) fn treat(&mut self, way: Way, frame: &mut Frame) -> bool {
+        for position in 0..self.faults.treatments.len() {
+            let index = self.faults.treatments[position];
+            let FaultKind::Messages { treatment, share } = self.faults.records[index].kind else {
+                continue;
+            };
+            if !self.faults.random.random_bool(share) {
+                continue;
+            }
+            self.faults.records[index].messages += 1;
+            match (treatment, way) {
+                (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. }) => {
+                    let place = match way {
+                        Way::Light { card } => self.cards[card].place(),
+                        Way::In(device) | Way::Out(device) => Place::Device(device),
+                    };
+                    self.drops.add(place, DropCause::Fault, frame.len());
+                    return false;
+                }
+                (Treatment::Corrupted, _) => self.corrupt(frame),
+                (Treatment::Duplicated, _) => self.arrive_late(way, frame),
+                (Treatment::Reordered, _) => {
+                    self.arrive_late(way, frame);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn corrupt(&mut self, frame: &mut Frame) {
+        let random = &mut self.faults.random;
+        for _ in 0..random.random_range(1..=MAX_WRONG_BITS) {
+            if frame.len() > CONTROLLER_HEADER {
+                let byte = random.random_range(CONTROLLER_HEADER..frame.len());
+                frame[byte] ^= 1 << random.random_range(0..8);
+            }
+        }
+    }
+
+    fn arrive_late(&mut self, way: Way, frame: &Frame) {
+        let late_ns = self
+            .faults
+            .random
+            .random_range(1..=MAX_LATE_FRAMES * self.plan.frame_ns());
+        let frame = self.pool.copy_of(frame);
+        self.events
+            .schedule(self.now_ns + late_ns, Event::LateMessage { way, frame });
+    }
+
+    pub(crate) fn late_message(&mut self, way: Way, frame: Frame) {
+        match way {
+            Way::Light { card } => {
+                let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+                let optical = message::optical(&frame);
+                let origin = Origin::Fibre { card, optical };
+                self.enter(
+                    Device::Edge(edge),
+                    slotwise_scenario::optical_port(core),
+                    &frame,
+                    origin,
+                );
+                self.pool.give_back(frame);
+            }
+            Way::In(device) => self.send_packet_in(device, frame),
+            Way::Out(device) => {
+                self.enter(device, PORT_CPU, &frame, Origin::Local);
+                self.pool.give_back(frame);
+            }
+        }
+    }
+
+    /// A frame has left a switch by its CPU port.
+    pub(crate) fn packet_in(&mut self, device: Device, bytes: &[u8]) {
+        let mut frame = bytes.to_vec();
+        if self.treat(Way::In(device), &mut frame) {
+            self.send_packet_in(device, frame);
+        }
+    }
+
+    fn send_packet_in(&mut self, device: Device, frame: Frame) {
+        self.note_request(&frame);
+        self.tell(device, ControlMessage::Packet(frame));
+    }
+
+    fn note_request(&mut self, frame: &[u8]) {
+        if self.faults.records.is_empty() {
+            return;
+        }
+        let optical = frame
+            .get(CONTROLLER_HEADER + Ethernet::SIZE..)
+            .and_then(Optical::decode);
+        let request = optical.filter(|optical| optical.kind == u8::from(OpticalKind::Request));
+        let of_edge = request.and_then(|optical| self.faults.requests_ns.get_mut(usize::from(optical.src_edge)));
+        if let Some(at_ns) = of_edge {
+            *at_ns = Some(self.now_ns);
+        }
+    }
+}

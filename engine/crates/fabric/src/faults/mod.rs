@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults on purpose: drawn from the seed, done to the network, and watched until it is well again.
+
+mod act;
+mod messages;
+mod plan;
+mod recovery;
+
+use rand_pcg::Pcg64Mcg;
+use slotwise_scenario::{FaultKind, Scenario};
+
+pub(crate) use messages::Way;
+
+use crate::event::{Event, EventQueue};
+use crate::random::{self, Stream};
+use recovery::Watch;
+
+/// One fault, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FaultRecord {
+    /// What failed.
+    pub kind: FaultKind,
+    /// The edge that it happened to.
+    pub edge: Option<u16>,
+    /// The core that it happened to, or at the other end of the fibre.
+    pub core: Option<u16>,
+    /// When it began, fabric time.
+    pub start_ns: u64,
+    /// When it was over.
+    pub end_ns: u64,
+    /// By how much a clock jumped.
+    pub step_ns: i64,
+    /// Whether the controller is killed in the middle of its next turn: it has written tables, and its packet-outs are lost.
+    pub in_turn: bool,
+    /// Control messages that it hit.
+    pub messages: u64,
+    /// Whether it took place; another fault may have had its victim already.
+    pub happened: bool,
+    /// When all was well again, fabric time; `None` if it was not by the end of the run.
+    pub recovered_ns: Option<u64>,
+}
+
+impl FaultRecord {
+    /// Time from its end until all was well again.
+    pub fn recovery_ns(&self) -> Option<u64> {
+        self.recovered_ns.map(|at_ns| at_ns - self.end_ns)
+    }
+}
+
+/// The faults of a run.
+pub(crate) struct Faults {
+    pub(crate) records: Vec<FaultRecord>,
+    /// What is done to messages now, by record.
+    treatments: Vec<usize>,
+    random: Pcg64Mcg,
+    watches: Vec<Watch>,
+    /// When each edge's last request left for the controller.
+    requests_ns: Vec<Option<u64>>,
+}
+
+impl Faults {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Faults {
+        Faults {
+            records: plan::draw(scenario, seed),
+            treatments: Vec::new(),
+            random: random::generator(seed, Stream::Messages, 0),
+            watches: Vec::new(),
+            requests_ns: vec![None; scenario.edges.len()],
+        }
+    }
+
+    pub(crate) fn schedule(&self, events: &mut EventQueue) {
+        for (index, record) in self.records.iter().enumerate() {
+            events.schedule(record.start_ns, Event::FaultBegins(index));
+            events.schedule(record.end_ns, Event::FaultEnds(index));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When and where faults happen.
+
+use rand::Rng;
+use rand_pcg::Pcg64Mcg;
+use slotwise_scenario::{FaultKind, Faults, Scenario};
+
+use super::FaultRecord;
+use crate::random::{self, Stream};
+
+const NS_PER_MS: u64 = 1_000_000;
+/// Bounds what a small file can ask for.
+const MAX_FAULTS: usize = 100_000;
+
+/// The faults of a run in the order of the scenario's entries. Each ends early enough that the mean time between two faults is left
+/// for the network to be well again.
+pub(super) fn draw(scenario: &Scenario, seed: u64) -> Vec<FaultRecord> {
+    let mut records = Vec::new();
+    for (index, faults) in scenario.faults.iter().enumerate() {
+        let mut random = random::generator(seed, Stream::Fault, index as u64);
+        let last_end_ns = scenario.end_ns().saturating_sub(faults.every_ms * NS_PER_MS);
+        let mut now_ns = scenario.epoch_ns();
+        while records.len() < MAX_FAULTS {
+            let start_ns = now_ns + around(&mut random, faults.every_ms * NS_PER_MS);
+            let end_ns = start_ns + around(&mut random, faults.for_ms * NS_PER_MS);
+            if end_ns > last_end_ns {
+                break;
+            }
+            records.push(record(scenario, faults, &mut random, (start_ns, end_ns)));
+            now_ns = end_ns;
+        }
+    }
+    records
+}
+
+fn around(random: &mut Pcg64Mcg, mean_ns: u64) -> u64 {
+    random.random_range(mean_ns / 2..=mean_ns + mean_ns / 2)
+}
+
+fn record(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, (start_ns, end_ns): (u64, u64)) -> FaultRecord {
+    let mut record = FaultRecord {
+        kind: faults.kind,
+        edge: None,
+        core: None,
+        start_ns,
+        end_ns,
+        step_ns: 0,
+        in_turn: false,
+        messages: 0,
+        happened: false,
+        recovered_ns: None,
+    };
+    match faults.kind {
+        FaultKind::LinkCut => {
+            let edge = edge(scenario, faults, random, |_| true);
+            let fibres = &scenario.edges[usize::from(edge)].fibres;
+            record.edge = Some(edge);
+            record.core = Some(fibres[random.random_range(0..fibres.len())].core);
+        }
+        FaultKind::CoreDown => record.core = Some(random.random_range(0..scenario.cores.len()) as u16),
+        FaultKind::EdgeRestart => record.edge = Some(edge(scenario, faults, random, |_| true)),
+        FaultKind::ControllerRestart => record.in_turn = random.random(),
+        FaultKind::ClockStep { least_ns, most_ns } => {
+            let is_slave = |edge| scenario.cores.iter().all(|core| core.master != edge);
+            record.edge = Some(edge(scenario, faults, random, is_slave));
+            record.step_ns = step(random, least_ns, most_ns);
+        }
+        FaultKind::Messages { .. } => {}
+    }
+    record
+}
+
+fn edge(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, may: impl Fn(u16) -> bool) -> u16 {
+    let edges: Vec<u16> = (0..scenario.edges.len() as u16).filter(|edge| may(*edge)).collect();
+    match faults.edge {
+        Some(edge) => edge,
+        None if edges.is_empty() => 0,
+        None => edges[random.random_range(0..edges.len())],
+    }
+}
+
+/// A length of which the logarithm is even, in whole ns: an octave is drawn, then a place in it.
+fn step(random: &mut Pcg64Mcg, least_ns: u64, most_ns: u64) -> i64 {
+    let octave = random.random_range(least_ns.ilog2()..=most_ns.ilog2());
+    let low_ns = (1 << octave).max(least_ns);
+    let high_ns = ((2 << octave) - 1).min(most_ns);
+    let length_ns = random.random_range(low_ns..=high_ns) as i64;
+    if random.random() { length_ns } else { -length_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
+
+    fn drawn(faults: &str, seed: u64) -> (Scenario, Vec<FaultRecord>) {
+        let clocks = "clocks: {max_offset_ns: 1000, max_drift_ppb: 10, walk_ppb: 1, step_ns: 1000000}";
+        let scenario = Scenario::parse(format!("{STAR4}\n{clocks}\nfaults:\n{faults}\n").as_bytes()).unwrap();
+        let records = draw(&scenario, seed);
+        (scenario, records)
+    }
+
+    #[test]
+    fn faults_repeat_by_seed_and_end_before_the_run() {
+        let text = "  - {kind: link-cut, every_ms: 100, for_ms: 30}\n  - {kind: core-down, every_ms: 500, for_ms: 20}";
+        let (scenario, records) = drawn(text, 1);
+        assert_eq!(records, drawn(text, 1).1);
+        assert_ne!(records, drawn(text, 2).1);
+        let cuts: Vec<_> = records
+            .iter()
+            .filter(|record| record.kind == FaultKind::LinkCut)
+            .collect();
+        assert!((120..230).contains(&cuts.len()), "22 s / 130 ms: {}", cuts.len());
+        for pair in cuts.windows(2) {
+            let gap_ms = (pair[1].start_ns - pair[0].end_ns) / NS_PER_MS;
+            let length_ms = (pair[1].end_ns - pair[1].start_ns) / NS_PER_MS;
+            assert!((50..=150).contains(&gap_ms) && (15..=45).contains(&length_ms));
+        }
+        let last_ns = records.iter().map(|record| record.end_ns).max().unwrap();
+        assert!(last_ns + 100 * NS_PER_MS <= scenario.end_ns());
+        assert!((0..4).all(|edge| cuts.iter().any(|cut| cut.edge == Some(edge))));
+    }
+
+    #[test]
+    fn steps_span_their_range_both_ways_and_spare_the_master() {
+        let text = "  - {kind: clock-step, every_ms: 20, least_ns: 50, most_ns: 3000000}";
+        let (_, records) = drawn(text, 1);
+        let lengths = || records.iter().map(|record| record.step_ns.unsigned_abs());
+        assert!(
+            records
+                .iter()
+                .all(|record| record.edge != Some(0) && record.start_ns == record.end_ns)
+        );
+        assert!(lengths().all(|length_ns| (50..=3_000_000).contains(&length_ns)));
+        assert!(lengths().any(|length_ns| length_ns < 1000) && lengths().any(|length_ns| length_ns > 500_000));
+        assert!(records.iter().any(|record| record.step_ns < 0) && records.iter().any(|record| record.step_ns > 0));
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What signaling out of band asks of a scenario: beacons go by the controller, so its latency takes the fibre's place.
+
+use crate::model::{Fibre, Scenario, Signaling};
+use crate::reader::Reader;
+
+/// A beacon leaves the master T_d of the master before its frame starts at the core, takes the control latency twice, and
+/// must reach a slave while its frame is under way there, but before the first frame for which it is too old.
+pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
+    if scenario.frame.signaling != Signaling::OutOfBand {
+        return;
+    }
+    if scenario.joins_by_invitation() {
+        r.report(
+            "/clocks".into(),
+            "out of band there is no light by which T_d could be measured",
+            "signaling in-band, or no clocks",
+        );
+    }
+    if scenario.cores.len() > 1 {
+        r.report(
+            "/frame/signaling".into(),
+            "out of band only one star can be told from the others",
+            "in-band, or one core",
+        );
+    }
+    let way_ns = 2 * scenario.controller.control_latency_ns;
+    let hold_ns = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.frame_ns();
+    for core in &scenario.cores {
+        let Some(master_ns) = t_d_ns(scenario, core.master, core.id) else {
+            continue;
+        };
+        for edge in scenario.edges.iter().filter(|edge| edge.id != core.master) {
+            let Some(slave_ns) = t_d_ns(scenario, edge.id, core.id) else {
+                continue;
+            };
+            if way_ns + slave_ns >= hold_ns + master_ns {
+                let reason = format!("by the controller every beacon comes too late to edge {}", edge.id);
+                let least = (way_ns + slave_ns).saturating_sub(master_ns) / scenario.frame.frame_ns() + 1;
+                let expected = format!("at least {least} frames, or less latency");
+                r.report("/controller/beacon_hold_frames".into(), reason, expected);
+            }
+            if way_ns + slave_ns <= master_ns {
+                let reason = format!(
+                    "by the controller every beacon comes to edge {} before its frame",
+                    edge.id
+                );
+                let expected = format!("more than {}", (master_ns - slave_ns) / 2);
+                r.report("/controller/control_latency_ns".into(), reason, expected);
+            }
+        }
+    }
+}
+
+fn t_d_ns(scenario: &Scenario, edge: u16, core: u16) -> Option<u64> {
+    let fibres = &scenario.edges.get(usize::from(edge))?.fibres;
+    fibres.iter().find(|fibre| fibre.core == core).map(Fibre::t_d_ns)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults on purpose in the report: how many of each kind, and how long the network took to be well again.
+
+use serde::Serialize;
+use slotwise_fabric::{Fabric, FaultRecord};
+
+/// Faults of a run.
+#[derive(Debug, Default, Serialize)]
+pub struct FaultReport {
+    /// In order of the kinds' names.
+    pub kinds: Vec<FaultSummary>,
+    /// Each fault that took place, in order of time.
+    pub rows: Vec<FaultRow>,
+}
+
+impl FaultReport {
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Faults of one kind. Times are from a fault's end until the network was well again; null if it never was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FaultSummary {
+    /// As in the scenario.
+    pub kind: &'static str,
+    /// Faults that took place.
+    pub injected: u64,
+    /// Control messages that they hit.
+    pub messages: u64,
+    /// Faults after which the network was not well by the end of the run.
+    pub not_recovered: u64,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FaultRow {
+    /// As in the scenario.
+    pub kind: &'static str,
+    /// The edge that it happened to.
+    pub edge: Option<u16>,
+    /// The core that it happened to.
+    pub core: Option<u16>,
+    /// When it began, fabric time.
+    pub start_ns: u64,
+    /// When it was over.
+    pub end_ns: u64,
+    /// By how much a clock jumped.
+    pub step_ns: i64,
+    /// Whether the controller was killed in the middle of a turn.
+    pub in_turn: bool,
+    /// Control messages that it hit.
+    pub messages: u64,
+    /// From its end until the network was well again.
+    pub recovery_ns: Option<u64>,
+}
+
+/// What became of the faults of a run.
+pub fn fault_report(fabric: &Fabric) -> FaultReport {
+    let mut rows: Vec<FaultRow> = fabric.faults().iter().filter(|fault| fault.happened).map(row).collect();
+    rows.sort_by_key(|row| (row.start_ns, row.kind));
+    let mut names: Vec<&'static str> = rows.iter().map(|row| row.kind).collect();
+    names.sort_unstable();
+    names.dedup();
+    let kinds = names.into_iter().map(|kind| summary(kind, &rows)).collect();
+    FaultReport { kinds, rows }
+}
+
+fn row(fault: &FaultRecord) -> FaultRow {
+    FaultRow {
+        kind: fault.kind.name(),
+        edge: fault.edge,
+        core: fault.core,
+        start_ns: fault.start_ns,
+        end_ns: fault.end_ns,
+        step_ns: fault.step_ns,
+        in_turn: fault.in_turn,
+        messages: fault.messages,
+        recovery_ns: fault.recovery_ns(),
+    }
+}
+
+fn summary(kind: &'static str, rows: &[FaultRow]) -> FaultSummary {
+    let of_kind = || rows.iter().filter(|row| row.kind == kind);
+    let mut times_ns: Vec<u64> = of_kind().filter_map(|row| row.recovery_ns).collect();
+    times_ns.sort_unstable();
+    let injected = of_kind().count() as u64;
+    FaultSummary {
+        kind,
+        injected,
+        messages: of_kind().map(|row| row.messages).sum(),
+        not_recovered: injected - times_ns.len() as u64,
+        p50_ns: percentile(&times_ns, 50),
+        p99_ns: percentile(&times_ns, 99),
+        max_ns: times_ns.last().copied(),
+    }
+}
+
+/// The smallest value that is not below `percent` % of them (nearest rank).
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    rank.checked_sub(1).map(|index| sorted[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_counts_what_recovered_and_what_did_not() {
+        let row = |kind, recovery_ns| FaultRow {
+            kind,
+            edge: None,
+            core: None,
+            start_ns: 0,
+            end_ns: 0,
+            step_ns: 0,
+            in_turn: false,
+            messages: 2,
+            recovery_ns,
+        };
+        let mut rows: Vec<FaultRow> = (1..=100).rev().map(|n| row("link-cut", Some(n))).collect();
+        rows.push(row("link-cut", None));
+        rows.push(row("core-down", None));
+        let cuts = summary("link-cut", &rows);
+        assert_eq!((cuts.injected, cuts.messages, cuts.not_recovered), (101, 202, 1));
+        assert_eq!((cuts.p50_ns, cuts.p99_ns, cuts.max_ns), (Some(50), Some(99), Some(100)));
+        let downs = summary("core-down", &rows);
+        assert_eq!((downs.not_recovered, downs.p50_ns, downs.max_ns), (1, None, None));
+    }
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few faults of each kind in virtual time, with the real controller: invariants hold, the network recovers, runs repeat.
+
+The scenarios of experiments/faults, shortened.
+"""
+import json
+
+import pytest
+
+from test_runs import ROOT, slotwise
+
+SCENARIOS = sorted((ROOT / "experiments" / "faults").glob("*.yaml"))
+# Long enough for two faults of those that are far apart; a controller takes a second or two to start.
+SECONDS = {"controller-restart": 0.5, "edge-restart-drift": 2.5}
+DEFAULT_SECONDS = 1.5
+
+
+def run(scenario, path, *arguments) -> bytes:
+    """The report of a shortened run."""
+    seconds = SECONDS.get(scenario.stem, DEFAULT_SECONDS)
+    done = slotwise("simulate", scenario, "--duration", seconds, "--report", path, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.stem)
+def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
+    report = json.loads(run(scenario, tmp_path / "report.json"))
+    assert report["verdict"]["ok"] and not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))
+    (kind,) = report["faults"]["kinds"]
+    assert kind["injected"] >= 2 and kind["not_recovered"] == 0, kind
+    assert all(row["recovery_ns"] is not None for row in report["faults"]["rows"])
+
+
+@pytest.mark.parametrize("name", ["edge-restart", "messages-duplicated"])
+def test_a_run_with_faults_repeats(name, tmp_path):
+    scenario = ROOT / "experiments" / "faults" / f"{name}.yaml"
+    first, second = (run(scenario, tmp_path / f"{n}.json") for n in (1, 2))
+    assert first == second
+    assert run(scenario, tmp_path / "other.json", "--seed", 2) != first
