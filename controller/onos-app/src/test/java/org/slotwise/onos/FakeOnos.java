@@ -127,9 +127,13 @@ final class FakeOnos {
         @Override
         public Iterable<FlowEntry> getFlowEntries(DeviceId device) {
             List<FlowEntry> entries = new ArrayList<>();
-            stored.getOrDefault(device, Set.of())
-                    .forEach(rule -> entries.add(new DefaultFlowEntry(rule, FlowEntry.FlowEntryState.ADDED)));
+            stored(device).forEach(rule -> entries.add(new DefaultFlowEntry(rule, FlowEntry.FlowEntryState.ADDED)));
             return entries;
+        }
+
+        /** What ONOS believes to be in the switch. */
+        Set<FlowRule> stored(DeviceId device) {
+            return stored.getOrDefault(device, Set.of());
         }
 
         /** As a switch that starts anew; ONOS does not know of it. */

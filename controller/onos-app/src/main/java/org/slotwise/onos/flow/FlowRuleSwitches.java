@@ -61,8 +61,9 @@ public final class FlowRuleSwitches implements Switches {
 
     @Override
     public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
-        return CompletableFuture.supplyAsync(() -> withRequested(device, readTables(device)), readers)
-                .thenCompose(entries -> apply(device, adopt(device, entries)).thenApply(done -> entries));
+        return CompletableFuture.supplyAsync(() -> readTables(device), readers)
+                .thenCompose(present -> apply(device, adopt(device, present))
+                        .thenApply(done -> new ArrayList<>(present.values())));
     }
 
     private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
@@ -74,27 +75,23 @@ public final class FlowRuleSwitches implements Switches {
         return present;
     }
 
-    private FlowRuleOperations.Builder adopt(org.slotwise.core.network.DeviceId device, Iterable<TableEntry> entries) {
-        TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
-        FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
-        entries.forEach(entry -> operations.add(rules.of(entry)));
-        return operations;
-    }
-
     /**
-     * Adds the rules that ONOS still has for the switch, which has none of them if it lost its tables. They are to be
-     * written with the others: ONOS would install them by itself, but up to 30 s after the controller relies on them.
+     * Makes rules of what the switch has, and forgets those of which it has nothing: a switch that started anew lost its
+     * tables, and ONOS would install the old ones when it likes, whatever the controller knows and has written since.
      */
-    private List<TableEntry> withRequested(
+    private FlowRuleOperations.Builder adopt(
             org.slotwise.core.network.DeviceId device, Map<String, TableEntry> present) {
-        Map<String, TableEntry> all = new LinkedHashMap<>(present);
-        for (FlowEntry rule : flowRules.getFlowEntries(SlotwiseDevices.onos(device))) {
-            if (rule.appId() == app.id() && rule.state() != FlowEntry.FlowEntryState.PENDING_REMOVE
-                    && rule.state() != FlowEntry.FlowEntryState.REMOVED) {
-                RuleTranslator.entry(rule).ifPresent(entry -> all.putIfAbsent(keyOf(entry), entry));
+        DeviceId id = SlotwiseDevices.onos(device);
+        TableReader.RuleOf rules = rules(id);
+        FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+        present.values().forEach(entry -> operations.add(rules.of(entry)));
+        for (FlowEntry rule : flowRules.getFlowEntries(id)) {
+            if (rule.appId() == app.id() && RuleTranslator.entry(rule).filter(entry -> !entry.isDefault())
+                    .filter(entry -> !present.containsKey(keyOf(entry))).isPresent()) {
+                operations.remove(rule);
             }
         }
-        return new ArrayList<>(all.values());
+        return operations;
     }
 
     private static String keyOf(TableEntry entry) {
