@@ -82,6 +82,8 @@ fn forwards_takes_entries_and_talks_to_the_controller() {
         return;
     }
     ip("link set lo up");
+    // Or the kernel's own frames become packet-ins.
+    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
     for pair in ["one", "two"] {
         ip(&format!("link add {pair} type veth peer name far-{pair}"));
         ip(&format!("link set {pair} up"));
