@@ -43,7 +43,7 @@ control Crossbar(inout core_metadata_t meta, inout standard_metadata_t standard_
         }
         const default_action = dark();
         counters = crossbar_counter;
-        size = 65536;
+        size = 524288;  // two banks of 256 inputs and 1024 slots
     }
 
     apply {

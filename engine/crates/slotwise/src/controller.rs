@@ -49,7 +49,7 @@ pub enum ControllerError {
 
 /// Heap is small and collected by one thread: the controller shares two cores with the fabric. The quick compiler only, since the
 /// thorough one takes the cores away from it just when the first requests come.
-const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
 pub const CONTROL_PRIORITY: i32 = 10;
