@@ -9,6 +9,7 @@
 //! captures that the caller asks for. The same inputs at the same times give the same outputs, to the byte.
 //! Two drivers use it: one paces it by the wall clock, the other ([`lockstep`]) jumps from event to event.
 
+mod access;
 mod api;
 mod capture;
 mod clock;
