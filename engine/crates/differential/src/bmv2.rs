@@ -12,8 +12,8 @@ use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::A
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::{
     CounterData, DigestList, Entity, ForwardingPipelineConfig, MasterArbitrationUpdate, P4Data, ReadRequest,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, Update, WriteRequest, entity, p4_data,
-    stream_message_response,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, TableEntry, Uint128, Update, WriteRequest, entity,
+    p4_data, stream_message_response,
 };
 use std::process::Stdio;
 use std::time::Duration;
@@ -181,20 +181,28 @@ impl Bmv2 {
     }
 
     async fn count(&mut self, p4info: &config::P4Info, counter: &Counted) -> Result<Count, String> {
+        let wanted = entities::counter_read(p4info, &counter.place)?;
         let request = ReadRequest {
             device_id: DEVICE,
             entities: vec![Entity {
-                entity: Some(entities::counter_read(p4info, &counter.place)?),
+                entity: Some(wanted.clone()),
             }],
             ..Default::default()
         };
         let answers = self.runtime.read(request).await.map_err(said("counters"))?;
         let answer = answers.into_inner().message().await.map_err(said("counters"))?;
-        let found = answer.and_then(|answer| answer.entities.into_iter().next()?.entity);
-        let data = match found {
-            Some(entity::Entity::CounterEntry(entry)) => entry.data,
-            Some(entity::Entity::DirectCounterEntry(entry)) => entry.data,
-            _ => return Err(format!("{COMMAND} has no counter {}", counter.name)),
+        let mut found = answer.into_iter().flat_map(|answer| answer.entities);
+        let data = found.find_map(|it| match (it.entity, &wanted) {
+            (Some(entity::Entity::CounterEntry(entry)), _) => Some(entry.data),
+            // An entry for all packets has no match field, and so has the wildcard: all entries answer.
+            (Some(entity::Entity::DirectCounterEntry(entry)), entity::Entity::DirectCounterEntry(asked)) => {
+                let key = |entry: &Option<TableEntry>| entry.as_ref().map(|it| (it.r#match.clone(), it.priority));
+                (key(&entry.table_entry) == key(&asked.table_entry)).then_some(entry.data)
+            }
+            _ => None,
+        });
+        let Some(data) = data else {
+            return Err(format!("{COMMAND} has no counter {}", counter.name));
         };
         let CounterData {
             packet_count,
