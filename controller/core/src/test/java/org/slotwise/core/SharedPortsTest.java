@@ -5,8 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
+import java.util.OptionalInt;
 import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.slotwise.core.network.Core;
+import org.slotwise.core.network.CoreId;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.EdgeId;
+import org.slotwise.core.network.Fibre;
+import org.slotwise.core.network.FramePlan;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
 
@@ -94,6 +105,31 @@ class SharedPortsTest {
         }
         assertTrue(found[1][2] >= 5 && found[4][5] >= 5);
         star.runFrames(12);
+    }
+
+    @Test
+    void loadOfAPortCountsForAllItsEdges() {
+        // Edges 2 and 3 share port 2 of core 1, and have one each of core 0.
+        Network network = Networks.overlaid(new FramePlan(20, Networks.SLOT_NS, 10_000), List.of(core(0), core(1)),
+                IntStream.range(0, 4).mapToObj(this::edgeOfTwoStars).collect(Collectors.toList()));
+        TwinModel twins = new TwinModel(network, Networks.scheduler(SchedulerKind.FAIR));
+        twins.start();
+        for (int frame = 0; frame < 60; frame++) {
+            twins.stars.get(1).backlog[2][0] = 250_000;
+            twins.setBacklog(3, 1, 80_000);
+            twins.runFrames(1);
+        }
+        int[] parts = twins.parts(3, 1);
+        assertTrue(parts[0] > parts[1], parts[0] + " parts against " + parts[1]);
+    }
+
+    private static Core core(int id) {
+        return new Core(CoreId.of(id), EdgeId.of(id), DeviceId.of(1001 + id));
+    }
+
+    private Edge edgeOfTwoStars(int id) {
+        return Networks.withFibres(Networks.edge(id, 200_000_000), List.of(Networks.fibre(0, 200_000_000),
+                new Fibre(CoreId.of(1), 257, 200_000_000, 10_000, id == 3 ? OptionalInt.of(2) : OptionalInt.empty())));
     }
 
     @Test
