@@ -188,7 +188,7 @@ public final class Controller implements NetworkController {
     private void choose(Event.SchedulerChosen choice) {
         schedulerKind = choice.kind();
         schedulerSettings = choice.settings();
-        scheduler = schedulerKind.create(schedulerSettings);
+        scheduler = schedulerKind.create(schedulerSettings, network.corePorts());
         demand.use(SchedulerKind.estimator(schedulerSettings));
     }
 
