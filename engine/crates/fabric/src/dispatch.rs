@@ -121,7 +121,11 @@ impl Fabric {
         let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
             return false;
         };
-        let Some(is_up) = self.fibres[fibre].change(change) else {
+        let changed = self.fibres[fibre].change(change);
+        if let Some(is_weak) = changed.is_weak {
+            self.alarm(fibre, FaultCode::Power, !is_weak);
+        }
+        let Some(is_up) = changed.is_up else {
             return false;
         };
         self.alarm(fibre, FaultCode::LossOfSignal, is_up);

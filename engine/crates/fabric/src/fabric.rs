@@ -236,7 +236,9 @@ impl Fabric {
                 self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
                     .fibres
                     .push(index);
-                self.fibres.push(FibrePair::new(self.seed, edge.id, fibre));
+                let pair = FibrePair::new(self.seed, edge.id, fibre);
+                self.fibres
+                    .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
                 let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
                 self.cards.push(Card {
                     edge: edge.id,
