@@ -92,7 +92,7 @@ enum bit<8> IntervalTimer {
 
 // What is wrong with an edge or its master.
 enum bit<8> FaultCode {
-    POWER          = 1,  // the edge is about to lose its power
+    POWER          = 1,  // light comes, but with little power to spare
     LOSS_OF_SIGNAL = 2,  // no light comes
     SYNC_ERROR     = 3,  // the edge does not know its T_d any more, and is silent
     SHUTDOWN       = 4   // the master ends: its slaves are to be silent, or to find another one

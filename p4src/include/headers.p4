@@ -21,7 +21,7 @@ header optical_t {
     bit<16> dst_edge;
     bit<16> queue;       // VOQ of the sending line card
     bit<8>  train;       // 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
-    bit<8>  core;        // in a message from the controller: whose star it is about; 0 in light
+    bit<8>  core;        // in a message from the controller, or to it out of band: whose star it is about; 0 in light
     bit<32> sequence;    // per (src_edge, queue), starts at 1
     bit<16> inner_type;
 }

@@ -88,7 +88,7 @@ class IntervalTimer(IntEnum):
 class FaultCode(IntEnum):
     """What is wrong with an edge or its master. 8 bits on the wire."""
 
-    POWER = 1  # the edge is about to lose its power
+    POWER = 1  # light comes, but with little power to spare
     LOSS_OF_SIGNAL = 2  # no light comes
     SYNC_ERROR = 3  # the edge does not know its T_d any more, and is silent
     SHUTDOWN = 4  # the master ends: its slaves are to be silent, or to find another one
@@ -187,7 +187,7 @@ class Optical(Header):
     dst_edge: int = 0
     queue: int = 0  # VOQ of the sending line card
     train: int = 0  # 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
-    core: int = 0  # in a message from the controller: whose star it is about; 0 in light
+    core: int = 0  # in a message from the controller, or to it out of band: whose star it is about; 0 in light
     sequence: int = 0  # per (src_edge, queue), starts at 1
     inner_type: int = 0
     SIZE: ClassVar[int] = 16

@@ -329,7 +329,7 @@ impl TryFrom<u8> for IntervalTimer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FaultCode {
-    /// The edge is about to lose its power.
+    /// Light comes, but with little power to spare.
     Power = 1,
     /// No light comes.
     LossOfSignal = 2,

@@ -55,7 +55,7 @@ pub struct Optical {
     pub queue: u16,
     /// 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train. 8 bits.
     pub train: u8,
-    /// In a message from the controller: whose star it is about; 0 in light. 8 bits.
+    /// In a message from the controller, or to it out of band: whose star it is about; 0 in light. 8 bits.
     pub core: u8,
     /// Per (src_edge, queue), starts at 1. 32 bits.
     pub sequence: u32,

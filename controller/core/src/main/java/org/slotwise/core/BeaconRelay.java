@@ -56,7 +56,7 @@ final class BeaconRelay {
         }
         Edge master = network.master();
         if (!device.equals(master.device()) || port != WireConstants.PORT_LINECARD
-                || optical.srcEdge() != master.id().value()) {
+                || optical.srcEdge() != master.id().value() || optical.core() != network.core().id().value()) {
             throw new Refused(RequestRefusal.UNEXPECTED_PORT);
         }
         Edge slave = network.edges().stream()

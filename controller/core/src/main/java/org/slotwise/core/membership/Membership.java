@@ -121,6 +121,7 @@ public final class Membership {
             throw new MemberMessage.Refused(MemberRefusal.WRONG_SESSION);
         }
         record.state = MemberState.CONFIGURING;
+        record.faults.clear();
         record.phaseNs = message.measuredNs();
         record.deadlineNs = nowNs + frames(PATIENCE_FRAMES + holdFrames(message.edge()));
     }
@@ -158,7 +159,8 @@ public final class Membership {
             return;
         }
         record.faults.putIfAbsent(message.fault(), nowNs);
-        if (message.fault() != FaultCode.LOSS_OF_SIGNAL) {
+        // The other faults do not silence an edge, or not yet: of light that is weak it can go on.
+        if (message.fault() == FaultCode.SYNC_ERROR) {
             becomeAbsent(nowNs, message.edge());
         }
     }
@@ -184,7 +186,6 @@ public final class Membership {
         record.errorNs = 0;
         record.largestErrorNs = 0;
         record.backOffFrames = 0;
-        record.faults.clear();
         record.deadlineNs = nowNs + frames(holdFrames(edge) + PATIENCE_FRAMES);
     }
 

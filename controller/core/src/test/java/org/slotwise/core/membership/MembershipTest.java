@@ -228,6 +228,28 @@ class MembershipTest {
     }
 
     @Test
+    void faultsOfTheSessionAreKeptWhenItsFirstMeasurementComes() {
+        long nonce = member().session();
+        receive(answer(nonce, -70_000));
+        DeviceId device = network.edges().get(EDGE).device();
+        receive(device, WireConstants.PORT_LINECARD, fault(nonce, EDGE, FaultCode.POWER.code(), 0));
+        receive(sync(nonce, 110, -70_000, -70_000));
+        assertEquals(MemberState.JOINED, member().state());
+        assertEquals(Map.of(FaultCode.POWER, nowNs), member().faultsSinceNs());
+    }
+
+    @Test
+    void weakLightIsAWarning() {
+        long session = join();
+        DeviceId device = network.edges().get(EDGE).device();
+        receive(device, WireConstants.PORT_LINECARD, fault(session, EDGE, FaultCode.POWER.code(), 0));
+        assertEquals(Map.of(FaultCode.POWER, nowNs), member().faultsSinceNs());
+        assertEquals(MemberState.JOINED, member().state());
+        receive(device, WireConstants.PORT_LINECARD, fault(session, EDGE, FaultCode.POWER.code(), 1));
+        assertEquals(Map.of(), member().faultsSinceNs());
+    }
+
+    @Test
     void forgedFaultsChangeNothing() {
         long session = join();
         receive(fault(session + 1, EDGE, FaultCode.POWER.code(), 0));
