@@ -10,8 +10,8 @@ from support.xcp import RTT_NS, START_NS, header, rate
 
 HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
 DATAGRAM = wire.L4Ports(src=4000, dst=5201).encode() + b"datagram"
-MASTER_DIGEST = "80adb1da6a698c636cee2652d610bc8c4b3319882e6ddc161871177b6d83dd83"
-SLAVE_DIGEST = "3254687345b69aa5d6ac146e307d74ec54a37f5887f109730c31cb00d76f26a1"
+MASTER_DIGEST = "7af5b7e3eccf405cf9be12727512d13c3809d049587f9deeee15bf05e4127f4d"
+SLAVE_DIGEST = "a366b5e3939e43b26358be88985304051b5b10e1c380b0dfc035ad7eabebac5c"
 OVERHEAD = wire.Ethernet.SIZE + wire.Optical.SIZE
 OUT = [e.OTHER_HOST_PORT, e.HOST_PORT, e.FIBRE, wire.PORT_LINECARD, wire.PORT_CORE_CONTROL]
 
@@ -47,7 +47,7 @@ class HostileTest(Hostile):
                        src_edge=e.MASTER, dst_edge=self.edge)
         report = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
                        wire.QueueReport(queue=3, backlog_bytes=1000))
-        commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1))
+        commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1), dst_edge=self.edge)
         shim = header()
         ticks = [frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.INTERVAL_TICK),
                        wire.IntervalTick(timer=timer, local_ns=local_ns), wire.QueueReport(queue=0, backlog_bytes=1000))
@@ -68,8 +68,8 @@ class HostileTest(Hostile):
 
 class HostileToMaster(HostileTest, e.MasterTest):
     def runTest(self):
-        last = self.request(sequence=0xFFFFFFFF)
-        self.assertEqual(self.digest_of(self.templates(), OUT, request=(e.FIBRE, last)), MASTER_DIGEST)
+        last = [(wire.PORT_LINECARD, frame(*tick(e.UNUSED_SLOT, frame_number=4))), (e.FIBRE, self.request(sequence=0xFFFFFFFF))]
+        self.assertEqual(self.digest_of(self.templates(), OUT, last=last), MASTER_DIGEST)
 
 
 class HostileToSlave(HostileTest, e.EdgeTest):

@@ -12,9 +12,9 @@ import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.Statistics.Duration;
 import org.slotwise.core.demand.DemandTracker;
 import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.FrameWindow;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.demand.RequestReader;
-import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.membership.Membership;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
@@ -62,6 +62,10 @@ public final class Controller implements NetworkController {
     private int configurationStage;
     private boolean configured;
     private boolean shutDown;
+    /** The master is to be told whether it is shut down. */
+    private boolean orderDue;
+    /** Frame of the last order to shut down, or of its end; null before. */
+    private Long orderFrame;
     /** Core or master was lost since the schedule in force was made. */
     private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
@@ -135,6 +139,7 @@ public final class Controller implements NetworkController {
         darken();
         bringBack();
         orderMembers(nowNs);
+        orderShutdown();
         return commands;
     }
 
@@ -199,9 +204,7 @@ public final class Controller implements NetworkController {
         device.becomeReady(ready.entries());
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
-            if (shutDown && network.byInvitation()) {
-                commands.add(ShutdownMessage.to(network.core(), network.master(), true));
-            }
+            orderDue |= shutDown;
         }
         if (switches.counts(device)) {
             waitForDevices();
@@ -349,9 +352,18 @@ public final class Controller implements NetworkController {
         shutDown = shutdown.isDown();
         if (network.byInvitation()) {
             membership.shutDown(nowNs, shutDown);
-            if (switches.master().isReady()) {
-                commands.add(ShutdownMessage.to(network.core(), network.master(), shutDown));
-            }
+            orderDue = true;
+        }
+    }
+
+    /** Orders are numbered by the master's frames, so there is one a frame at most. */
+    private void orderShutdown() {
+        Optional<Request> master = reports.master();
+        if (orderDue && network.byInvitation() && master.isPresent()
+                && (orderFrame == null || FrameNumber.difference(master.get().frame(), orderFrame) > 0)) {
+            orderDue = false;
+            orderFrame = master.get().frame();
+            commands.add(ShutdownMessage.to(network.core(), network.master(), orderFrame, shutDown));
         }
     }
 
@@ -370,12 +382,13 @@ public final class Controller implements NetworkController {
                 return;
             }
             request = reader.read(packet.device(), packet.port(), packet.frame());
+            FrameWindow.Verdict verdict = reports.take(request);
+            RequestReader.check(verdict);
+            if (verdict == FrameWindow.Verdict.RESTARTED) {
+                restartFrames(request);
+            }
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
-            return;
-        }
-        if (!reports.take(request)) {
-            statistics.refused(RequestRefusal.STALE);
             return;
         }
         statistics.count(Counter.REQUESTS_RECEIVED);
@@ -385,6 +398,14 @@ public final class Controller implements NetworkController {
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
+    }
+
+    /** The edge's first request named a wrong frame. */
+    private void restartFrames(Request request) {
+        collection.reset();
+        if (phase == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
+            learningSince = null;
+        }
     }
 
     private void compareWithMaster(Request master) {

@@ -18,15 +18,15 @@ final class ShutdownMessage {
     private ShutdownMessage() {
     }
 
-    /** A packet-out for the master of {@code core} itself. */
-    static Command.PacketOut to(Core core, Edge master, boolean down) {
+    /** A packet-out for the master of {@code core} itself; {@code frame} is newer than that of any such order before. */
+    static Command.PacketOut to(Core core, Edge master, long frame, boolean down) {
         int id = master.id().value();
         byte[] ethernet = new EthernetHeader(master.mac().value(), 0, WireConstants.ETHERTYPE_OPTICAL).encode();
         byte[] optical = new OpticalHeader(WireConstants.OPTICAL_VERSION, OpticalKind.FAULT.code(), 0, id, id,
                 WireConstants.SIGNALING_QUEUE, 0, core.id().value(), 0, 0).encode();
-        byte[] fault = new FaultHeader(0, 0, FaultCode.SHUTDOWN.code(), down ? 0 : IS_OVER, id).encode();
-        byte[] frame = ByteBuffer.allocate(ethernet.length + optical.length + fault.length)
+        byte[] fault = new FaultHeader(0, frame, FaultCode.SHUTDOWN.code(), down ? 0 : IS_OVER, id).encode();
+        byte[] message = ByteBuffer.allocate(ethernet.length + optical.length + fault.length)
                 .put(ethernet).put(optical).put(fault).array();
-        return new Command.PacketOut(master.device(), WireConstants.PORT_SELF, frame);
+        return new Command.PacketOut(master.device(), WireConstants.PORT_SELF, message);
     }
 }

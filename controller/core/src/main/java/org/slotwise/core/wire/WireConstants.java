@@ -98,6 +98,15 @@ public final class WireConstants {
     /** Edges that a master measures. */
     public static final int MAX_MEMBERS = 240;
 
+    /** Frames that a control message may be ahead of who takes it: their ticks may differ by that. */
+    public static final int FRAME_LEAD = 1;
+
+    /** Frames that it may be behind; no beacon hold is longer. */
+    public static final int FRAME_WINDOW = 1024;
+
+    /** Frames that the controller's first_frame may lie from the master's, either way. */
+    public static final int MAX_COMMIT_FRAMES = 256;
+
     /** TIMER_RETRY_NS. */
     public static final int TIMER_RETRY_NS = 100000000;
 
