@@ -50,7 +50,8 @@ const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
 // Frame numbers and versions are serial numbers (RFC 1982): only the difference of two of them says which is newer.
 const bit<32> FRAME_LEAD        = 1;     // frames that a control message may be ahead of who takes it: their ticks may differ by that
 const bit<32> FRAME_WINDOW      = 1024;  // frames that it may be behind; no beacon hold is longer
-const bit<32> MAX_COMMIT_FRAMES = 256;   // frames that the controller's first_frame may lie from the master's, either way
+const bit<32> ORDER_WINDOW      = 65536; // the same of what the controller wants of a master: its view may be old
+const bit<32> MAX_COMMIT_LEAD   = 256;   // frames that the first_frame that it wants may be ahead of the master's
 
 // An interval timer whose tick is not answered in this time ticks again.
 const bit<32> TIMER_RETRY_NS = 100000000;

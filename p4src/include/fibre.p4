@@ -55,7 +55,7 @@ control Fibre(inout edge_headers_t hdr,
             }
             if (meta.drop_reason == DropReason.NONE && hdr.request.isValid()) {
                 current_frame.read(frame, meta.core);
-                check_frame.apply(hdr.request.frame, frame, meta.drop_reason);
+                check_frame.apply(hdr.request.frame, frame, FRAME_WINDOW, meta.drop_reason);
             }
             if (meta.drop_reason == DropReason.NONE) {
                 hdr.packet_in.setValid();

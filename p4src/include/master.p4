@@ -28,9 +28,9 @@ control StageVersion(in bit<32> core, in commit_t commit, inout DropReason drop_
             drop_reason = DropReason.STALE;
         } else if (next != active || commit.next_version != active + 1) {
             drop_reason = DropReason.BAD_COMMIT;
-        } else if (commit.next_version == staged || lead < -(int<32>)MAX_COMMIT_FRAMES) {
+        } else if (commit.next_version == staged || lead < -(int<32>)ORDER_WINDOW) {
             drop_reason = DropReason.STALE;
-        } else if (lead > (int<32>)MAX_COMMIT_FRAMES) {
+        } else if (lead > (int<32>)MAX_COMMIT_LEAD) {
             drop_reason = DropReason.BAD_FIELD;
         } else {
             staged_version.write(core, commit.next_version);
@@ -80,11 +80,11 @@ control TakeOrder(in bit<32> core, in fault_t order, inout DropReason drop_reaso
     apply {
         current_frame.read(now, core);
         order_frame.read(last, core);
-        check_frame.apply(order.frame, now, drop_reason);
+        check_frame.apply(order.frame, now, ORDER_WINDOW, drop_reason);
         if (order.code != (bit<8>)FaultCode.SHUTDOWN || order.session != 0 || order.flags > 1) {
             drop_reason = DropReason.BAD_FIELD;
         } else if (drop_reason == DropReason.NONE && (int<32>)(order.frame - last) <= 0
-                   && now + FRAME_LEAD - last <= FRAME_WINDOW + FRAME_LEAD) {
+                   && now + FRAME_LEAD - last <= ORDER_WINDOW + FRAME_LEAD) {
             drop_reason = DropReason.STALE;
         }
         if (drop_reason == DropReason.NONE) {

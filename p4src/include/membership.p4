@@ -297,7 +297,7 @@ control TakeShutdown(inout edge_headers_t hdr,
         } else if (hdr.fault.code != (bit<8>)FaultCode.SHUTDOWN || hdr.fault.flags != 0 || hdr.fault.edge != meta.master) {
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
-            check_frame.apply(hdr.fault.frame, frame, meta.drop_reason);
+            check_frame.apply(hdr.fault.frame, frame, FRAME_WINDOW, meta.drop_reason);
         }
         if (meta.drop_reason == DropReason.NONE) {
             leave.apply(hdr, meta, standard_metadata, port);

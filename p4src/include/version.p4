@@ -15,10 +15,10 @@ register<bit<32>>(MAX_CORES) known_frame;     // of the newest beacon
 register<bit<32>>(MAX_CORES) next_version;    // equals known_version when nothing is announced
 register<bit<32>>(MAX_CORES) next_frame;      // from which next_version holds
 
-// Whether a message that names the `frame` in which it was made may be of this one, `now`, or a little older.
-control CheckFrame(in bit<32> frame, in bit<32> now, inout DropReason drop_reason) {
+// Whether a message that names the `frame` in which it was made may be of this one, `now`, or not older than `window`.
+control CheckFrame(in bit<32> frame, in bit<32> now, in bit<32> window, inout DropReason drop_reason) {
     apply {
-        if (now + FRAME_LEAD - frame > FRAME_WINDOW + FRAME_LEAD) {
+        if (now + FRAME_LEAD - frame > window + FRAME_LEAD) {
             drop_reason = DropReason.BAD_FIELD;
             if ((int<32>)(now - frame) > 0) {
                 drop_reason = DropReason.STALE;
@@ -65,7 +65,7 @@ control LearnVersion(in bit<32> core, in commit_t beacon, inout DropReason drop_
         if (now + FRAME_LEAD - heard_frame > FRAME_WINDOW + FRAME_LEAD) {
             heard = 0;
         }
-        check_frame.apply(beacon.frame, now, drop_reason);
+        check_frame.apply(beacon.frame, now, FRAME_WINDOW, drop_reason);
         if (beacon.next_version != beacon.active_version && beacon.next_version != beacon.active_version + 1) {
             drop_reason = DropReason.BAD_COMMIT;
         } else if (drop_reason == DropReason.NONE && heard == 1 && (int<32>)(beacon.frame - heard_frame) <= 0) {

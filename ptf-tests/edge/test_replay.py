@@ -8,7 +8,7 @@ from support.base import ethernet, frame, optical, tick
 
 OLD_QUEUE, NEW_QUEUE = 2, 3
 BEACON_REPEAT = 1
-FRAME = 5_000  # more than FRAME_WINDOW from frame 0
+FRAME = 500_000  # farther than any window from frame 0
 WRAP = 1 << 32
 OWN_PHASE_NS = 10_000
 
@@ -83,21 +83,21 @@ class CommitForAFarFrame(CommitTest):
     """It would keep the master from every change until then."""
 
     def runTest(self):
-        self.commit(next_version=1, first_frame=FRAME + wire.MAX_COMMIT_FRAMES + 1)
+        self.commit(next_version=1, first_frame=FRAME + wire.MAX_COMMIT_LEAD + 1)
         self.expect_counts(BAD_FIELD=1)
-        self.commit(next_version=1, first_frame=FRAME - wire.MAX_COMMIT_FRAMES - 1)
+        self.commit(next_version=1, first_frame=FRAME - wire.ORDER_WINDOW - 1)
         self.commit(next_version=1, first_frame=FRAME + (1 << 31))
         self.expect_counts(BAD_FIELD=1, STALE=2)
         self.slot_0(FRAME + 1)
         self.expect_bank(FRAME + 3, 0)
-        self.commit(next_version=1, first_frame=FRAME + wire.MAX_COMMIT_FRAMES)
+        self.commit(next_version=1, first_frame=FRAME + wire.MAX_COMMIT_LEAD)
         self.slot_0(FRAME + 4)
-        self.expect_beacon(FRAME + 4, active_version=0, next_version=1, first_frame=FRAME + wire.MAX_COMMIT_FRAMES)
+        self.expect_beacon(FRAME + 4, active_version=0, next_version=1, first_frame=FRAME + wire.MAX_COMMIT_LEAD)
 
 
 class CommitThatIsAlmostTooOld(CommitTest):
     def runTest(self):
-        self.commit(next_version=1, first_frame=FRAME - wire.MAX_COMMIT_FRAMES)
+        self.commit(next_version=1, first_frame=FRAME - wire.ORDER_WINDOW)
         self.slot_0(FRAME + 1)
         self.expect_beacon(FRAME + 1, active_version=0, next_version=1, first_frame=FRAME + 2)
 
@@ -266,7 +266,7 @@ class OrdersAreTakenOnce(ShutdownTest):
 
 class OrdersOfAnotherTime(ShutdownTest):
     def runTest(self):
-        self.order(FRAME - wire.FRAME_WINDOW - 1)
+        self.order(FRAME - wire.ORDER_WINDOW - 1)
         self.assertEqual(self.drops(DropReason.STALE), 1)
         self.order(FRAME + wire.FRAME_LEAD + 1)
         self.order(FRAME, flags=2)

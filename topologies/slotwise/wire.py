@@ -38,7 +38,8 @@ MAX_PHASE_NS = 1000000000  # largest T_d, either sign
 MAX_MEMBERS = 240  # edges that a master measures
 FRAME_LEAD = 1  # frames that a control message may be ahead of who takes it: their ticks may differ by that
 FRAME_WINDOW = 1024  # frames that it may be behind; no beacon hold is longer
-MAX_COMMIT_FRAMES = 256  # frames that the controller's first_frame may lie from the master's, either way
+ORDER_WINDOW = 65536  # the same of what the controller wants of a master: its view may be old
+MAX_COMMIT_LEAD = 256  # frames that the first_frame that it wants may be ahead of the master's
 TIMER_RETRY_NS = 100000000
 SHARES = 16
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
@@ -222,7 +223,7 @@ class RequestEntry(Header):
 
 @dataclass(frozen=True)
 class Commit(Header):
-    """COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, at most MAX_COMMIT_FRAMES from the master's frame; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. 16 bytes."""
+    """COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. 16 bytes."""
 
     frame: int = 0  # in which it was sent
     active_version: int = 0

@@ -69,8 +69,10 @@ pub const MAX_MEMBERS: u32 = 240;
 pub const FRAME_LEAD: u32 = 1;
 /// Frames that it may be behind; no beacon hold is longer.
 pub const FRAME_WINDOW: u32 = 1024;
-/// Frames that the controller's first_frame may lie from the master's, either way.
-pub const MAX_COMMIT_FRAMES: u32 = 256;
+/// The same of what the controller wants of a master: its view may be old.
+pub const ORDER_WINDOW: u32 = 65536;
+/// Frames that the first_frame that it wants may be ahead of the master's.
+pub const MAX_COMMIT_LEAD: u32 = 256;
 /// TIMER_RETRY_NS.
 pub const TIMER_RETRY_NS: u32 = 100000000;
 /// SHARES.

@@ -175,7 +175,7 @@ impl RequestEntry {
     }
 }
 
-/// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, at most MAX_COMMIT_FRAMES from the master's frame; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. `commit_t`, 16 bytes.
+/// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. `commit_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Commit {
     /// In which it was sent. 32 bits.

@@ -9,7 +9,7 @@ package org.slotwise.core.demand;
  */
 public final class FrameWindow {
     /** Frames by which a message may be ahead of the one before; of a sender that was silent for longer, one message is lost. */
-    static final int MAX_AHEAD = 32;
+    static final int MAX_AHEAD = 256;
 
     private boolean heard;
     private boolean confirmed;

@@ -104,8 +104,11 @@ public final class WireConstants {
     /** Frames that it may be behind; no beacon hold is longer. */
     public static final int FRAME_WINDOW = 1024;
 
-    /** Frames that the controller's first_frame may lie from the master's, either way. */
-    public static final int MAX_COMMIT_FRAMES = 256;
+    /** The same of what the controller wants of a master: its view may be old. */
+    public static final int ORDER_WINDOW = 65536;
+
+    /** Frames that the first_frame that it wants may be ahead of the master's. */
+    public static final int MAX_COMMIT_LEAD = 256;
 
     /** TIMER_RETRY_NS. */
     public static final int TIMER_RETRY_NS = 100000000;
