@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.demand;
 
+import org.slotwise.core.wire.WireConstants;
+
 /**
  * Which messages of one sender are new, by the frames that they name: serial numbers (RFC 1982).
  *
@@ -9,7 +11,7 @@ package org.slotwise.core.demand;
  */
 public final class FrameWindow {
     /** Frames by which a message may be ahead of the one before; of a sender that was silent for longer, one message is lost. */
-    static final int MAX_AHEAD = 256;
+    static final int MAX_AHEAD = 64;
 
     private boolean heard;
     private boolean confirmed;
@@ -39,7 +41,7 @@ public final class FrameWindow {
         if (ahead == 0) {
             return Verdict.STALE;
         }
-        if (isNext(ahead)) {
+        if (isAhead(ahead, MAX_AHEAD)) {
             accept(frame, true);
             return Verdict.NEWER;
         }
@@ -50,7 +52,7 @@ public final class FrameWindow {
         if (ahead < 0) {
             return Verdict.STALE;
         }
-        if (suspecting && isNext(FrameNumber.difference(frame, suspect))) {
+        if (suspecting && isAhead(FrameNumber.difference(frame, suspect), WireConstants.FRAME_WINDOW)) {
             accept(frame, true);
             return Verdict.NEWER;
         }
@@ -73,7 +75,7 @@ public final class FrameWindow {
         last = frame;
     }
 
-    private static boolean isNext(int ahead) {
-        return ahead > 0 && ahead <= MAX_AHEAD;
+    private static boolean isAhead(int frames, int atMost) {
+        return frames > 0 && frames <= atMost;
     }
 }

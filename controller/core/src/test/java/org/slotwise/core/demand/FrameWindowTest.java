@@ -50,6 +50,15 @@ class FrameWindowTest {
     }
 
     @Test
+    void whoIsHeardSeldomIsHeardAllTheSame() {
+        confirmAt(100);
+        expect(Verdict.TOO_FAR, 300);
+        expect(Verdict.NEWER, 500);
+        expect(Verdict.TOO_FAR, 700);
+        expect(Verdict.NEWER, 900);
+    }
+
+    @Test
     void oldFramesAreNeverBelieved() {
         confirmAt(5_000);
         expect(Verdict.STALE, 100);
