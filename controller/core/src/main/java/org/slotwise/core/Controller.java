@@ -53,6 +53,7 @@ public final class Controller implements NetworkController {
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
     private final BeaconRelay beacons;
+    private final ShutdownOrders shutdownOrders;
 
     private SchedulerKind schedulerKind;
     private Map<String, String> schedulerSettings;
@@ -61,11 +62,6 @@ public final class Controller implements NetworkController {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
-    private boolean shutDown;
-    /** The master is to be told whether it is shut down. */
-    private boolean orderDue;
-    /** Frame of the last order to shut down, or of its end; null before. */
-    private Long orderFrame;
     /** Core or master was lost since the schedule in force was made. */
     private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
@@ -105,6 +101,7 @@ public final class Controller implements NetworkController {
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
         this.beacons = new BeaconRelay(network);
+        this.shutdownOrders = new ShutdownOrders(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -139,7 +136,7 @@ public final class Controller implements NetworkController {
         darken();
         bringBack();
         orderMembers(nowNs);
-        orderShutdown();
+        reports.master().flatMap(master -> shutdownOrders.at(master.frame())).ifPresent(commands::add);
         return commands;
     }
 
@@ -165,7 +162,7 @@ public final class Controller implements NetworkController {
 
     /** Whether the master is shut down. */
     boolean isShutDown() {
-        return shutDown;
+        return shutdownOrders.isDown();
     }
 
     /** Whether schedules count with an edge. */
@@ -187,7 +184,7 @@ public final class Controller implements NetworkController {
     public Snapshot snapshot() {
         return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
-                membership.members(), membership.refusals(), shutDown);
+                membership.members(), membership.refusals(), shutdownOrders.isDown());
     }
 
     private void choose(Event.SchedulerChosen choice) {
@@ -204,7 +201,7 @@ public final class Controller implements NetworkController {
         device.becomeReady(ready.entries());
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
-            orderDue |= shutDown;
+            shutdownOrders.masterIsBack();
         }
         if (switches.counts(device)) {
             waitForDevices();
@@ -344,26 +341,13 @@ public final class Controller implements NetworkController {
         return orders;
     }
 
-    /** The master forgets when it starts anew, so it is told again whenever it is back. */
     private void onShutdown(long nowNs, Event.MasterShutdown shutdown) {
         if (!shutdown.core().equals(network.core().id())) {
             throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
         }
-        shutDown = shutdown.isDown();
+        shutdownOrders.want(shutdown.isDown());
         if (network.byInvitation()) {
-            membership.shutDown(nowNs, shutDown);
-            orderDue = true;
-        }
-    }
-
-    /** Orders are numbered by the master's frames, so there is one a frame at most. */
-    private void orderShutdown() {
-        Optional<Request> master = reports.master();
-        if (orderDue && network.byInvitation() && master.isPresent()
-                && (orderFrame == null || FrameNumber.difference(master.get().frame(), orderFrame) > 0)) {
-            orderDue = false;
-            orderFrame = master.get().frame();
-            commands.add(ShutdownMessage.to(network.core(), network.master(), orderFrame, shutDown));
+            membership.shutDown(nowNs, shutdown.isDown());
         }
     }
 
