@@ -60,11 +60,11 @@ impl Scenario {
     }
 
     /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of a slot in which it signals: one for
-    /// each request block, and one for the commit beacon. Out of band the master makes all beacons in slot 0, slaves none.
+    /// each request block, and one for the commit beacon. Out of band a star's master makes all beacons in slot 0, slaves none.
     pub fn signaling_ticks(&self, core: u16, edge: u16) -> u16 {
         let beacons = match self.frame.signaling {
             Signaling::InBand => 1,
-            Signaling::OutOfBand if self.cores.iter().any(|core| core.master == edge) => self.edges.len() as u16,
+            Signaling::OutOfBand if self.cores[usize::from(core)].master == edge => self.edges.len() as u16,
             Signaling::OutOfBand => 0,
         };
         self.request_blocks(core).len() as u16 + beacons

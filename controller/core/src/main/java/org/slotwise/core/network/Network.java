@@ -88,10 +88,6 @@ public final class Network {
             throw new InvalidNetworkException("frame.signaling",
                     "T_d is measured by light in signaling slots, so edges that join by invitation need in-band signaling");
         }
-        if (cores.size() > 1 && outOfBand()) {
-            throw new InvalidNetworkException("frame.signaling",
-                    "out of band a packet-in does not tell its star, so there is one core, got " + cores.size());
-        }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
             inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
@@ -146,10 +142,6 @@ public final class Network {
     private List<Network> overlay() {
         if (byInvitation) {
             throw new InvalidNetworkException("membership", "edges join by invitation in a network of one core, got "
-                    + cores.size() + " cores");
-        }
-        if (outOfBand()) {
-            throw new InvalidNetworkException("frame.signaling", "out of band signaling is for a network of one core, got "
                     + cores.size() + " cores");
         }
         for (int i = 0; i < edges.size(); i++) {

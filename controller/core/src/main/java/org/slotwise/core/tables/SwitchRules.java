@@ -90,7 +90,8 @@ public final class SwitchRules {
         if (network.byInvitation()) {
             rules.add(membership(edge));
         } else if (network.outOfBand() && edge != network.master()) {
-            rules.add(OutOfBandRules.membership());
+            // It takes beacons from the controller, and none that are light.
+            rules.add(inStar(TableEntry.in(MEMBERSHIP)).action("out_of_band").build());
         }
         if (network.xcp()) {
             addXcp(rules, edge);
