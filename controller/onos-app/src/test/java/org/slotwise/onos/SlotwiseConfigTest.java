@@ -18,18 +18,25 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.config.InvalidFieldException;
 import org.slotwise.onos.pipeline.Programs;
 
 class SlotwiseConfigTest {
     private static final Path EXAMPLES = Path.of("../../schema/examples");
+    private static final String NETWORK = "/apps/org.slotwise.app/network";
 
     @Test
-    void theExampleForUsersHasTheExampleNetworkAndItsSwitches() throws IOException {
-        JsonNode netcfg = new ObjectMapper().readTree(Path.of("netcfg-star4.json").toFile());
-        JsonNode network = netcfg.at("/apps/org.slotwise.app/network");
-        assertEquals(FakeOnos.exampleNetwork(), network);
+    void theExampleForUsersHasTheExampleNetwork() throws IOException {
+        assertEquals(FakeOnos.exampleNetwork(), read("netcfg-star4.json").at(NETWORK));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"netcfg-star4.json", "netcfg-star3-bmv2.json"})
+    void examplesForUsersAreValidAndHaveTheSwitchesOfTheirNetworks(String file) throws IOException {
+        JsonNode netcfg = read(file);
+        JsonNode network = netcfg.at(NETWORK);
         assertTrue(FakeOnos.config(network).isValid());
 
         assertEquals(network.get("edges").size() + 1, netcfg.get("devices").size());
@@ -41,6 +48,10 @@ class SlotwiseConfigTest {
             assertEquals("slotwise", basic.get("driver").asText());
             assertEquals(Programs.id(id > 1000 ? "core" : "edge").id(), basic.get("pipeconf").asText());
         }
+    }
+
+    private static JsonNode read(String file) throws IOException {
+        return new ObjectMapper().readTree(Path.of(file).toFile());
     }
 
     static List<Path> invalid() throws IOException {
