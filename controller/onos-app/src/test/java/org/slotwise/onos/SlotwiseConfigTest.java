@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,8 +29,10 @@ class SlotwiseConfigTest {
     private static final String NETWORK = "/apps/org.slotwise.app/network";
 
     @Test
-    void theExampleForUsersHasTheExampleNetwork() throws IOException {
-        assertEquals(FakeOnos.exampleNetwork(), read("netcfg-star4.json").at(NETWORK));
+    void theExampleForUsersHasTheExampleNetworkWithFewerRequests() throws IOException {
+        JsonNode example = FakeOnos.exampleNetwork();
+        ((ObjectNode) example.get("frame")).put("request_interval_frames", 8);
+        assertEquals(example, read("netcfg-star4.json").at(NETWORK));
     }
 
     @ParameterizedTest

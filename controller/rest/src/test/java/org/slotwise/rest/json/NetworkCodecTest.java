@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
@@ -112,6 +113,20 @@ class NetworkCodecTest {
         Network slotBased = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-slot-based.json")));
         assertTrue(slotBased.outOfBand());
         assertEquals(1, slotBased.dataSlots());
+    }
+
+    @Test
+    void edgesAskInEveryFrameUnlessSaidOtherwise() throws Exception {
+        JsonNode network = read(SCHEMAS.resolve("examples/network-star4.json"));
+        assertEquals(1, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        ObjectNode frame = (ObjectNode) network.get("frame");
+        frame.put("request_interval_frames", 16);
+        assertEquals(0, violations(network).size());
+        assertEquals(16, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        frame.put("request_interval_frames", 12);
+        assertEquals(1, violations(network).size());
+        assertEquals("network.frame.request_interval_frames: must be a power of two, 1 .. 64, got 12",
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("network", network)).getMessage());
     }
 
     @Test
