@@ -220,6 +220,9 @@ public final class Controller implements NetworkController {
             demand.forget(device.edge());
         }
         if (id.equals(network.master().device())) {
+            for (int edge = 0; !network.outOfBand() && edge < heardNs.length; edge++) {
+                reports.forget(edge);
+            }
             collection.reset();
             beacons.reset();
         }
@@ -374,7 +377,7 @@ public final class Controller implements NetworkController {
             statistics.refused(refused.reason());
             return;
         }
-        if (!reports.take(request)) {
+        if (!isSenderReady(request) || !reports.take(request)) {
             statistics.refused(RequestRefusal.STALE);
             return;
         }
@@ -385,6 +388,12 @@ public final class Controller implements NetworkController {
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
+    }
+
+    /** A host may hand on packets of a switch long after it has said that it is lost; when it is back its frames may start anew. */
+    private boolean isSenderReady(Request request) {
+        DeviceState sender = network.outOfBand() ? switches.edge(request.edge()) : switches.master();
+        return sender.isReady();
     }
 
     private void compareWithMaster(Request master) {
