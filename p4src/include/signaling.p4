@@ -240,6 +240,7 @@ control Signaling(inout edge_headers_t hdr,
             hdr.linecard.setInvalid();
             hdr.slot_tick.setInvalid();
             if (egress_port == PORT_CPU) {
+                hdr.optical.core = (bit<8>)meta.core;
                 hdr.packet_in.setValid();
                 hdr.packet_in.ingress_port = standard_metadata.ingress_port;
                 hdr.packet_in._pad = 0;

@@ -86,7 +86,7 @@ class Experiment:
         return self._traffic("file", source, destination, {"bytes": size_bytes})
 
     def link_change(self, at_s: float, edge: int, core: int = 0, **change) -> "Experiment":
-        """Changes a fibre at a time from the start: `rate_bps`, `delay_ns`, `loss`, `up`."""
+        """Changes a fibre at a time from the start: `rate_bps`, `delay_ns`, `loss`, `attenuation_mdb`, `up`."""
         changes = self.scenario.setdefault("link_changes", [])
         changes.append({"at_ms": round(at_s * 1000), "core": core, "edge": edge, **change})
         return self

@@ -19,8 +19,12 @@ use crate::message;
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
 pub(crate) enum Origin {
-    /// Light in a core; its head came at `arrived_ns`.
-    Light { arrived_ns: u64, duration_ns: u64 },
+    /// Light in a core; its head came at `arrived_ns`. `program` is the one of its edge that numbered it.
+    Light {
+        arrived_ns: u64,
+        duration_ns: u64,
+        program: u32,
+    },
     /// From a fibre to an edge.
     Fibre { card: usize, optical: Option<Optical> },
     /// From a host that sent it at this time.
@@ -64,8 +68,9 @@ impl Fabric {
                 fibre,
                 frame,
                 duration_ns,
-            } => self.light_at_core(fibre, frame, duration_ns),
-            Event::FromFibre { fibre, frame } => self.light_at_edge(fibre, frame),
+                program,
+            } => self.light_at_core(fibre, frame, (duration_ns, program)),
+            Event::FromFibre { fibre, frame, program } => self.light_at_edge(fibre, frame, program),
             Event::CoreControl { to, frame } => {
                 self.enter(to, PORT_CORE_CONTROL, &frame, Origin::Local);
                 self.pool.give_back(frame);
@@ -116,7 +121,11 @@ impl Fabric {
         let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
             return false;
         };
-        let Some(is_up) = self.fibres[fibre].change(change) else {
+        let changed = self.fibres[fibre].change(change);
+        if let Some(is_weak) = changed.is_weak {
+            self.alarm(fibre, FaultCode::Power, !is_weak);
+        }
+        let Some(is_up) = changed.is_up else {
             return false;
         };
         self.alarm(fibre, FaultCode::LossOfSignal, is_up);

@@ -42,9 +42,10 @@ pub(crate) enum Event {
         fibre: usize,
         frame: Frame,
         duration_ns: u64,
+        program: u32,
     },
     /// The tail of a packet has reached an edge.
-    FromFibre { fibre: usize, frame: Frame },
+    FromFibre { fibre: usize, frame: Frame, program: u32 },
     /// A frame has crossed the link between a master edge and its core.
     CoreControl { to: Device, frame: Frame },
     /// A message of the controller has reached a device.

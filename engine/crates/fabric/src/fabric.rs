@@ -34,6 +34,8 @@ pub(crate) struct Edge {
     pub(crate) downlinks: Vec<AccessLink>,
     /// Line cards (and fibre pairs) by core.
     pub(crate) cards: Vec<Option<usize>>,
+    /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
+    pub(crate) programs: u32,
 }
 
 pub(crate) struct Core {
@@ -234,7 +236,9 @@ impl Fabric {
                 self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
                     .fibres
                     .push(index);
-                self.fibres.push(FibrePair::new(self.seed, edge.id, fibre));
+                let pair = FibrePair::new(self.seed, edge.id, fibre);
+                self.fibres
+                    .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
                 let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
                 self.cards.push(Card {
                     edge: edge.id,
@@ -263,6 +267,7 @@ impl Fabric {
                 uplinks: links(),
                 downlinks: links(),
                 cards,
+                programs: 0,
             });
         }
     }
@@ -351,15 +356,19 @@ impl Fabric {
         let device = self.device(device_id)?;
         *self.pipeline_slot(device) = Some(pipeline);
         match device {
-            Device::Edge(edge) => self.reset_edge(edge),
+            Device::Edge(edge) => {
+                self.reset_edge(edge);
+                let programs = &mut self.edges[usize::from(edge)].programs;
+                *programs += 1;
+                self.invariants.program_starts(edge, *programs);
+            }
             Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
         }
         Ok(())
     }
 
-    /// An edge counts its packets anew, and what waits in its line cards is gone.
+    /// What waits in the line cards of an edge is gone.
     pub(crate) fn reset_edge(&mut self, edge: u16) {
-        self.invariants.forget_sequences(edge);
         self.births.forget(edge);
         for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
             let place = Place::LineCard { edge, core: card.core };

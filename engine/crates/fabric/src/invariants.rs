@@ -19,7 +19,7 @@ pub enum Invariant {
     Guard,
     /// No packet lost in a core, and none at an edge that it is not for.
     Ungranted,
-    /// No (source edge, queue, sequence) twice.
+    /// No (source edge, its program, queue, sequence) twice.
     Duplicate,
 }
 
@@ -64,7 +64,8 @@ struct Record {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invariants {
     records: [Record; Invariant::ALL.len()],
-    seen: BTreeMap<(u16, u16), SequenceWindow>,
+    /// By source edge, its program and queue.
+    seen: BTreeMap<(u16, u32, u16), SequenceWindow>,
 }
 
 impl Invariants {
@@ -91,17 +92,18 @@ impl Invariants {
         }
     }
 
-    /// Notes that a packet has arrived; false if it had before.
-    pub(crate) fn is_new(&mut self, packet: &Optical) -> bool {
+    /// Notes that a packet, numbered by the `program`-th one of its edge, has arrived; false if it had before.
+    pub(crate) fn is_new(&mut self, packet: &Optical, program: u32) -> bool {
         self.seen
-            .entry((packet.src_edge, packet.queue))
+            .entry((packet.src_edge, program, packet.queue))
             .or_default()
             .insert(packet.sequence)
     }
 
-    /// An edge with a new pipeline counts from 1 again.
-    pub(crate) fn forget_sequences(&mut self, src_edge: u16) {
-        self.seen.retain(|(edge, _), _| *edge != src_edge);
+    /// An edge's new program counts from 1 again. Packets of the one before may still be on their way.
+    pub(crate) fn program_starts(&mut self, src_edge: u16, program: u32) {
+        self.seen
+            .retain(|(edge, of, _), _| *edge != src_edge || of + 1 >= program);
     }
 }
 
@@ -151,6 +153,29 @@ mod tests {
             assert!(window.insert(sequence), "{sequence} is new");
         }
         assert!(!window.insert(u32::MAX));
+    }
+
+    #[test]
+    fn each_program_of_an_edge_numbers_its_packets() {
+        let packet = |sequence| Optical {
+            src_edge: 1,
+            sequence,
+            ..Optical::default()
+        };
+        let mut invariants = Invariants::default();
+        assert!(invariants.is_new(&packet(500), 1));
+        invariants.program_starts(1, 2);
+        assert!(invariants.is_new(&packet(1), 2));
+        assert!(invariants.is_new(&packet(501), 1), "it was on its way");
+        assert!(invariants.is_new(&packet(2), 2));
+        assert!(!invariants.is_new(&packet(501), 1));
+        assert!(!invariants.is_new(&packet(2), 2));
+        invariants.program_starts(1, 3);
+        assert_eq!(
+            invariants.seen.len(),
+            1,
+            "of programs before the last but one nothing is kept"
+        );
     }
 
     #[test]

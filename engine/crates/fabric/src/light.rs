@@ -2,7 +2,7 @@
 //! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
 
 use slotwise_scenario::{Device, optical_port};
-use slotwise_wire::OpticalKind;
+use slotwise_wire::{Optical, OpticalKind};
 
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
@@ -26,6 +26,7 @@ impl Fabric {
         if let Some(record) = self.telemetry.voq(card, edge, queue) {
             record.sent_bytes += frame.len() as u64;
         }
+        let program = self.edges[usize::from(edge)].programs;
         let fibre = &mut self.fibres[card];
         let passage = fibre.enter_to_core(frame.len(), duration_ns);
         let at_ns = self.now_ns + fibre.delay_ns;
@@ -33,21 +34,27 @@ impl Fabric {
             fibre: card,
             frame,
             duration_ns,
+            program,
         });
     }
 
     /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
     pub(crate) fn leave_core(&mut self, core: u16, port: usize, bytes: &[u8], origin: Origin) {
-        let output = &mut self.cores[usize::from(core)].ports[port];
         // All fibres of a core have one rate.
-        let first = &self.fibres[output.fibres[0]];
-        let (start_ns, duration_ns) = match origin {
+        let first = &self.fibres[self.cores[usize::from(core)].ports[port].fibres[0]];
+        let (start_ns, duration_ns, program) = match origin {
             Origin::Light {
                 arrived_ns,
                 duration_ns,
-            } => (arrived_ns, duration_ns),
-            _ => (self.now_ns, transmission_ns(bytes.len() as u64, first.rate_bps)),
+                program,
+            } => (arrived_ns, duration_ns, program),
+            // It came by no fibre: what source it names is taken to have numbered it now.
+            _ => {
+                let duration_ns = transmission_ns(bytes.len() as u64, first.rate_bps);
+                (self.now_ns, duration_ns, self.program_of(message::optical(bytes)))
+            }
         };
+        let output = &mut self.cores[usize::from(core)].ports[port];
         if output.busy_until_ns > start_ns {
             let place = Place::Fibre {
                 from: Device::Core(core),
@@ -61,11 +68,17 @@ impl Fabric {
         output.busy_until_ns = start_ns + duration_ns;
         for index in 0..output.fibres.len() {
             let fibre = self.cores[usize::from(core)].ports[port].fibres[index];
-            self.enter_to_edge(fibre, bytes, (start_ns, duration_ns));
+            self.enter_to_edge(fibre, bytes, (start_ns, duration_ns), program);
         }
     }
 
-    fn enter_to_edge(&mut self, fibre: usize, bytes: &[u8], (start_ns, duration_ns): (u64, u64)) {
+    /// The latest program of the edge that a packet comes from; 0 if there is none.
+    fn program_of(&self, packet: Option<Optical>) -> u32 {
+        let source = packet.and_then(|packet| self.edges.get(usize::from(packet.src_edge)));
+        source.map_or(0, |edge| edge.programs)
+    }
+
+    fn enter_to_edge(&mut self, fibre: usize, bytes: &[u8], (start_ns, duration_ns): (u64, u64), program: u32) {
         let pair = &mut self.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
         let passage = pair.enter_to_edge(bytes.len(), duration_ns);
@@ -75,6 +88,7 @@ impl Fabric {
         self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
             fibre,
             frame,
+            program,
         });
     }
 
@@ -107,7 +121,7 @@ impl Fabric {
     }
 
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
-    pub(crate) fn light_at_core(&mut self, fibre: usize, frame: Frame, duration_ns: u64) {
+    pub(crate) fn light_at_core(&mut self, fibre: usize, frame: Frame, (duration_ns, program): (u64, u32)) {
         let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
@@ -131,6 +145,7 @@ impl Fabric {
             Origin::Light {
                 arrived_ns: self.now_ns,
                 duration_ns,
+                program,
             },
         );
         if outputs == 0 && has_pipeline {
@@ -183,8 +198,8 @@ impl Fabric {
         })
     }
 
-    /// The tail of a packet reaches an edge.
-    pub(crate) fn light_at_edge(&mut self, fibre: usize, mut frame: Frame) {
+    /// The tail of a packet reaches an edge; `program` is the one of its source that numbered it.
+    pub(crate) fn light_at_edge(&mut self, fibre: usize, mut frame: Frame, program: u32) {
         let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
         let duration_ns = transmission_ns(frame.len() as u64, self.fibres[fibre].rate_bps);
         self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
@@ -196,7 +211,7 @@ impl Fabric {
                     self.invariants
                         .violated(Invariant::Ungranted, self.now_ns, place, optical);
                 }
-            } else if !self.invariants.is_new(&packet) {
+            } else if !self.invariants.is_new(&packet, program) {
                 self.invariants
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }

@@ -3,7 +3,7 @@
 
 use rand::RngCore;
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{Fibre, LinkChange};
+use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
 
 use crate::measure::AccessUse;
 use crate::random;
@@ -33,6 +33,13 @@ pub struct LinkUse {
     pub busy_ns: u64,
 }
 
+/// What a change did to the light of a pair of fibres; `None` where it stays as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LightChange {
+    pub(crate) is_up: Option<bool>,
+    pub(crate) is_weak: Option<bool>,
+}
+
 /// One direction of a fibre.
 pub(crate) struct Direction {
     random: Pcg64Mcg,
@@ -51,6 +58,10 @@ pub(crate) struct FibrePair {
     /// A draw of 64 bits below this is a loss.
     loss_threshold: u128,
     up: bool,
+    attenuation_mdb: u32,
+    /// Transmitters and receivers, and how many edges share the core's port; without them light is always good.
+    optics: Option<(Optics, usize)>,
+    light: Light,
     pub(crate) to_core: Direction,
     pub(crate) to_edge: Direction,
 }
@@ -72,32 +83,60 @@ impl FibrePair {
             delay_ns: fibre.delay_ns,
             loss_threshold: loss_threshold(fibre.loss),
             up: true,
+            attenuation_mdb: fibre.attenuation_mdb,
+            optics: None,
+            light: Light::Good,
             to_core: direction(random::Stream::FibreToCore),
             to_edge: direction(random::Stream::FibreToEdge),
         }
     }
 
-    /// Whether light passes.
-    pub(crate) fn is_up(&self) -> bool {
-        self.up
+    /// The same with these transmitters and receivers, if any, at both ends; `edges` edges share the core's port.
+    pub(crate) fn with_optics(mut self, optics: Option<Optics>, edges: usize) -> FibrePair {
+        self.optics = optics.map(|optics| (optics, edges));
+        self.judge_light();
+        self
     }
 
-    /// Whether light passes from now on, if that has changed.
-    pub(crate) fn change(&mut self, change: &LinkChange) -> Option<bool> {
+    fn judge_light(&mut self) {
+        self.light = self.optics.map_or(Light::Good, |(optics, edges)| {
+            optics.light(optics.received_mdbm(self.attenuation_mdb, edges))
+        });
+    }
+
+    /// Whether light passes, and can be read.
+    pub(crate) fn is_up(&self) -> bool {
+        self.up && self.light != Light::Lost
+    }
+
+    /// Whether light can be read only just.
+    pub(crate) fn is_weak(&self) -> bool {
+        self.up && self.light == Light::Weak
+    }
+
+    pub(crate) fn change(&mut self, change: &LinkChange) -> LightChange {
+        let (was_up, was_weak) = (self.is_up(), self.is_weak());
         self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
         self.delay_ns = change.delay_ns.unwrap_or(self.delay_ns);
         self.loss_threshold = change.loss.map_or(self.loss_threshold, loss_threshold);
-        let now_up = change.up.filter(|now_up| *now_up != self.up);
-        self.up = now_up.unwrap_or(self.up);
-        now_up
+        self.attenuation_mdb = change.attenuation_mdb.unwrap_or(self.attenuation_mdb);
+        self.up = change.up.unwrap_or(self.up);
+        self.judge_light();
+        let changed = |was: bool, is: bool| (is != was).then_some(is);
+        LightChange {
+            is_up: changed(was_up, self.is_up()),
+            is_weak: changed(was_weak, self.is_weak()),
+        }
     }
 
     pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
-        self.to_core.enter(self.up, self.loss_threshold, bytes, duration_ns)
+        let is_up = self.is_up();
+        self.to_core.enter(is_up, self.loss_threshold, bytes, duration_ns)
     }
 
     pub(crate) fn enter_to_edge(&mut self, bytes: usize, duration_ns: u64) -> Passage {
-        self.to_edge.enter(self.up, self.loss_threshold, bytes, duration_ns)
+        let is_up = self.is_up();
+        self.to_edge.enter(is_up, self.loss_threshold, bytes, duration_ns)
     }
 }
 
@@ -169,6 +208,7 @@ mod tests {
                 delay_ns: 100,
                 loss,
                 port: 2,
+                attenuation_mdb: 20_000,
             },
         )
     }
@@ -215,14 +255,15 @@ mod tests {
             rate_bps: None,
             delay_ns: None,
             loss: None,
+            attenuation_mdb: None,
             up: None,
         };
         let down = LinkChange {
             up: Some(false),
             ..nothing
         };
-        assert_eq!(pair.change(&down), Some(false));
-        assert_eq!(pair.change(&down), None, "it was down already");
+        assert_eq!(pair.change(&down).is_up, Some(false));
+        assert_eq!(pair.change(&down).is_up, None, "it was down already");
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Down);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 100));
         let up = LinkChange {
@@ -230,9 +271,41 @@ mod tests {
             delay_ns: Some(7),
             ..nothing
         };
-        assert_eq!(pair.change(&up), Some(true));
+        assert_eq!(pair.change(&up).is_up, Some(true));
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Through);
         assert_eq!((pair.rate_bps, pair.delay_ns), (200_000_000, 7));
+    }
+
+    #[test]
+    fn attenuation_makes_light_weak_and_then_takes_it() {
+        let optics = Optics {
+            launch_mdbm: 0,
+            sensitivity_mdbm: -28_000,
+            margin_mdb: 3_000,
+        };
+        // Two edges at a port: 3.01 dB.
+        let mut pair = fibre(0.0).with_optics(Some(optics), 2);
+        let mut attenuate = |attenuation_mdb, up| {
+            pair.change(&LinkChange {
+                at_ms: 0,
+                core: 0,
+                edge: 2,
+                rate_bps: None,
+                delay_ns: None,
+                loss: None,
+                attenuation_mdb: Some(attenuation_mdb),
+                up,
+            })
+        };
+        let changed = |is_up, is_weak| LightChange { is_up, is_weak };
+        assert_eq!(attenuate(21_990, None), changed(None, None));
+        assert_eq!(attenuate(21_991, None), changed(None, Some(true)));
+        assert_eq!(attenuate(24_990, None), changed(None, None));
+        assert_eq!(attenuate(24_991, None), changed(Some(false), Some(false)));
+        assert_eq!(attenuate(24_991, Some(false)), changed(None, None), "cut as well");
+        assert_eq!(attenuate(20_000, None), changed(None, None), "still cut");
+        assert_eq!(attenuate(24_000, Some(true)), changed(Some(true), Some(true)));
+        assert_eq!(attenuate(20_000, None), changed(None, Some(false)));
     }
 
     #[test]

@@ -156,6 +156,10 @@ impl Fabric {
             let since_epoch_ns = i128::from(local_ns) + i128::from(set.value_ns) - i128::from(self.plan.epoch_ns);
             let slot = since_epoch_ns.div_euclid(i128::from(self.plan.slot_ns)) + 1;
             self.cards[card].next_slot = u64::try_from(slot).unwrap_or(0);
+            // It may have become so while nobody listened.
+            if self.fibres[card].is_weak() {
+                self.alarm(card, FaultCode::Power, false);
+            }
         }
         self.cards[card].generation += 1;
         self.schedule_card_tick(card);

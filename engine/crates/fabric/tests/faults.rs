@@ -175,6 +175,43 @@ fn light_across_the_end_of_a_slot_is_seen() {
 }
 
 #[test]
+fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
+    let scenario = silent_star4();
+    let schedule = rotation(&scenario);
+    let mut fabric = star(&scenario, HostMode::External, &schedule);
+    let (edge, id) = (1, Device::Edge(1).id());
+    let frame = host_frame(HostId { edge, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
+    let packets = 50;
+    let send = |fabric: &mut Fabric, at_ns| {
+        for _ in 0..packets {
+            fabric.inject_host(at_ns, edge, 1, &frame).unwrap();
+        }
+    };
+    let frame_ns = scenario.frame.frame_ns();
+    let frame_start_ns = scenario.epoch_ns() + 4 * frame_ns;
+    send(&mut fabric, frame_start_ns - frame_ns);
+    // In the middle of the first slot in which edge 1 sends to edge 3, more packets are in the fibres than before it.
+    let slot = schedule.iter().position(|slot| slot[1] == Some(3)).unwrap() as u64;
+    fabric.run_until(frame_start_ns + slot * scenario.frame.slot_ns + 100_000);
+    let before = received(&mut fabric);
+    fabric.set_pipeline(id, edge_program()).unwrap();
+    let pipeline = fabric.pipeline_mut(id).unwrap();
+    configure_edge(pipeline, &scenario, edge);
+    for (slot, grants) in (0u64..).zip(&schedule) {
+        if let Some(to) = grants[usize::from(edge)] {
+            let grant = entry(&[0, 0, slot], "EdgeIngress.grant", &[u64::from(to)]);
+            insert(pipeline, "EdgeIngress.slot_schedule", grant);
+        }
+    }
+    let now_ns = fabric.now();
+    send(&mut fabric, now_ns);
+    fabric.run_until(now_ns + 4 * frame_ns);
+    let after = received(&mut fabric);
+    assert!(before > 0 && after > packets, "{before} before, {after} after");
+    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+}
+
+#[test]
 fn a_packet_that_arrives_twice_is_seen() {
     let scenario = silent_star4();
     let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));

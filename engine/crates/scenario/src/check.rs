@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::address::Endpoint;
 use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
+use crate::optics;
 use crate::out_of_band;
 use crate::reader::Reader;
 
@@ -22,6 +23,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     // Facts derived from slots are meaningless unless slots are sound.
     if r.problems.is_empty() {
         fibres(scenario, r);
+        optics::check(scenario, r);
         out_of_band::check(scenario, r);
         queues(scenario, r);
         phases(scenario, r);

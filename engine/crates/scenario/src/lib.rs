@@ -15,6 +15,7 @@ mod faults;
 mod flows;
 mod live;
 mod model;
+mod optics;
 mod out_of_band;
 mod parse;
 mod problem;
@@ -33,6 +34,7 @@ pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
     Signaling, Traffic, TrafficKind, Transport, Web,
 };
+pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
 pub use stars::request_blocks;

@@ -4,6 +4,7 @@
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
+use crate::optics::Optics;
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub phases: Vec<Phase>,
     /// The edges' own clocks; without them all have one.
     pub clocks: Option<Clocks>,
+    /// Transmitters and receivers; without them no light is too weak.
+    pub optics: Option<Optics>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
     /// Faults on purpose. Virtual time only.
@@ -103,6 +106,8 @@ pub struct Fibre {
     pub loss: f64,
     /// The core's port at the other end. Edges with the same one share it by a combiner and splitter.
     pub port: u16,
+    /// What glass and connectors take from light, each direction, in dB / 1000.
+    pub attenuation_mdb: u32,
 }
 
 /// Limits of queues.
@@ -345,6 +350,8 @@ pub struct LinkChange {
     pub delay_ns: Option<u64>,
     /// New loss probability, 0 to 1.
     pub loss: Option<f64>,
+    /// New attenuation, in dB / 1000.
+    pub attenuation_mdb: Option<u32>,
     /// Whether light passes.
     pub up: Option<bool>,
 }

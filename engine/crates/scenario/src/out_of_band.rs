@@ -17,23 +17,6 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             "signaling in-band, or no clocks",
         );
     }
-    if scenario.cores.len() > 1 {
-        r.report(
-            "/frame/signaling".into(),
-            "out of band only one star can be told from the others",
-            "in-band, or one core",
-        );
-    }
-    if scenario.cores.len() > 1 {
-        r.report(
-            "/frame/signaling".into(),
-            format!(
-                "out of band with {} cores: a packet-in does not tell its star",
-                scenario.cores.len()
-            ),
-            "in-band, or one core",
-        );
-    }
     let way_ns = 2 * scenario.controller.control_latency_ns;
     let hold_ns = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.frame_ns();
     for core in &scenario.cores {

@@ -10,6 +10,7 @@ use crate::address::Endpoint;
 use crate::clocks::clocks;
 use crate::faults::faults;
 use crate::model::*;
+use crate::optics::{ATTENUATION_MDB, optics};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
 use crate::{MAX_FILE_BYTES, check, sources};
@@ -71,6 +72,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "controller",
         "phases",
         "clocks",
+        "optics",
         "link_changes",
         "faults",
     ];
@@ -99,6 +101,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .map(|(v, p)| phase(r, v, p))
             .collect(),
         clocks: clocks(r, &fields),
+        optics: optics(r, &fields),
         link_changes: link_changes(r, &fields),
         faults: faults(r, &fields),
     }
@@ -158,7 +161,11 @@ fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
 }
 
 fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
-    let fields = r.fields(value, pointer, &["core", "rate_bps", "delay_ns", "loss", "port"]);
+    let fields = r.fields(
+        value,
+        pointer,
+        &["core", "rate_bps", "delay_ns", "loss", "port", "attenuation_mdb"],
+    );
     Fibre {
         core: r.integer(&fields, "core", STATION) as u16,
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
@@ -167,6 +174,9 @@ fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
         port: r
             .optional_integer(&fields, "port", STATION)
             .map_or(edge, |port| port as u16),
+        attenuation_mdb: r
+            .optional_integer(&fields, "attenuation_mdb", ATTENUATION_MDB)
+            .unwrap_or(0) as u32,
     }
 }
 
@@ -312,8 +322,8 @@ fn link_changes(r: &mut Reader, parent: &Fields) -> Vec<LinkChange> {
 }
 
 fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
-    let effects = ["rate_bps", "delay_ns", "loss", "up"];
-    let keys = ["at_ms", "core", "edge", "rate_bps", "delay_ns", "loss", "up"];
+    let effects = ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "up"];
+    let keys = [&["at_ms", "core", "edge"], &effects[..]].concat();
     let fields = r.fields(value, pointer.clone(), &keys);
     if value.is_mapping() && effects.iter().all(|key| r.optional(&fields, key).is_none()) {
         r.report(
@@ -329,6 +339,9 @@ fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
         rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
         loss: r.optional_probability(&fields, "loss"),
+        attenuation_mdb: r
+            .optional_integer(&fields, "attenuation_mdb", ATTENUATION_MDB)
+            .map(|mdb| mdb as u32),
         up: r.optional_bool(&fields, "up"),
     }
 }

@@ -101,6 +101,21 @@ impl Reader {
         }
     }
 
+    /// An integer within `range`, which may be below 0.
+    pub(crate) fn signed(&mut self, fields: &Fields, key: &str, range: RangeInclusive<i64>) -> i64 {
+        let Some(value) = self.required(fields, key) else {
+            return *range.start();
+        };
+        match value.as_i64() {
+            Some(number) if range.contains(&number) => number,
+            _ => {
+                let expected = format!("an integer from {} to {}", range.start(), range.end());
+                self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+                *range.start()
+            }
+        }
+    }
+
     /// A probability if `key` is there.
     pub(crate) fn optional_probability(&mut self, fields: &Fields, key: &str) -> Option<f64> {
         let value = self.optional(fields, key)?;

@@ -46,17 +46,25 @@ impl Scenario {
         cores.filter(|core| other.fibre_to(*core).is_some()).collect()
     }
 
+    /// Edges that share a port with `edge` at each of these cores, itself included.
+    pub fn sharing_port(&self, cores: &[u16], edge: u16) -> Vec<u16> {
+        let port = |edge: &Edge, core: u16| edge.fibre_to(core).map(|fibre| fibre.port);
+        let own = &self.edges[usize::from(edge)];
+        let shares = |other: &&Edge| cores.iter().all(|&core| port(other, core) == port(own, core));
+        self.edges.iter().filter(shares).map(|other| other.id).collect()
+    }
+
     /// The request messages that hold the VOQs of a star. They may hold some of its neighbours', too.
     pub fn request_blocks(&self, core: u16) -> Range<u16> {
         request_blocks(self.card_voqs(core))
     }
 
     /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of a slot in which it signals: one for
-    /// each request block, and one for the commit beacon. Out of band the master makes all beacons in slot 0, slaves none.
+    /// each request block, and one for the commit beacon. Out of band a star's master makes all beacons in slot 0, slaves none.
     pub fn signaling_ticks(&self, core: u16, edge: u16) -> u16 {
         let beacons = match self.frame.signaling {
             Signaling::InBand => 1,
-            Signaling::OutOfBand if self.cores.iter().any(|core| core.master == edge) => self.edges.len() as u16,
+            Signaling::OutOfBand if self.cores[usize::from(core)].master == edge => self.edges.len() as u16,
             Signaling::OutOfBand => 0,
         };
         self.request_blocks(core).len() as u16 + beacons

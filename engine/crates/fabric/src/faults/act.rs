@@ -70,6 +70,7 @@ impl Fabric {
             rate_bps: None,
             delay_ns: None,
             loss: None,
+            attenuation_mdb: None,
             up: Some(up),
         })
     }

@@ -151,7 +151,7 @@ fn star_params(scenario: &Scenario, core: u16, edge: u16, guard_ns: u64) -> Acti
     call("EdgeIngress.set_edge_params", &args)
 }
 
-fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
+pub fn configure_edge(pipeline: &mut Pipeline, scenario: &Scenario, edge: u16) {
     let params = edge_params(scenario, edge, scenario.frame.guard_ns);
     pipeline
         .table_set_default("EdgeIngress.edge_params", Some(params))

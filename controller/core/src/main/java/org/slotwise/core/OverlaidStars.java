@@ -6,10 +6,12 @@ import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
@@ -111,7 +113,7 @@ public final class OverlaidStars implements NetworkController {
             onDeviceLost(nowNs, (Event.DeviceLost) event);
         } else if (event instanceof Event.PacketIn) {
             Event.PacketIn packet = (Event.PacketIn) event;
-            tell(nowNs, starThatHears(packet.device()), packet);
+            tell(nowNs, starThatHears(packet), packet);
         } else if (event instanceof Event.WriteDone) {
             Event.WriteDone done = (Event.WriteDone) event;
             EdgeRoutes edge = routes.get(done.device());
@@ -150,10 +152,17 @@ public final class OverlaidStars implements NetworkController {
                 .orElseThrow(() -> new IllegalArgumentException("there is no core " + core));
     }
 
-    /** An edge is master of one star at most; what a slave sends is refused by any star. */
-    private Star starThatHears(DeviceId device) {
-        List<Star> found = starsOf(device);
-        return found.stream().filter(star -> star.network.master().device().equals(device))
+    /**
+     * In-band a master speaks, and an edge is master of one star at most. Out of band each edge does, for the star that the
+     * packet names. What is no star's is refused by any.
+     */
+    private Star starThatHears(Event.PacketIn packet) {
+        List<Star> found = starsOf(packet.device());
+        OptionalInt named = network.outOfBand() ? RequestReader.starOf(packet.frame()) : OptionalInt.empty();
+        return found.stream()
+                .filter(star -> network.outOfBand()
+                        ? named.equals(OptionalInt.of(star.network.core().id().value()))
+                        : star.network.master().device().equals(packet.device()))
                 .findFirst().orElse(found.get(0));
     }
 

@@ -44,16 +44,16 @@ class OutOfBandTest {
         return new Network(plan, star.timestampUnit(), star.core(), star.edges(), 1, star.mtu());
     }
 
-    private static byte[] beacon(int version, int from, int to, long frame) {
+    private static byte[] beacon(int version, int core, int from, int to, long frame) {
         byte[] ethernet = new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode();
         byte[] optical = new OpticalHeader(version, OpticalKind.COMMIT.code(), 0, from, to,
-                WireConstants.SIGNALING_QUEUE, 0, 7, 99, 0).encode();
+                WireConstants.SIGNALING_QUEUE, 0, core, 99, 0).encode();
         return ByteBuffer.allocate(HEADERS + CommitHeader.SIZE)
                 .put(ethernet).put(optical).put(new CommitHeader(frame, 4, 5, frame + 1).encode()).array();
     }
 
     private static byte[] beacon(int to, long frame) {
-        return beacon(WireConstants.OPTICAL_VERSION, 0, to, frame);
+        return beacon(WireConstants.OPTICAL_VERSION, 0, 0, to, frame);
     }
 
     private List<Command> packetIn(DeviceId device, int port, byte[] frame) {
@@ -84,15 +84,22 @@ class OutOfBandTest {
     @Test
     void whatIsForgedStaleOrBrokenIsRefusedAndCounted() {
         int port = WireConstants.PORT_LINECARD;
+        packetIn(MASTER, port, beacon(2, 9));
         packetIn(MASTER, port, beacon(2, 10));
         assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 10));
         assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 9));
         assertRefused(RequestRefusal.UNEXPECTED_PORT, SLAVE, port, beacon(2, 11));
         assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, WireConstants.PORT_OPTICAL_BASE, beacon(2, 11));
-        assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, port, beacon(WireConstants.OPTICAL_VERSION, 1, 2, 11));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, port, beacon(WireConstants.OPTICAL_VERSION, 0, 1, 2, 11));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, MASTER, port, beacon(WireConstants.OPTICAL_VERSION, 1, 0, 2, 11));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, SLAVE, port, new RequestMessage(2).core(1).encode());
         assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(3, 11));
         assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(0, 11));
-        assertRefused(RequestRefusal.BAD_VERSION, MASTER, port, beacon(9, 0, 2, 11));
+        assertRefused(RequestRefusal.BAD_VERSION, MASTER, port, beacon(9, 0, 0, 2, 11));
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, beacon(2, 1_000_000));
+        byte[] versionsApart = beacon(2, 11);
+        versionsApart[HEADERS + 11] ^= 2;
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, versionsApart);
         byte[] whole = beacon(2, 11);
         assertRefused(RequestRefusal.TRUNCATED, MASTER, port, Arrays.copyOf(whole, whole.length - 1));
         assertEquals(1, packetIn(MASTER, port, whole).size(), "none of these changed anything");

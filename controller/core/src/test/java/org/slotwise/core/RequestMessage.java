@@ -19,6 +19,7 @@ public final class RequestMessage {
     private long active;
     private long next;
     private int block;
+    private int core;
 
     /** Starts a request of an edge: frame 0, version 0, nothing to send. */
     public RequestMessage(int edge) {
@@ -41,6 +42,12 @@ public final class RequestMessage {
     /** Sets the block. */
     public RequestMessage block(int value) {
         block = value;
+        return this;
+    }
+
+    /** Sets the core whose star an edge says, out of band, that it asks. */
+    public RequestMessage core(int value) {
+        core = value;
         return this;
     }
 
@@ -67,7 +74,7 @@ public final class RequestMessage {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
         bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 0, 1, 0).encode());
+                WireConstants.SIGNALING_QUEUE, 0, core, 1, 0).encode());
         bytes.writeBytes(new RequestHeader(frame, active, next, block, 1).encode());
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
             bytes.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());

@@ -2,6 +2,7 @@
 package org.slotwise.core.demand;
 
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.EdgeId;
@@ -44,6 +45,12 @@ public final class RequestReader {
         }
     }
 
+    /** The core whose star a message out of band says it is about, if it has an optical header. */
+    public static OptionalInt starOf(byte[] frame) {
+        return OpticalHeader.decode(frame, EthernetHeader.SIZE).map(optical -> OptionalInt.of(optical.core()))
+                .orElse(OptionalInt.empty());
+    }
+
     /**
      * Reads a request.
      *
@@ -68,13 +75,26 @@ public final class RequestReader {
             throw new Refused(RequestRefusal.TRUNCATED);
         }
         int edge = edgeIndex(optical.get().srcEdge());
-        checkOrigin(network.edges().get(edge), device, port);
+        checkOrigin(network.edges().get(edge), optical.get().core(), device, port);
         RequestHeader header = RequestHeader.decode(frame, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
         int block = header.block() - network.firstRequestBlock();
         if (block < 0 || block >= network.requestBlocks()) {
             throw new Refused(RequestRefusal.BAD_BLOCK);
         }
+        if (!Version.of(header.nextVersion()).follows(Version.of(header.activeVersion()))) {
+            throw new Refused(RequestRefusal.BAD_FIELD);
+        }
         return withEntries(edge, block, header, frame);
+    }
+
+    /** Refuses a message whose frame is not the next one. */
+    public static void check(FrameWindow.Verdict verdict) throws Refused {
+        if (verdict == FrameWindow.Verdict.STALE) {
+            throw new Refused(RequestRefusal.STALE);
+        }
+        if (verdict == FrameWindow.Verdict.TOO_FAR) {
+            throw new Refused(RequestRefusal.BAD_FIELD);
+        }
     }
 
     private int edgeIndex(int id) throws Refused {
@@ -84,9 +104,10 @@ public final class RequestReader {
         return network.indexOf(EdgeId.of(id)).orElseThrow(() -> new Refused(RequestRefusal.UNKNOWN_EDGE));
     }
 
-    private void checkOrigin(Edge edge, DeviceId device, int port) throws Refused {
+    private void checkOrigin(Edge edge, int core, DeviceId device, int port) throws Refused {
         if (network.outOfBand()) {
-            if (!device.equals(edge.device()) || port != WireConstants.PORT_LINECARD) {
+            if (!device.equals(edge.device()) || port != WireConstants.PORT_LINECARD
+                    || core != network.core().id().value()) {
                 throw new Refused(RequestRefusal.UNEXPECTED_PORT);
             }
             return;

@@ -93,10 +93,6 @@ public final class Network {
                     "where edges join by invitation or there are several cores, edges ask in every frame, got "
                     + frame.requestIntervalFrames());
         }
-        if (cores.size() > 1 && outOfBand()) {
-            throw new InvalidNetworkException("frame.signaling",
-                    "out of band a packet-in does not tell its star, so there is one core, got " + cores.size());
-        }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
             inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
@@ -112,6 +108,7 @@ public final class Network {
             indexes.put(sorted.get(i).id(), i);
         }
         checkMasters(cores);
+        checkMasterPorts(cores, edges);
         this.allEdges = sorted.size();
         this.overlaid = false;
         this.stars = cores.size() == 1 ? List.of(this) : overlay();
@@ -150,10 +147,6 @@ public final class Network {
     private List<Network> overlay() {
         if (byInvitation) {
             throw new InvalidNetworkException("membership", "edges join by invitation in a network of one core, got "
-                    + cores.size() + " cores");
-        }
-        if (outOfBand()) {
-            throw new InvalidNetworkException("frame.signaling", "out of band signaling is for a network of one core, got "
                     + cores.size() + " cores");
         }
         for (int i = 0; i < edges.size(); i++) {
@@ -204,6 +197,22 @@ public final class Network {
         }
     }
 
+    /** In a signaling slot the master and a slave send at once. */
+    private void checkMasterPorts(List<Core> givenCores, List<Edge> givenEdges) {
+        for (Core core : givenCores) {
+            int mastersPort = edges.get(indexes.get(core.master())).corePort(core.id());
+            for (int i = 0; i < givenEdges.size(); i++) {
+                Edge edge = givenEdges.get(i);
+                boolean attached = edge.fibreTo(core.id()).isPresent() && !edge.id().equals(core.master());
+                if (attached && edge.corePort(core.id()) == mastersPort) {
+                    String where = "edges[" + i + "].fibres[" + edge.fibres().indexOf(edge.fibreTo(core.id()).get()) + "]";
+                    throw new InvalidNetworkException(where + ".core_port",
+                            "port " + mastersPort + " of core " + core.id() + " is its master's, which shares it with nobody");
+                }
+            }
+        }
+    }
+
     private void checkEdges(List<Edge> given) {
         if (given.size() < 2 || given.size() > WireConstants.MAX_FIBRES) {
             throw new InvalidNetworkException("edges",
@@ -244,6 +253,9 @@ public final class Network {
         }
         inRange(where + ".rate_bps", fibre.rateBps(), 1, MAX_RATE_BPS);
         inRange(where + ".delay_ns", fibre.delayNs(), 0, MAX_DELAY_NS);
+        if (fibre.corePort().isPresent()) {
+            inRange(where + ".core_port", fibre.corePort().getAsInt(), 0, WireConstants.MAX_FIBRES - 1);
+        }
         int port = WireConstants.PORT_OPTICAL_BASE + fibre.core().value();
         if (fibre.port() != port) {
             throw new InvalidNetworkException(where + ".port",
@@ -327,6 +339,11 @@ public final class Network {
     /** Edges, ordered by number. */
     public List<Edge> edges() {
         return edges;
+    }
+
+    /** Which edges of a star share a port of its core; throws IllegalStateException if there are several cores. */
+    public CorePorts corePorts() {
+        return CorePorts.of(edges.stream().mapToInt(edge -> edge.corePort(core().id())).toArray());
     }
 
     /** The edge that sits with the core of a star; throws IllegalStateException if there are several cores. */

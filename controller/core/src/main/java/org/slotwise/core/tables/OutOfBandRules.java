@@ -19,11 +19,6 @@ final class OutOfBandRules {
     private OutOfBandRules() {
     }
 
-    /** A slave takes beacons from the controller, and none that are light. */
-    static TableEntry membership() {
-        return TableEntry.in(SwitchRules.MEMBERSHIP).action("out_of_band").build();
-    }
-
     /** The tick with {@code repeat} r of slot 0 sends the r-th message: beacons, but to some slaves, then requests. */
     static List<TableEntry> messages(Network network, Edge edge, Set<EdgeId> withoutBeacon) {
         List<TableEntry> rules = new ArrayList<>();

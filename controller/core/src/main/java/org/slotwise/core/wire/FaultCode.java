@@ -6,7 +6,7 @@ import java.util.Optional;
 
 /** What is wrong with an edge or its master. 8 bits on the wire. */
 public enum FaultCode {
-    /** The edge is about to lose its power. */
+    /** Light comes, but with little power to spare. */
     POWER(1),
 
     /** No light comes. */

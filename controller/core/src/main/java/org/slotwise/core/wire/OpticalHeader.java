@@ -104,7 +104,7 @@ public final class OpticalHeader {
         return train;
     }
 
-    /** In a message from the controller: whose star it is about; 0 in light. 8 bits. */
+    /** In a message from the controller, or to it out of band: whose star it is about; 0 in light. 8 bits. */
     public int core() {
         return core;
     }

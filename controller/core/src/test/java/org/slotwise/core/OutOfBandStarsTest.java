@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.demand.RequestRefusal;
+import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
+import org.slotwise.core.network.FramePlan;
+import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Signaling;
+import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.tables.TableEntry;
+import org.slotwise.core.tables.Update;
+import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.OpticalKind;
+import org.slotwise.core.wire.WireConstants;
+
+/** Two overlaid stars that signal out of band: what an edge tells the controller says whose it is. */
+class OutOfBandStarsTest {
+    private static final int EDGES = 3;
+    private static final int PORT = WireConstants.PORT_LINECARD;
+
+    private final Network network = network();
+    private final OverlaidStars controller =
+            new OverlaidStars(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+
+    private static Network network() {
+        Network inBand = Networks.overlaid(EDGES, 8, 2);
+        FramePlan frame = new FramePlan(8, Networks.SLOT_NS, 10_000, Signaling.OUT_OF_BAND);
+        return Networks.overlaid(frame, inBand.cores(), inBand.edges());
+    }
+
+    private List<Command> hear(int edge, byte[] frame) {
+        DeviceId device = network.edges().get(edge).device();
+        return controller.onEvent(1, new Event.PacketIn(device, PORT, frame));
+    }
+
+    private long count(Counter counter) {
+        return controller.snapshot().statistics().get(counter);
+    }
+
+    private long refused(RequestRefusal reason) {
+        return controller.snapshot().statistics().refusals().get(reason);
+    }
+
+    private static byte[] beacon(int core, int from, int to, long frame) {
+        byte[] ethernet = new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode();
+        byte[] optical = new OpticalHeader(WireConstants.OPTICAL_VERSION, OpticalKind.COMMIT.code(), 0, from, to,
+                WireConstants.SIGNALING_QUEUE, 0, core, 1, 0).encode();
+        byte[] commit = new CommitHeader(frame, 0, 0, 0).encode();
+        return ByteBuffer.allocate(ethernet.length + optical.length + commit.length)
+                .put(ethernet).put(optical).put(commit).array();
+    }
+
+    @Test
+    void eachEdgeAsksEveryStarByItsOwnSwitch() {
+        for (int edge = 0; edge < EDGES; edge++) {
+            for (int core = 0; core < 2; core++) {
+                hear(edge, new RequestMessage(edge).core(core).frame(5).encode());
+            }
+        }
+        assertEquals(2 * EDGES, count(Counter.REQUESTS_RECEIVED), "frame 5 is new once in each star");
+        hear(2, new RequestMessage(2).core(1).frame(5).encode());
+        assertEquals(1, refused(RequestRefusal.STALE));
+    }
+
+    @Test
+    void whatIsOfNoStarIsRefused() {
+        hear(2, new RequestMessage(2).core(2).encode());
+        hear(2, new RequestMessage(1).core(1).encode());
+        assertEquals(2, refused(RequestRefusal.UNEXPECTED_PORT));
+        assertEquals(List.of(), hear(0, beacon(1, 0, 2, 9)), "edge 0 is the other star's master");
+        assertEquals(3, refused(RequestRefusal.UNEXPECTED_PORT));
+        hear(0, new byte[EthernetHeader.SIZE]);
+        assertEquals(1, refused(RequestRefusal.TRUNCATED));
+        assertEquals(0, count(Counter.REQUESTS_RECEIVED));
+    }
+
+    @Test
+    void beaconsOfBothMastersGoToTheSlaveThatTheyAreFor() {
+        for (int core = 0; core < 2; core++) {
+            List<Command> commands = hear(core, beacon(core, core, 2, 9));
+            assertEquals(1, commands.size());
+            Command.PacketOut handedOn = (Command.PacketOut) commands.get(0);
+            assertEquals(network.edges().get(2).device(), handedOn.device());
+            OpticalHeader optical = OpticalHeader.decode(handedOn.frame(), EthernetHeader.SIZE).orElseThrow();
+            assertEquals(List.of(core, core, 2), List.of(optical.core(), optical.srcEdge(), optical.dstEdge()));
+        }
+        assertEquals(2, count(Counter.BEACONS_HANDED_ON));
+    }
+
+    @Test
+    void edgesTakeBeaconsOfTheControllerInTheStarsWhoseSlavesTheyAre() {
+        SwitchTables tables = new SwitchTables(network.devices());
+        List<Command> waiting = new ArrayList<>();
+        network.devices().forEach(device ->
+                waiting.addAll(controller.onEvent(1, new Event.DeviceReady(device, List.of()))));
+        while (!waiting.isEmpty()) {
+            Command command = waiting.remove(0);
+            if (command instanceof Command.Write) {
+                Command.Write write = (Command.Write) command;
+                for (Update update : write.updates()) {
+                    tables.apply(write.device(), update);
+                }
+                waiting.addAll(controller.onEvent(1, new Event.WriteDone(write.device(), write.batch())));
+            }
+        }
+        assertTrue(controller.isConfigured());
+        for (Edge edge : network.edges()) {
+            for (Network star : network.stars()) {
+                TableEntry entry = tables.get(edge.device(), "membership[core=" + star.core().id() + "]");
+                boolean isSlave = !star.master().id().equals(edge.id());
+                assertEquals(isSlave ? "out_of_band" : null, entry == null ? null : entry.action());
+            }
+        }
+    }
+}
