@@ -88,6 +88,11 @@ public final class Network {
             throw new InvalidNetworkException("frame.signaling",
                     "T_d is measured by light in signaling slots, so edges that join by invitation need in-band signaling");
         }
+        if ((byInvitation || cores.size() > 1) && frame.requestIntervalFrames() > 1) {
+            throw new InvalidNetworkException("frame.request_interval_frames",
+                    "where edges join by invitation or there are several cores, edges ask in every frame, got "
+                    + frame.requestIntervalFrames());
+        }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
             inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);

@@ -134,6 +134,20 @@ class NetworkCodecTest {
     }
 
     @Test
+    void edgesAskInEveryFrameUnlessSaidOtherwise() throws Exception {
+        JsonNode network = read(SCHEMAS.resolve("examples/network-star4.json"));
+        assertEquals(1, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        ObjectNode frame = (ObjectNode) network.get("frame");
+        frame.put("request_interval_frames", 16);
+        assertEquals(0, violations(network).size());
+        assertEquals(16, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        frame.put("request_interval_frames", 12);
+        assertEquals(1, violations(network).size());
+        assertEquals("network.frame.request_interval_frames: must be a power of two, 1 .. 64, got 12",
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("network", network)).getMessage());
+    }
+
+    @Test
     void placeInALargerDocumentIsNamed() throws IOException {
         JsonNode network = read(SCHEMAS.resolve("examples/network-invalid-missing-mac.json"));
         assertEquals("network.edges[2].mac: missing",
