@@ -7,35 +7,15 @@
 #include "schedule.p4"
 #include "version.p4"
 
-// Whether a beacon may be believed. An edge that has joined knows the frame, so it refuses old and future ones.
-control CheckBeacon(in edge_headers_t hdr, inout edge_metadata_t meta) {
-    bit<32> frame;
-    bit<32> heard_frame;
+control TakeBeacon(in edge_headers_t hdr, inout edge_metadata_t meta) {
+    LearnVersion() learn;
 
     apply {
-        current_frame.read(frame, meta.core);
-        known_frame.read(heard_frame, meta.core);
         if (meta.is_master == 1 || hdr.optical.src_edge != meta.master) {
             meta.drop_reason = DropReason.BAD_COMMIT;
         } else if (meta.by_invitation == 1 && meta.session == 0) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if (meta.by_invitation == 1 || meta.out_of_band == 1) {
-            if ((int<32>)(hdr.commit.frame - heard_frame) < 0) {
-                meta.drop_reason = DropReason.STALE;
-            } else if ((int<32>)(hdr.commit.frame - frame) > 0) {
-                meta.drop_reason = DropReason.BAD_FIELD;
-            }
-        }
-    }
-}
-
-control TakeBeacon(in edge_headers_t hdr, inout edge_metadata_t meta) {
-    CheckBeacon() check_beacon;
-    LearnVersion() learn;
-
-    apply {
-        check_beacon.apply(hdr, meta);
-        if (meta.drop_reason == DropReason.NONE) {
+        } else {
             learn.apply(meta.core, hdr.commit, meta.drop_reason);
         }
         if (meta.drop_reason == DropReason.NONE) {

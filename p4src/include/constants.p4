@@ -51,6 +51,12 @@ const bit<32> MAX_SLOT_NS       = 1000000000;  // longest slot that a configurat
 const bit<64> MAX_PHASE_NS      = 1000000000;  // largest T_d, either sign
 const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
 
+// Frame numbers and versions are serial numbers (RFC 1982): only the difference of two of them says which is newer.
+const bit<32> FRAME_LEAD        = 1;     // frames that a control message may be ahead of who takes it: their ticks may differ by that
+const bit<32> FRAME_WINDOW      = 1024;  // frames that it may be behind; no beacon hold is longer
+const bit<32> ORDER_WINDOW      = 65536; // the same of what the controller wants of a master: its view may be old
+const bit<32> MAX_COMMIT_LEAD   = 256;   // frames that the first_frame that it wants may be ahead of the master's
+
 // An interval timer whose tick is not answered in this time ticks again.
 const bit<32> TIMER_RETRY_NS = 100000000;
 
@@ -126,7 +132,7 @@ enum bit<8> DropReason {
     MISDIRECTED      = 3,   // edge: light for another edge arrived here
     TRUNCATED        = 4,   // parser ran out of bytes
     BAD_VERSION      = 5,   // version or kind that this program does not know
-    BAD_COMMIT       = 6,   // commit that names the active bank, or comes from where none may come
+    BAD_COMMIT       = 6,   // commit of a version that cannot be the next one, or from where none may come
     UNEXPECTED_PORT  = 7,   // message on a port where it has no business
     UNSYNCHRONIZED   = 8,   // edge: slot not used since the last commit beacon is too old
     DARK             = 9,   // core: no connection for this input in this slot
@@ -136,7 +142,7 @@ enum bit<8> DropReason {
     NO_SIGNALING     = 13,  // tick that no table entry answers (idle slot); not a loss
     TTL_EXPIRED      = 14,
     BAD_QUEUE        = 15,  // report or grant for a queue out of range
-    STALE            = 16,  // control message that is not newer than the last one that was taken
+    STALE            = 16,  // control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER     = 17,  // control message of a session that is not in force, or to or from a stranger
     BAD_FIELD        = 18   // control message with a field out of range
 }

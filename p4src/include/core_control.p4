@@ -46,6 +46,7 @@ control CoreClock(in core_headers_t hdr,
             drop_reason = DropReason.NO_SIGNALING;
         } else {
             flip.apply(0, hdr.slot_tick.frame, active);
+            current_frame.write(0, hdr.slot_tick.frame);
             current_slot.write(0, hdr.slot_tick.slot);
             slot_start.write(0, standard_metadata.ingress_global_timestamp);
         }

@@ -14,6 +14,7 @@ control EdgeControl(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
     StageVersion() stage;
+    TakeOrder() take_order;
     TakeBeacon() take_beacon;
     PacketOut() send;
     MemberMessage() member_message;
@@ -25,12 +26,10 @@ control EdgeControl(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else if (meta.core == NO_CORE) {
             meta.drop_reason = DropReason.BAD_FIELD;
+        } else if (hdr.optical.dst_edge != meta.edge_id) {
+            meta.drop_reason = DropReason.MISDIRECTED;
         } else if (hdr.fault.isValid() && meta.inviting == 1) {
-            if (hdr.fault.code == (bit<8>)FaultCode.SHUTDOWN) {
-                shutting_down.write(meta.core, (bit<1>)(~hdr.fault.flags[0:0]));
-            } else {
-                meta.drop_reason = DropReason.BAD_FIELD;
-            }
+            take_order.apply(meta.core, hdr.fault, meta.drop_reason);
         } else if (hdr.configuration.isValid() || hdr.sync.isValid() || hdr.fault.isValid()) {
             // An invitation comes as light only: its answer is timed by it.
             member_message.apply(hdr, meta, standard_metadata, (bit<16>)PORT_OPTICAL_BASE + (bit<16>)hdr.optical.core);

@@ -15,6 +15,9 @@ control Fibre(inout edge_headers_t hdr,
     @name(".EdgeIngress") Members() members;
     Measure() measure;
     MemberMessage() member_message;
+    CheckFrame() check_frame;
+
+    bit<32> frame;
 
     apply {
         if (!hdr.optical.isValid()) {
@@ -49,6 +52,10 @@ control Fibre(inout edge_headers_t hdr,
                 }
             } else if (meta.inviting == 0 && !hdr.request.isValid()) {
                 meta.drop_reason = DropReason.NOT_A_MEMBER;
+            }
+            if (meta.drop_reason == DropReason.NONE && hdr.request.isValid()) {
+                current_frame.read(frame, meta.core);
+                check_frame.apply(hdr.request.frame, frame, FRAME_WINDOW, meta.drop_reason);
             }
             if (meta.drop_reason == DropReason.NONE) {
                 hdr.packet_in.setValid();

@@ -40,9 +40,10 @@ header request_entry_t {
     bit<32> arrived_bytes;   // since start, modulo 2^32
 }
 
-// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version and first_frame
-// are wanted, the rest is ignored. From the master, every frame, to the core and to each slave: the
-// beacon that tells both what is in force and what comes. The bank of a version is its lowest bit.
+// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in
+// force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is
+// ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and
+// what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit.
 header commit_t {
     bit<32> frame;           // in which it was sent
     bit<32> active_version;
@@ -83,10 +84,11 @@ header sync_t {
     bit<64> phase_ns;  // from an edge: its T_d in use; from the master: T_d measured; two's complement
 }
 
-// FAULT: optical_t, fault_t.
+// FAULT: optical_t, fault_t. From an edge to the master or the controller; from the master that ends, to its slaves; from
+// the controller to the master, which is to end.
 header fault_t {
-    bit<32> session;  // 0 from a master
-    bit<32> frame;    // of the sender; 0 from one that has none
+    bit<32> session;  // of the edge; 0 from the controller
+    bit<32> frame;    // of the sender; 0 from an edge that has none; from the controller newer than in its last order
     bit<8>  code;     // FaultCode
     bit<8>  flags;    // bit 0: it is over
     bit<16> edge;     // that has the fault

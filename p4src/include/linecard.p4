@@ -23,9 +23,7 @@ control Alarm(inout edge_headers_t hdr,
             no_light.write(meta.core, (bit<1>)(~hdr.alarm.flags[0:0]));
         }
         if (meta.by_invitation == 0) {
-            if (hdr.alarm.code != (bit<8>)FaultCode.LOSS_OF_SIGNAL) {
-                meta.drop_reason = DropReason.NO_SIGNALING;
-            }
+            meta.drop_reason = DropReason.NO_SIGNALING;
         } else {
             hdr.fault.setValid();
             last_nonce.read(hdr.fault.session, meta.core);

@@ -13,8 +13,6 @@ register<bit<64>>(MAX_MEMBERS) told_edge_ns;
 register<bit<64>>(MAX_MEMBERS) told_phase;
 register<bit<1>>(MAX_MEMBERS)  told_due;       // measured, and not yet told
 
-register<bit<1>>(MAX_CORES) shutting_down;  // by core
-
 // Which edges have joined, and by which fibre they speak.
 control Members(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
     direct_counter(CounterType.packets) member_counter;
@@ -54,6 +52,7 @@ control Members(inout edge_headers_t hdr, inout edge_metadata_t meta, inout stan
 control Measure(in edge_headers_t hdr, inout edge_metadata_t meta) {
     bit<32> frame;
     bit<32> last_frame;
+    bit<32> last_session;
     bit<64> phase;
     bit<32> edge;
 
@@ -61,10 +60,12 @@ control Measure(in edge_headers_t hdr, inout edge_metadata_t meta) {
         edge = (bit<32>)hdr.optical.src_edge;
         current_frame.read(frame, meta.core);
         told_frame.read(last_frame, edge);
+        member_session.read(last_session, edge);
         phase = hdr.stamp.received_ns - hdr.stamp.sent_ns - meta.own_phase_ns;
         if (hdr.sync.session != meta.session) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if ((int<32>)(hdr.sync.frame - last_frame) <= 0 || frame - hdr.sync.frame > 1) {
+        } else if (frame - hdr.sync.frame > 1
+                   || (last_session == meta.session && (int<32>)(hdr.sync.frame - last_frame) <= 0)) {
             meta.drop_reason = DropReason.STALE;
         } else if (phase + MAX_PHASE_NS > 2 * MAX_PHASE_NS) {
             meta.drop_reason = DropReason.BAD_FIELD;

@@ -9,16 +9,20 @@
 #define SLOTWISE_MEMBERSHIP_P4
 #include "edge_parser.p4"
 #include "optical.p4"
+#include "version.p4"
 
 register<bit<32>>(MAX_CORES) own_session;     // 0: not joined
 register<bit<32>>(MAX_CORES) last_nonce;      // of the newest invitation
-register<bit<1>>(MAX_CORES)  answer_due;
+register<bit<8>>(MAX_CORES)  answer;          // to the newest invitation
 register<bit<32>>(MAX_CORES) own_hold_frames; // as configured
-register<bit<32>>(MAX_CORES) current_frame;   // of this edge's last slot tick
 register<bit<32>>(MAX_CORES) measured_frame;  // of the last measurement taken; before the first one, of the first tick
 register<bit<64>>(MAX_CORES) measured_phase;  // T_d, ns
 register<bit<64>>(MAX_CORES) phase_change;    // 2^-16 ns a frame
 register<bit<8>>(MAX_CORES)  measurements;    // how far it has come since the configuration
+
+const bit<8> NO_ANSWER = 0;
+const bit<8> ANSWER_DUE = 1;
+const bit<8> ANSWER_SENT = 2;
 
 const bit<8> NO_TICK = 0;
 const bit<8> NO_MEASUREMENT = 1;
@@ -132,14 +136,14 @@ control TakeInvitation(inout edge_headers_t hdr,
         last_nonce.read(nonce, meta.core);
         if (hdr.invitation.mac != meta.mac || hdr.invitation.flags != 0) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if ((int<32>)(hdr.invitation.nonce - nonce) <= 0) {
+        } else if (nonce != 0 && (int<32>)(hdr.invitation.nonce - nonce) <= 0) {
             meta.drop_reason = DropReason.STALE;
-        } else if (hdr.invitation.answer_ns > MAX_ANSWER_NS) {
+        } else if (hdr.invitation.nonce == 0 || hdr.invitation.answer_ns > MAX_ANSWER_NS) {
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
             own_session.write(meta.core, 0);
             last_nonce.write(meta.core, hdr.invitation.nonce);
-            answer_due.write(meta.core, 1);
+            answer.write(meta.core, ANSWER_DUE);
             open_ns = hdr.stamp.received_ns + (bit<64>)hdr.invitation.answer_ns;
             to_line_card.apply(hdr, standard_metadata, port, FlowOp.OPEN_AND_TICK, open_ns, open_ns + meta.slot_ns, 0);
         }
@@ -150,16 +154,16 @@ control TakeInvitation(inout edge_headers_t hdr,
 control AnswerInvitation(inout edge_headers_t hdr,
                          inout edge_metadata_t meta,
                          inout standard_metadata_t standard_metadata) {
-    bit<1> due;
+    bit<8> state;
 
     Encapsulate() encapsulate;
 
     apply {
-        answer_due.read(due, meta.core);
-        if (meta.by_invitation == 0 || meta.session != 0 || due == 0) {
+        answer.read(state, meta.core);
+        if (meta.by_invitation == 0 || meta.session != 0 || state != ANSWER_DUE) {
             meta.drop_reason = DropReason.NO_SIGNALING;
         } else {
-            answer_due.write(meta.core, 0);
+            answer.write(meta.core, ANSWER_SENT);
             hdr.stamp.setValid();
             hdr.stamp.sent_ns = 0;
             hdr.stamp.received_ns = 0;
@@ -183,16 +187,16 @@ control TakeConfiguration(inout edge_headers_t hdr,
                           inout standard_metadata_t standard_metadata,
                           in bit<16> port) {
     bit<32> nonce;
-    bit<1>  due;
+    bit<8>  state;
 
     ToLineCard() to_line_card;
 
     apply {
         last_nonce.read(nonce, meta.core);
-        answer_due.read(due, meta.core);
-        if (hdr.configuration.session == 0 || hdr.configuration.session != nonce || due == 1) {
+        answer.read(state, meta.core);
+        if (hdr.configuration.session == 0 || hdr.configuration.session != nonce || state == ANSWER_DUE) {
             meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if (meta.session == hdr.configuration.session) {
+        } else if (state == NO_ANSWER) {
             meta.drop_reason = DropReason.STALE;
         } else if (hdr.configuration.slot_ns > MAX_SLOT_NS || hdr.configuration.guard_ns >= hdr.configuration.slot_ns
                    || hdr.configuration.slots == 0 || hdr.configuration.hold_frames == 0
@@ -202,7 +206,8 @@ control TakeConfiguration(inout edge_headers_t hdr,
             // The master cuts time otherwise than this edge was told to: its light would miss its slots.
             meta.drop_reason = DropReason.BAD_FIELD;
         } else {
-            // An invitation is used up by the configuration that follows it.
+            // An invitation is used up by the configuration that follows it: an edge that leaves must be invited anew.
+            answer.write(meta.core, NO_ANSWER);
             own_session.write(meta.core, hdr.configuration.session);
             own_hold_frames.write(meta.core, (bit<32>)hdr.configuration.hold_frames);
             measurements.write(meta.core, NO_TICK);
@@ -275,6 +280,31 @@ control TakeMeasurement(inout edge_headers_t hdr,
     }
 }
 
+// The master ends, or so it says.
+control TakeShutdown(inout edge_headers_t hdr,
+                     inout edge_metadata_t meta,
+                     inout standard_metadata_t standard_metadata,
+                     in bit<16> port) {
+    bit<32> frame;
+
+    CheckFrame() check_frame;
+    Leave() leave;
+
+    apply {
+        current_frame.read(frame, meta.core);
+        if (hdr.fault.session != meta.session || meta.session == 0) {
+            meta.drop_reason = DropReason.NOT_A_MEMBER;
+        } else if (hdr.fault.code != (bit<8>)FaultCode.SHUTDOWN || hdr.fault.flags != 0 || hdr.fault.edge != meta.master) {
+            meta.drop_reason = DropReason.BAD_FIELD;
+        } else {
+            check_frame.apply(hdr.fault.frame, frame, FRAME_WINDOW, meta.drop_reason);
+        }
+        if (meta.drop_reason == DropReason.NONE) {
+            leave.apply(hdr, meta, standard_metadata, port);
+        }
+    }
+}
+
 // A control message for a slave, by its fibre or from the controller.
 control MemberMessage(inout edge_headers_t hdr,
                       inout edge_metadata_t meta,
@@ -283,7 +313,7 @@ control MemberMessage(inout edge_headers_t hdr,
     TakeInvitation() take_invitation;
     TakeConfiguration() take_configuration;
     TakeMeasurement() take_measurement;
-    Leave() leave;
+    TakeShutdown() take_shutdown;
 
     apply {
         if (meta.by_invitation == 0 || hdr.optical.src_edge != meta.master) {
@@ -294,12 +324,8 @@ control MemberMessage(inout edge_headers_t hdr,
             take_configuration.apply(hdr, meta, standard_metadata, port);
         } else if (hdr.sync.isValid()) {
             take_measurement.apply(hdr, meta, standard_metadata, port);
-        } else if (hdr.fault.session != meta.session || meta.session == 0) {
-            meta.drop_reason = DropReason.NOT_A_MEMBER;
-        } else if (hdr.fault.code != (bit<8>)FaultCode.SHUTDOWN) {
-            meta.drop_reason = DropReason.BAD_FIELD;
         } else {
-            leave.apply(hdr, meta, standard_metadata, port);
+            take_shutdown.apply(hdr, meta, standard_metadata, port);
         }
     }
 }

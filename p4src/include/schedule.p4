@@ -15,8 +15,13 @@ control Freshness(in edge_metadata_t meta, in bit<32> frame, out bit<1> fresh) {
     apply {
         fresh = meta.is_master;
         stale_frame.read(stale, meta.core);
-        if (frame < stale) {
-            fresh = 1;
+        if (stale != 0) {
+            if (stale - frame - 1 <= meta.beacon_hold_frames + FRAME_LEAD) {
+                fresh = 1;
+            } else {
+                // Or it would be ahead again when frame numbers have gone round.
+                stale_frame.write(meta.core, 0);
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ from slotwise.wire import DropReason
 from support.base import UNKNOWN_VERSION, ethernet, frame, linecard, optical, tick
 from support.core import AN_AGE, FIBRES, LIGHT, SLOT, CoreTest, beacon
 
+FRAME = 5_000  # more than FRAME_WINDOW from frame 0
+
 
 class Connects(CoreTest):
     """Light passes unread and unchanged, each input to its own output."""
@@ -87,6 +89,7 @@ class BeaconFlipsBank(CoreTest):
     def runTest(self):
         self.connect(FIBRES[0], FIBRES[1], bank=0)
         self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.start(frame_number=10)
         self.beacon(frame=10, active_version=0, next_version=1, first_frame=11)
         for frame_number, output in ((10, FIBRES[1]), (11, FIBRES[2])):
             self.start(frame_number=frame_number)
@@ -99,6 +102,7 @@ class CoreTakesBeaconsVersion(CoreTest):
 
     def runTest(self):
         self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.start(frame_number=10)
         self.beacon(frame=10, active_version=7, next_version=8, first_frame=20)
         self.start(frame_number=10)
         self.send(FIBRES[0], LIGHT)
@@ -134,6 +138,7 @@ class EarlyBeaconWithTheNextAnnouncement(CoreTest):
     def runTest(self):
         for bank in (0, 1):
             self.connect(FIBRES[0], FIBRES[1 + bank], bank=bank)
+        self.start(frame_number=19)
         self.beacon(frame=20, active_version=5, next_version=6, first_frame=22)
         for frame_number, output in ((19, FIBRES[1]), (20, FIBRES[2]), (21, FIBRES[2]), (22, FIBRES[1])):
             self.start(frame_number=frame_number)
@@ -144,11 +149,40 @@ class EarlyBeaconWithTheNextAnnouncement(CoreTest):
 class BeaconOfActiveBank(CoreTest):
     def runTest(self):
         self.connect(FIBRES[0], FIBRES[1], bank=0)
+        self.start(frame_number=10)
         self.beacon(frame=10, active_version=1, next_version=3, first_frame=11)
         self.start(frame_number=10)
         self.send(FIBRES[0], LIGHT)
         self.expect(FIBRES[1], LIGHT)
         self.expect_drop(DropReason.BAD_COMMIT)
+
+
+class BeaconOfAnotherTime(CoreTest):
+    """The same again, older ones, and one of the future."""
+
+    def runTest(self):
+        self.connect(FIBRES[0], FIBRES[1], bank=0)
+        self.connect(FIBRES[0], FIBRES[2], bank=1)
+        self.start(frame_number=FRAME)
+        self.beacon(frame=FRAME, active_version=4, next_version=4)
+        for frame_number in (FRAME, FRAME - 1, FRAME - wire.FRAME_WINDOW - 1):
+            self.beacon(frame=frame_number, active_version=5, next_version=5, first_frame=frame_number)
+        self.start(frame_number=FRAME)
+        self.expect_drop(DropReason.STALE, 3)
+        self.beacon(frame=FRAME + wire.FRAME_LEAD + 1, active_version=5, next_version=5)
+        self.beacon(frame=FRAME + 1, active_version=4, next_version=5, first_frame=FRAME)
+        self.assertEqual(self.drops(DropReason.BAD_FIELD), 2)
+        self.start(frame_number=FRAME + 1)
+        self.send(FIBRES[0], LIGHT)
+        self.expect(FIBRES[1], LIGHT)
+
+
+class BeaconBeforeTheFirstTick(CoreTest):
+    """A core that does not know the frame cannot tell an old beacon from a new one."""
+
+    def runTest(self):
+        self.beacon(frame=FRAME, active_version=5, next_version=5)
+        self.expect_drop(DropReason.BAD_FIELD)
 
 
 class FibresCannotSignal(CoreTest):

@@ -5,7 +5,7 @@ from support.base import frame, tick
 from support.core import FIBRES, LIGHT, SLOT, CoreTest, beacon
 from support.hostile import Hostile
 
-DIGEST = "0e3e018ba1a213fe8be6157c2f4a596c9d5267612482dbb6f8b6e7ed3942f89c"
+DIGEST = "01a97d5c896d90da6a2322f79a2ba0022f26118cf074f339b652f7bf79cde368"
 
 
 class HostileToCore(Hostile, CoreTest):

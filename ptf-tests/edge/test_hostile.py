@@ -10,8 +10,10 @@ from support.xcp import RTT_NS, START_NS, header, rate
 
 HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
 DATAGRAM = wire.L4Ports(src=4000, dst=5201).encode() + b"datagram"
-MASTER_DIGEST = "80adb1da6a698c636cee2652d610bc8c4b3319882e6ddc161871177b6d83dd83"
-SLAVE_DIGEST = "3254687345b69aa5d6ac146e307d74ec54a37f5887f109730c31cb00d76f26a1"
+MASTER_DIGEST = "7af5b7e3eccf405cf9be12727512d13c3809d049587f9deeee15bf05e4127f4d"
+SLAVE_DIGEST = "a366b5e3939e43b26358be88985304051b5b10e1c380b0dfc035ad7eabebac5c"
+MEMBER_DIGEST = "930eebfd753f727090a9f0f56f515d2a6b19927d7d96eda36ff3e0696ac4ec59"
+INVITING_DIGEST = "4f4cf63ef7c1bf0405b9edb5b6cfb292326b3e124b270178daf246cbbd02bff3"
 OVERHEAD = wire.Ethernet.SIZE + wire.Optical.SIZE
 OUT = [e.OTHER_HOST_PORT, e.HOST_PORT, e.FIBRE, wire.PORT_LINECARD, wire.PORT_CORE_CONTROL]
 
@@ -47,7 +49,7 @@ class HostileTest(Hostile):
                        src_edge=e.MASTER, dst_edge=self.edge)
         report = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.QUEUE_REPORT),
                        wire.QueueReport(queue=3, backlog_bytes=1000))
-        commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1))
+        commit = light(wire.OpticalKind.COMMIT, wire.Commit(next_version=1), dst_edge=self.edge)
         shim = header()
         ticks = [frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.INTERVAL_TICK),
                        wire.IntervalTick(timer=timer, local_ns=local_ns), wire.QueueReport(queue=0, backlog_bytes=1000))
@@ -68,10 +70,56 @@ class HostileTest(Hostile):
 
 class HostileToMaster(HostileTest, e.MasterTest):
     def runTest(self):
-        last = self.request(sequence=0xFFFFFFFF)
-        self.assertEqual(self.digest_of(self.templates(), OUT, request=(e.FIBRE, last)), MASTER_DIGEST)
+        last = [(wire.PORT_LINECARD, frame(*tick(e.UNUSED_SLOT, frame_number=4))), (e.FIBRE, self.request(sequence=0xFFFFFFFF))]
+        self.assertEqual(self.digest_of(self.templates(), OUT, last=last), MASTER_DIGEST)
 
 
 class HostileToSlave(HostileTest, e.EdgeTest):
     def runTest(self):
         self.assertEqual(self.digest_of(self.templates(), OUT), SLAVE_DIGEST)
+
+
+NONCE, LATER_NONCE, FRAME, MARGIN_NS = 70, 71, 5, 1_000
+
+
+class MembershipMessages:
+    """Mixin: what an edge that joins by invitation and its master tell each other, and the controller either of them."""
+
+    def message(self, kind, *parts):
+        src_edge = e.MASTER if self.edge == e.SLAVE else e.SLAVE
+        return light(kind, *parts, src_edge=src_edge, dst_edge=self.edge)
+
+    def templates(self):
+        kind, code = wire.OpticalKind, wire.FaultCode
+        messages = [self.message(kind.CONFIGURATION, wire.Configuration(
+                        session=NONCE, slot_ns=e.SLOT_NS, guard_ns=e.GUARD_NS, slots=20, hold_frames=3, phase_ns=1_000)),
+                    *(self.message(kind.SYNC, wire.Stamp(sent_ns=900, received_ns=2_000), wire.Sync(
+                        session=NONCE, frame=frame_number, edge_ns=1_000, phase_ns=900)) for frame_number in (FRAME, FRAME + 1)),
+                    self.message(kind.COMMIT, wire.Commit(frame=FRAME, active_version=2, next_version=3, first_frame=FRAME + 1)),
+                    *(self.message(kind.FAULT, wire.Fault(session=session, frame=FRAME, code=code.SHUTDOWN, edge=e.MASTER))
+                      for session in (0, NONCE))]
+        invitations = [self.message(kind.INVITATION, wire.Stamp(received_ns=5_000), wire.Invitation(
+            nonce=nonce, mac=e.MAC, flags=flags, answer_ns=300_000)) for nonce in (NONCE, LATER_NONCE) for flags in (0, 1)]
+        alarm = frame(ethernet(wire.ETHERTYPE_LINECARD), linecard(wire.LineCardKind.ALARM), wire.Alarm(code=code.LOSS_OF_SIGNAL))
+        ticks = [tick(wire.ANSWER_SLOT), tick(e.SLOT, frame_number=FRAME), tick(1, frame_number=FRAME, repeat=1),
+                 tick(1, frame_number=FRAME, repeat=2), tick(e.SLOT, frame_number=FRAME + 1)]
+        return [*((e.FIBRE, message) for message in messages + invitations), *((wire.PORT_CPU, message) for message in messages),
+                *((wire.PORT_LINECARD, frame(*parts)) for parts in ticks), (wire.PORT_LINECARD, alarm)]
+
+
+class HostileToMember(MembershipMessages, Hostile, e.EdgeTest):
+    def runTest(self):
+        self.switch.set_default("membership", "by_invitation", fault_port=e.FIBRE, margin_ns=MARGIN_NS)
+        self.grant(bank=0, slot=e.SLOT, queue=2)
+        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": 1}, "send_sync", edge=e.MASTER, port=e.FIBRE)
+        self.assertEqual(self.digest_of(self.templates(), OUT), MEMBER_DIGEST)
+
+
+class HostileToInvitingMaster(MembershipMessages, Hostile, e.MasterTest):
+    def runTest(self):
+        self.switch.set_default("membership", "inviting", own_phase_ns=100)
+        self.switch.insert("member", {"edge": e.SLAVE, "port": e.FIBRE}, "accept_session", session=NONCE)
+        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": 1}, "send_sync", edge=e.SLAVE, port=e.FIBRE)
+        self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": 2}, "send_commit", edge=e.SLAVE, port=e.FIBRE)
+        answer = self.message(wire.OpticalKind.INVITATION, wire.Stamp(sent_ns=1), wire.Invitation(nonce=1))
+        self.assertEqual(self.digest_of(self.templates(), OUT, last=[(e.FIBRE, answer)]), INVITING_DIGEST)

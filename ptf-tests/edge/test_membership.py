@@ -100,6 +100,21 @@ class RefusesInvitations(MemberTest):
         self.expect_silence()
 
 
+class InvitationsByNonce(MemberTest):
+    """The first one may have any but 0; nonces are serial numbers, so after the largest the smallest comes."""
+
+    def runTest(self):
+        self.invite(nonce=0)
+        self.await_drops(DropReason.BAD_FIELD, 1)
+        for nonce in (0xFFFF_FFFF, 1):
+            self.invite(nonce=nonce)
+            self.expect_control(FlowOp.OPEN_AND_TICK, RECEIVED_NS + ANSWER_NS, RECEIVED_NS + ANSWER_NS + e.SLOT_NS)
+        self.invite(nonce=0xFFFF_FFFF)
+        self.await_drops(DropReason.STALE, 1)
+        self.assertEqual((self.drops(DropReason.BAD_FIELD), self.drops(DropReason.STALE)), (1, 1))
+        self.expect_silence()
+
+
 class RefusesConfigurations(MemberTest):
     def runTest(self):
         self.configure()
@@ -158,6 +173,8 @@ class LeavesAtAJump(MemberTest):
         self.expect_control(FlowOp.STOP)
         self.measured(FRAME + 1, 0)
         self.await_drops(DropReason.NOT_A_MEMBER, 1)
+        self.configure()  # replayed: it is used up
+        self.await_drops(DropReason.STALE, 1)
         self.expect_silence()
 
 
@@ -201,19 +218,28 @@ class LeavesAtShutdown(MemberTest):
         self.expect_silence()
 
 
+class RefusesShutdowns(MemberTest):
+    """Of another frame, one that says that it is over, another fault, another edge's."""
+
+    def runTest(self):
+        self.join()
+        shutdown = dict(session=NONCE, frame=FRAME, code=FaultCode.SHUTDOWN, flags=0, edge=e.MASTER)
+        bad = [dict(frame=FRAME + wire.FRAME_LEAD + 1), dict(flags=1), dict(code=FaultCode.POWER), dict(edge=e.REMOTE)]
+        for fields in bad:
+            self.from_master(OpticalKind.FAULT, wire.Fault(**{**shutdown, **fields}))
+        self.await_drops(DropReason.BAD_FIELD, len(bad))
+        self.from_master(OpticalKind.FAULT, wire.Fault(**{**shutdown, "frame": (FRAME - wire.FRAME_WINDOW - 1) % (1 << 32)}))
+        self.await_drops(DropReason.STALE, 1)
+        self.assertEqual((self.drops(DropReason.BAD_FIELD), self.drops(DropReason.STALE)), (len(bad), 1))
+        self.expect_silence()
+
+
 class RefusesBeacons(MemberTest):
-    """Before it has joined, of the future, and older than the last one."""
+    """Before it has joined; what it then refuses is in test_replay.py."""
 
     def runTest(self):
         self.beacon(frame=FRAME)
-        self.await_drops(DropReason.NOT_A_MEMBER, 1)
-        self.join()
-        self.beacon(frame=FRAME + 1)
-        self.await_drops(DropReason.BAD_FIELD, 1)
-        self.beacon(frame=FRAME)
-        self.beacon(frame=FRAME - 1)
-        self.await_drops(DropReason.STALE, 1)
-        self.assertEqual(self.drops(DropReason.BAD_FIELD), 1)
+        self.expect_drop(DropReason.NOT_A_MEMBER)
 
 
 class Measures(e.MasterTest):
@@ -245,6 +271,21 @@ class Measures(e.MasterTest):
                     wire.Stamp(), wire.Sync(session=NONCE, frame=FRAME, edge_ns=1_000, phase_ns=(-500 - OWN_PHASE_NS) % UNSIGNED))
         self.tick(e.SLAVE, frame_number=FRAME, repeat=1)
         self.expect_silence()
+
+
+class MeasuresANewSession(e.MasterTest):
+    """Frames of an earlier session do not matter, however far they are."""
+
+    def runTest(self):
+        self.switch.set_default("membership", "inviting", own_phase_ns=OWN_PHASE_NS)
+        self.switch.insert("member", {"edge": e.SLAVE, "port": e.FIBRE}, "accept_session", session=NONCE)
+        later = 1 << 31
+        self.tick(0, frame_number=later)
+        self.handled(wire.PORT_LINECARD)
+        parts = light(OpticalKind.SYNC, wire.Stamp(sent_ns=1_000, received_ns=500), wire.Sync(
+            session=NONCE, frame=later, edge_ns=0, phase_ns=0), src_edge=e.SLAVE, dst_edge=e.MASTER)
+        self.send(e.FIBRE, *parts)
+        self.expect_packet_in(e.FIBRE, *parts)
 
 
 class StaticMembersTakeNoOrders(e.EdgeTest):

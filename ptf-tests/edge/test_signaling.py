@@ -58,6 +58,7 @@ class EveryEntry(SignalingTest):
 class RequestTellsVersions(SignalingTest):
     def runTest(self):
         self.request_at(repeat=1, block=FIRST_BLOCK)
+        self.at(4)
         self.beacon(frame=4, active_version=6, next_version=7, first_frame=9)
         self.tick(self.edge, frame_number=4)
         self.tick(self.edge, frame_number=4, repeat=1)
@@ -136,6 +137,7 @@ class MasterOwnRequest(MasterSignalingTest):
 
 class RequestOfSlaveReachesController(MasterSignalingTest):
     def runTest(self):
+        self.at(8)
         parts = request(77, e.SLAVE, {3: (1, 2)}, frame=8)
         self.send(e.FIBRE, *parts)
         self.expect_packet_in(e.FIBRE, *parts)
@@ -175,7 +177,7 @@ class PacketOutToSelf(e.MasterTest):
 
     def runTest(self):
         self.switch.packet_out(wire.PORT_SELF, frame(*request(1, e.SLAVE)))
-        self.switch.packet_out(wire.PORT_SELF, frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15)))
+        self.switch.packet_out(wire.PORT_SELF, frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15, dst_edge=e.MASTER)))
         self.expect_drop(DropReason.BAD_VERSION, 2)
 
 

@@ -78,6 +78,7 @@ class SlaveFollowsCommit(SlaveTest):
     def runTest(self):
         self.slots(bank=0, slots=3)
         self.slots(bank=1, slots=10)
+        self.at(10)
         self.beacon(frame=10, active_version=4, next_version=5, first_frame=11)
         for frame_number, slots in ((10, 3), (11, 10)):
             self.tick(e.SLOT, frame_number=frame_number)

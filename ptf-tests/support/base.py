@@ -2,6 +2,7 @@
 """What every test of a switch program starts from. Nothing here knows which target is tested."""
 import queue
 import time
+from collections import Counter
 from pathlib import Path
 
 import ptf
@@ -37,7 +38,7 @@ class SwitchTest(BaseTest):
         super().setUp()
         self.dataplane = ptf.dataplane_instance
         self.dataplane.flush()
-        self.markers = 0
+        self.markers = Counter()
         self.switch = _switch()
         out = Path(testutils.test_params_get()["p4c_out"])
         self.switch.push(out / f"{self.program}.json", out / f"{self.program}.p4info.txtpb")
@@ -85,17 +86,21 @@ class SwitchTest(BaseTest):
             pass
 
     def drops(self, reason):
-        markers = self.markers if reason == wire.DropReason.BAD_VERSION else 0
-        return self.switch.counter("drops", reason)[0] - markers
+        """Packets dropped for this reason, but those that a test's own helpers sent to be dropped."""
+        return self.switch.counter("drops", reason)[0] - self.markers[reason]
 
     def handled(self, port):
         """Return when all that was sent into `port` has been handled: a frame sent last has been dropped."""
         ether_type = wire.ETHERTYPE_LINECARD if port == wire.PORT_LINECARD else wire.ETHERTYPE_OPTICAL
-        before = self.drops(wire.DropReason.BAD_VERSION)
-        self.send(port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15))
-        self.await_drops(wire.DropReason.BAD_VERSION, before + 1)
-        self.markers += 1
-        self.assertEqual(self.drops(wire.DropReason.BAD_VERSION), before, f"frames into port {port} not handled in time")
+        self.send_marker(wire.DropReason.BAD_VERSION, port, ethernet(ether_type), bytes([UNKNOWN_VERSION << 4]) + bytes(15))
+
+    def send_marker(self, reason, port, *parts):
+        """Send a frame that is dropped for `reason`, and return when it has been."""
+        before = self.drops(reason)
+        self.send(port, *parts)
+        self.await_drops(reason, before + 1)
+        self.markers[reason] += 1
+        self.assertEqual(self.drops(reason), before, f"frames into port {port} not handled in time")
 
     def packet_outs_handled(self, port):
         """Return when all packet-outs have been handled: one sent last has come out by `port`."""

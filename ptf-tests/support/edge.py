@@ -10,6 +10,7 @@ MAC = 0x02FF00010000
 HOST_MAC, OTHER_HOST_MAC = 0x020000010001, 0x020000010002
 GUARD_NS, SLOT_NS, HOLD_FRAMES = 10_000, 250_000, 1
 SLOT = 7  # a data slot
+UNUSED_SLOT = 99
 
 
 class EdgeTest(SwitchTest):
@@ -24,6 +25,10 @@ class EdgeTest(SwitchTest):
 
     def tick(self, slot, **fields):
         self.send(wire.PORT_LINECARD, *tick(slot, **fields))
+
+    def at(self, frame_number):
+        """It is this frame: a slot begins that nobody uses."""
+        self.send_marker(wire.DropReason.NO_SIGNALING, wire.PORT_LINECARD, *tick(UNUSED_SLOT, frame_number))
 
     def grant(self, bank, slot, queue):
         self.switch.insert("slot_schedule", {"core": 0, "bank": bank, "slot": slot}, "grant", queue=queue)
@@ -41,7 +46,8 @@ class EdgeTest(SwitchTest):
 
     def commit(self, next_version, first_frame=0):
         """A commit from the controller."""
-        self.switch.packet_out(wire.PORT_SELF, frame(*beacon(0, 0, next_version=next_version, first_frame=first_frame)))
+        parts = beacon(self.edge, self.edge, next_version=next_version, first_frame=first_frame % (1 << 32))
+        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
         self.packet_outs_handled(OTHER_HOST_PORT)
 
 

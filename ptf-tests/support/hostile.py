@@ -54,12 +54,12 @@ def mutate(numbers, whole):
 class Hostile:
     """Mixin of a SwitchTest."""
 
-    def digest_of(self, templates, ports, request=None):
+    def digest_of(self, templates, ports, last=()):
         """Send FRAMES mutated frames, each into its template's port or by chance another one; hash what left by
         each port, what the controller got, and what was dropped for which reason.
 
         `templates` is a list of (port, frame); port PORT_CPU is a packet-out to PORT_SELF. `ports` are those by which
-        frames may leave. `request`, a (port, frame), is sent last and must become a packet-in, if any may. The
+        frames may leave. `last` is sent last, the same way, and its last frame must become a packet-in, if any may. The
         transcript that was hashed is written beside PTF's log, to be compared with another target's.
         """
         numbers = Numbers(type(self).__name__)
@@ -77,7 +77,7 @@ class Hostile:
             self.collect_until_end(port)
         for port, frames in sorted(self.left.items()):
             transcript += [f"left by {port}: {data.hex()}" for data in frames]
-        transcript += self.packet_ins(request)
+        transcript += self.packet_ins(last, ports[0])
         transcript += [f"dropped, {r.name}: {self.drops(r)}" for r in wire.DropReason]
         text = "\n".join(transcript) + "\n"
         log = Path(ptf.config["log_file"])
@@ -119,12 +119,14 @@ class Hostile:
         self.switch.packet_out(port, END)
         self.assertEqual(self.collect(DEADLINE_S), END, f"last frame by port {port}")
 
-    def packet_ins(self, request):
-        if request is None:
+    def packet_ins(self, last, marker_port):
+        if not last:
             self.assertTrue(self.switch.packet_ins.empty(), "packet-in")
             return []
-        self.send(*request)
+        for port, data in last[:-1]:
+            self.send_and_wait(port, data, marker_port)
+        self.send(*last[-1])
         found = []
-        while not found or found[-1] != request:
+        while not found or found[-1] != last[-1]:
             found.append(self.switch.packet_in(DEADLINE_S))
         return [f"packet-in from {port}: {data.hex()}" for port, data in found]

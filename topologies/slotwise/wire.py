@@ -38,6 +38,10 @@ MAX_ANSWER_NS = 1000000000  # longest time from an invitation to its answer
 MAX_SLOT_NS = 1000000000  # longest slot that a configuration may name
 MAX_PHASE_NS = 1000000000  # largest T_d, either sign
 MAX_MEMBERS = 240  # edges that a master measures
+FRAME_LEAD = 1  # frames that a control message may be ahead of who takes it: their ticks may differ by that
+FRAME_WINDOW = 1024  # frames that it may be behind; no beacon hold is longer
+ORDER_WINDOW = 65536  # the same of what the controller wants of a master: its view may be old
+MAX_COMMIT_LEAD = 256  # frames that the first_frame that it wants may be ahead of the master's
 TIMER_RETRY_NS = 100000000
 SHARES = 16
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
@@ -123,7 +127,7 @@ class DropReason(IntEnum):
     MISDIRECTED = 3  # edge: light for another edge arrived here
     TRUNCATED = 4  # parser ran out of bytes
     BAD_VERSION = 5  # version or kind that this program does not know
-    BAD_COMMIT = 6  # commit that names the active bank, or comes from where none may come
+    BAD_COMMIT = 6  # commit of a version that cannot be the next one, or from where none may come
     UNEXPECTED_PORT = 7  # message on a port where it has no business
     UNSYNCHRONIZED = 8  # edge: slot not used since the last commit beacon is too old
     DARK = 9  # core: no connection for this input in this slot
@@ -133,7 +137,7 @@ class DropReason(IntEnum):
     NO_SIGNALING = 13  # tick that no table entry answers (idle slot); not a loss
     TTL_EXPIRED = 14
     BAD_QUEUE = 15  # report or grant for a queue out of range
-    STALE = 16  # control message that is not newer than the last one that was taken
+    STALE = 16  # control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER = 17  # control message of a session that is not in force, or to or from a stranger
     BAD_FIELD = 18  # control message with a field out of range
 
@@ -221,7 +225,7 @@ class RequestEntry(Header):
 
 @dataclass(frozen=True)
 class Commit(Header):
-    """COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version and first_frame are wanted, the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes. The bank of a version is its lowest bit. 16 bytes."""
+    """COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. 16 bytes."""
 
     frame: int = 0  # in which it was sent
     active_version: int = 0
@@ -281,10 +285,10 @@ class Sync(Header):
 
 @dataclass(frozen=True)
 class Fault(Header):
-    """FAULT: optical_t, fault_t. 12 bytes."""
+    """FAULT: optical_t, fault_t. From an edge to the master or the controller; from the master that ends, to its slaves; from the controller to the master, which is to end. 12 bytes."""
 
-    session: int = 0  # 0 from a master
-    frame: int = 0  # of the sender; 0 from one that has none
+    session: int = 0  # of the edge; 0 from the controller
+    frame: int = 0  # of the sender; 0 from an edge that has none; from the controller newer than in its last order
     code: int = 0  # FaultCode
     flags: int = 0  # bit 0: it is over
     edge: int = 0  # that has the fault

@@ -191,6 +191,7 @@ fn a_master_that_ends_tells_all_and_they_fall_silent() {
         );
     }
     let shutdown = Fault {
+        frame: ((fabric.now() - scenario.epoch_ns()) / scenario.frame.frame_ns()) as u32,
         code: FaultCode::Shutdown.into(),
         ..Fault::default()
     };

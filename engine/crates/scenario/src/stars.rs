@@ -46,6 +46,14 @@ impl Scenario {
         cores.filter(|core| other.fibre_to(*core).is_some()).collect()
     }
 
+    /// Edges that share a port with `edge` at each of these cores, itself included.
+    pub fn sharing_port(&self, cores: &[u16], edge: u16) -> Vec<u16> {
+        let port = |edge: &Edge, core: u16| edge.fibre_to(core).map(|fibre| fibre.port);
+        let own = &self.edges[usize::from(edge)];
+        let shares = |other: &&Edge| cores.iter().all(|&core| port(other, core) == port(own, core));
+        self.edges.iter().filter(shares).map(|other| other.id).collect()
+    }
+
     /// The request messages that hold the VOQs of a star. They may hold some of its neighbours', too.
     pub fn request_blocks(&self, core: u16) -> Range<u16> {
         request_blocks(self.card_voqs(core))

@@ -179,3 +179,20 @@ proptest! {
         let _ = RoutedScenario::parse(&damaged[..cut]);
     }
 }
+
+#[test]
+fn edges_that_share_a_port_at_every_core_are_found() {
+    let combiner = Scenario::parse(include_bytes!("../../../../topologies/combiner.yaml")).unwrap();
+    assert_eq!(combiner.sharing_port(&[0], 0), [0]);
+    assert_eq!(combiner.sharing_port(&[0], 2), [1, 2]);
+    assert_eq!(combiner.sharing_port(&[0], 3), [3, 4, 5]);
+    let twin = include_str!("../../../../topologies/star4-twin.yaml");
+    let port = "delay_ns: 100000}";
+    let twin = Scenario::parse(twin.replace(port, "delay_ns: 100000, port: 2}").as_bytes()).unwrap();
+    assert_eq!(twin.sharing_port(&[0], 3), [2, 3]);
+    assert_eq!(
+        twin.sharing_port(&[0, 1], 3),
+        [3],
+        "they have ports of their own of core 1"
+    );
+}

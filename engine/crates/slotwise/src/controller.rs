@@ -231,6 +231,7 @@ mod tests {
         for text in [
             include_str!("../../../../topologies/star4.yaml"),
             include_str!("../../../../topologies/star4-twin.yaml"),
+            include_str!("../../../../topologies/combiner.yaml"),
         ] {
             let network = network_of(text);
             assert_eq!(wrong_with(&network), [""; 0], "{network}");
@@ -242,7 +243,7 @@ mod tests {
         let twin = network_of(include_str!("../../../../topologies/star4-twin.yaml"));
         assert_eq!(twin["cores"][1], json!({"id": 1, "master": 1, "device_id": 1002}));
         assert_eq!(twin["edges"][0]["fibres"][1]["port"], 257);
-        let combiner = network_of(include_str!("../../../../schema/examples/valid/combiner.yaml"));
+        let combiner = network_of(include_str!("../../../../topologies/combiner.yaml"));
         assert_eq!(combiner["edges"][2]["fibres"][0]["core_port"], 1);
         assert_eq!(
             combiner["edges"][1]["fibres"][0].get("core_port"),

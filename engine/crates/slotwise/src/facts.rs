@@ -67,12 +67,16 @@ impl fmt::Display for HotPair {
 }
 
 /// The pair to look at and the frame it lives in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct HotPairQuery {
     /// Source edge.
     pub from: u16,
     /// Destination edge.
     pub to: u16,
+    /// Edges that share a core's port with the source, itself included.
+    pub senders: Vec<u16>,
+    /// The same for the destination.
+    pub receivers: Vec<u16>,
     /// First frame of the phase (index into the series).
     pub start_frame: usize,
     /// One past the last frame of the phase.
@@ -89,19 +93,19 @@ pub struct HotPairQuery {
     pub goodput_bps: f64,
 }
 
-/// Data slots that the other demands leave for (from, to) in `frame`: the capacity less what its row's or its column's other
-/// VOQs ask for, whichever asks for more.
+/// Data slots that the other demands leave for (from, to) in `frame`: the capacity less what other VOQs ask of its ports as
+/// senders or as receivers, whichever is more.
 fn available_slots(series: &Series, query: &HotPairQuery, frame: usize) -> u32 {
-    let asked = |filter: &dyn Fn(u16, u16) -> bool| -> u64 {
+    let asked = |is_there: &dyn Fn(u16, u16) -> bool| -> u64 {
         series
             .pairs
             .iter()
-            .filter(|pair| filter(pair.from, pair.to))
+            .filter(|pair| is_there(pair.from, pair.to) && (pair.from, pair.to) != (query.from, query.to))
             .map(|pair| pair.demand_bytes[frame].div_ceil(query.slot_bytes))
             .sum()
     };
-    let row = asked(&|from, to| from == query.from && to != query.to);
-    let column = asked(&|from, to| to == query.to && from != query.from);
+    let row = asked(&|from, _| query.senders.contains(&from));
+    let column = asked(&|_, to| query.receivers.contains(&to));
     query
         .data_slots
         .saturating_sub(row.max(column).min(u64::from(u32::MAX)) as u32)
@@ -179,6 +183,8 @@ mod tests {
         HotPairQuery {
             from: 1,
             to: 2,
+            senders: vec![1],
+            receivers: vec![2],
             start_frame: 0,
             end_frame: 5,
             data_slots: 16,
@@ -197,6 +203,21 @@ mod tests {
         assert_eq!((fact.first_request_frame, fact.frames_to_share), (Some(1), Some(2)));
         assert_eq!(fact.mean_granted_slots, 13.5);
         assert_eq!(fact.mean_available_slots, 14.0);
+    }
+
+    #[test]
+    fn edges_behind_the_same_port_ask_for_slots_of_the_same_line() {
+        let mut s = series(vec![2000; 5], vec![9; 5], vec![200; 5]);
+        s.pairs[1].from = 4;
+        let fact = hot_pair(&s, &query()).unwrap();
+        assert_eq!(fact.frames_to_share, None, "edge 4 has a port of its own");
+        let shared = HotPairQuery {
+            senders: vec![1, 4],
+            ..query()
+        };
+        s.pairs[1].demand_bytes = vec![600; 5];
+        let fact = hot_pair(&s, &shared).unwrap();
+        assert_eq!((fact.frames_to_share, fact.mean_available_slots), (Some(0), 10.0));
     }
 
     #[test]

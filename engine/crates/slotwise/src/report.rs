@@ -258,6 +258,17 @@ impl Report {
                 light.count
             );
         }
+        let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
+        if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
+            let _ = writeln!(
+                text,
+                "  clocks       slots off the core's by {} ns at most, at edge {} (mean {:.1} ns over {} slots)",
+                worst(clock),
+                clock.edge,
+                clock.mean_ns,
+                clock.slots
+            );
+        }
         if let Some(s) = &self.switch_answers {
             let _ = writeln!(
                 text,

@@ -382,6 +382,8 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                 &HotPairQuery {
                     from,
                     to,
+                    senders: scenario.sharing_port(&cores, from),
+                    receivers: scenario.sharing_port(&cores, to),
                     start_frame: frame_at(run.start_ns),
                     end_frame: frame_at(run.end_ns),
                     data_slots: scenario.data_slots() * cores.len() as u32,

@@ -69,6 +69,14 @@ pub const MAX_SLOT_NS: u32 = 1000000000;
 pub const MAX_PHASE_NS: u64 = 1000000000;
 /// Edges that a master measures.
 pub const MAX_MEMBERS: u32 = 240;
+/// Frames that a control message may be ahead of who takes it: their ticks may differ by that.
+pub const FRAME_LEAD: u32 = 1;
+/// Frames that it may be behind; no beacon hold is longer.
+pub const FRAME_WINDOW: u32 = 1024;
+/// The same of what the controller wants of a master: its view may be old.
+pub const ORDER_WINDOW: u32 = 65536;
+/// Frames that the first_frame that it wants may be ahead of the master's.
+pub const MAX_COMMIT_LEAD: u32 = 256;
 /// TIMER_RETRY_NS.
 pub const TIMER_RETRY_NS: u32 = 100000000;
 /// SHARES.
@@ -507,7 +515,7 @@ pub enum DropReason {
     Truncated = 4,
     /// Version or kind that this program does not know.
     BadVersion = 5,
-    /// Commit that names the active bank, or comes from where none may come.
+    /// Commit of a version that cannot be the next one, or from where none may come.
     BadCommit = 6,
     /// Message on a port where it has no business.
     UnexpectedPort = 7,
@@ -527,7 +535,7 @@ pub enum DropReason {
     TtlExpired = 14,
     /// Report or grant for a queue out of range.
     BadQueue = 15,
-    /// Control message that is not newer than the last one that was taken.
+    /// Control message that is too old, or not newer than the last one that was taken.
     Stale = 16,
     /// Control message of a session that is not in force, or to or from a stranger.
     NotAMember = 17,

@@ -175,7 +175,7 @@ impl RequestEntry {
     }
 }
 
-/// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version and first_frame are wanted, the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes. The bank of a version is its lowest bit. `commit_t`, 16 bytes.
+/// COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. `commit_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Commit {
     /// In which it was sent. 32 bits.
@@ -370,12 +370,12 @@ impl Sync {
     }
 }
 
-/// FAULT: optical_t, fault_t. `fault_t`, 12 bytes.
+/// FAULT: optical_t, fault_t. From an edge to the master or the controller; from the master that ends, to its slaves; from the controller to the master, which is to end. `fault_t`, 12 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fault {
-    /// 0 from a master. 32 bits.
+    /// Of the edge; 0 from the controller. 32 bits.
     pub session: u32,
-    /// Of the sender; 0 from one that has none. 32 bits.
+    /// Of the sender; 0 from an edge that has none; from the controller newer than in its last order. 32 bits.
     pub frame: u32,
     /// FaultCode. 8 bits.
     pub code: u8,

@@ -4,12 +4,14 @@ package org.slotwise.core;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
-import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.FrameWindow;
+import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestReader.Refused;
 import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Version;
 import org.slotwise.core.wire.CommitHeader;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
@@ -24,8 +26,8 @@ final class BeaconRelay {
     private static final int SIZE = EthernetHeader.SIZE + OpticalHeader.SIZE + CommitHeader.SIZE;
 
     private final Network network;
-    /** By slave: frame of the last beacon handed on. */
-    private final Map<Edge, Long> lastFrame = new HashMap<>();
+    /** By slave: which beacons are new. */
+    private final Map<Edge, FrameWindow> frames = new HashMap<>();
 
     BeaconRelay(Network network) {
         this.network = network;
@@ -63,17 +65,16 @@ final class BeaconRelay {
                 .filter(edge -> edge != master && edge.id().value() == optical.dstEdge())
                 .findFirst().orElseThrow(() -> new Refused(RequestRefusal.UNKNOWN_EDGE));
         CommitHeader beacon = CommitHeader.decode(frame, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
-        Long before = lastFrame.get(slave);
-        if (before != null && FrameNumber.difference(beacon.frame(), before) <= 0) {
-            throw new Refused(RequestRefusal.STALE);
+        if (!Version.of(beacon.nextVersion()).follows(Version.of(beacon.activeVersion()))) {
+            throw new Refused(RequestRefusal.BAD_FIELD);
         }
-        lastFrame.put(slave, beacon.frame());
+        RequestReader.check(frames.computeIfAbsent(slave, edge -> new FrameWindow()).take(beacon.frame()));
         return new Command.PacketOut(slave.device(), WireConstants.PORT_SELF, message(slave, optical, beacon));
     }
 
     /** The master starts anew, and so may its frames. */
     void reset() {
-        lastFrame.clear();
+        frames.clear();
     }
 
     private byte[] message(Edge slave, OpticalHeader optical, CommitHeader beacon) {

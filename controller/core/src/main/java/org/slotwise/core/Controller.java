@@ -12,9 +12,9 @@ import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.Statistics.Duration;
 import org.slotwise.core.demand.DemandTracker;
 import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.FrameWindow;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.demand.RequestReader;
-import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.membership.Membership;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
@@ -53,6 +53,7 @@ public final class Controller implements NetworkController {
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
     private final BeaconRelay beacons;
+    private final ShutdownOrders shutdownOrders;
 
     private SchedulerKind schedulerKind;
     private Map<String, String> schedulerSettings;
@@ -61,7 +62,6 @@ public final class Controller implements NetworkController {
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
     private boolean configured;
-    private boolean shutDown;
     /** Core or master was lost since the schedule in force was made. */
     private boolean dark;
     /** Frame of the master's first request in LEARNING; null before. */
@@ -101,6 +101,7 @@ public final class Controller implements NetworkController {
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
         this.beacons = new BeaconRelay(network);
+        this.shutdownOrders = new ShutdownOrders(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
@@ -135,6 +136,7 @@ public final class Controller implements NetworkController {
         darken();
         bringBack();
         orderMembers(nowNs);
+        reports.master().flatMap(master -> shutdownOrders.at(master.frame())).ifPresent(commands::add);
         return commands;
     }
 
@@ -160,7 +162,7 @@ public final class Controller implements NetworkController {
 
     /** Whether the master is shut down. */
     boolean isShutDown() {
-        return shutDown;
+        return shutdownOrders.isDown();
     }
 
     /** Whether schedules count with an edge. */
@@ -182,13 +184,13 @@ public final class Controller implements NetworkController {
     public Snapshot snapshot() {
         return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
-                membership.members(), membership.refusals(), shutDown);
+                membership.members(), membership.refusals(), shutdownOrders.isDown());
     }
 
     private void choose(Event.SchedulerChosen choice) {
         schedulerKind = choice.kind();
         schedulerSettings = choice.settings();
-        scheduler = schedulerKind.create(schedulerSettings);
+        scheduler = schedulerKind.create(schedulerSettings, network.corePorts());
         demand.use(SchedulerKind.estimator(schedulerSettings));
     }
 
@@ -199,9 +201,7 @@ public final class Controller implements NetworkController {
         device.becomeReady(ready.entries());
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
-            if (shutDown && network.byInvitation()) {
-                commands.add(ShutdownMessage.to(network.core(), network.master(), true));
-            }
+            shutdownOrders.masterIsBack();
         }
         if (switches.counts(device)) {
             waitForDevices();
@@ -341,17 +341,13 @@ public final class Controller implements NetworkController {
         return orders;
     }
 
-    /** The master forgets when it starts anew, so it is told again whenever it is back. */
     private void onShutdown(long nowNs, Event.MasterShutdown shutdown) {
         if (!shutdown.core().equals(network.core().id())) {
             throw new IllegalArgumentException("core " + shutdown.core() + " is not this star's");
         }
-        shutDown = shutdown.isDown();
+        shutdownOrders.want(shutdown.isDown());
         if (network.byInvitation()) {
-            membership.shutDown(nowNs, shutDown);
-            if (switches.master().isReady()) {
-                commands.add(ShutdownMessage.to(network.core(), network.master(), shutDown));
-            }
+            membership.shutDown(nowNs, shutdown.isDown());
         }
     }
 
@@ -370,12 +366,13 @@ public final class Controller implements NetworkController {
                 return;
             }
             request = reader.read(packet.device(), packet.port(), packet.frame());
+            FrameWindow.Verdict verdict = reports.take(request);
+            RequestReader.check(verdict);
+            if (verdict == FrameWindow.Verdict.RESTARTED) {
+                restartFrames(request);
+            }
         } catch (RequestReader.Refused refused) {
             statistics.refused(refused.reason());
-            return;
-        }
-        if (!reports.take(request)) {
-            statistics.refused(RequestRefusal.STALE);
             return;
         }
         statistics.count(Counter.REQUESTS_RECEIVED);
@@ -387,6 +384,14 @@ public final class Controller implements NetworkController {
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(this::compareWithMaster);
+    }
+
+    /** The edge's first request named a wrong frame. */
+    private void restartFrames(Request request) {
+        collection.reset();
+        if (phase == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
+            learningSince = null;
+        }
     }
 
     private void compareWithMaster(Request master) {

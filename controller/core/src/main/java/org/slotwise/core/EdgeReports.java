@@ -5,6 +5,8 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.IntPredicate;
 import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.FrameWindow;
+import org.slotwise.core.demand.FrameWindow.Verdict;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.Version;
@@ -17,38 +19,36 @@ final class EdgeReports {
     private final int master;
     private final int silenceFrames;
     private final Request[] last;
-    /** By edge and block: frame of the last request. */
-    private final long[][] lastFrame;
-    private final boolean[][] heard;
+    private final FrameWindow[][] frames;
 
     EdgeReports(Network network) {
         int edges = network.edges().size();
         this.master = network.indexOf(network.master().id()).orElseThrow();
         this.silenceFrames = network.beaconHoldFrames() + PATIENCE_FRAMES;
         this.last = new Request[edges];
-        this.lastFrame = new long[edges][network.requestBlocks()];
-        this.heard = new boolean[edges][network.requestBlocks()];
+        this.frames = new FrameWindow[edges][network.requestBlocks()];
+        for (FrameWindow[] blocks : frames) {
+            Arrays.setAll(blocks, block -> new FrameWindow());
+        }
     }
 
-    /** Takes a request, or returns false if it is not newer than the last one for its block. */
-    boolean take(Request request) {
+    /** Takes a request if its frame is the next one for its block; says whether it did. */
+    Verdict take(Request request) {
         int edge = request.edge();
-        int block = request.block();
-        if (heard[edge][block] && FrameNumber.difference(request.frame(), lastFrame[edge][block]) <= 0) {
-            return false;
-        }
-        heard[edge][block] = true;
-        lastFrame[edge][block] = request.frame();
-        if (last[edge] == null || FrameNumber.difference(request.frame(), last[edge].frame()) >= 0) {
+        Verdict verdict = frames[edge][request.block()].take(request.frame());
+        boolean newest = last[edge] == null || FrameNumber.difference(request.frame(), last[edge].frame()) >= 0;
+        if (verdict == Verdict.RESTARTED || verdict == Verdict.NEWER && newest) {
             last[edge] = request;
         }
-        return true;
+        return verdict;
     }
 
     /** Forgets an edge: its frames may start anew. */
     void forget(int edge) {
         last[edge] = null;
-        Arrays.fill(heard[edge], false);
+        for (FrameWindow block : frames[edge]) {
+            block.reset();
+        }
     }
 
     /** The master's last request: what it says is so. */

@@ -6,6 +6,7 @@ import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import org.slotwise.core.network.CoreId;
+import org.slotwise.core.network.CorePorts;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.OverlayRules;
@@ -13,8 +14,8 @@ import org.slotwise.core.wire.WireConstants;
 
 /**
  * Which star carries each part of each edge pair's traffic, chosen by least load. Deterministic. The load of a line (all
- * that an edge sends, or receives, in a star) is the slots that it wants a frame; what a single part wants is not known,
- * so a pair's parts in one star count alike.
+ * that a port of a core, which edges may share, sends, or receives) is the slots that it wants a frame; what a single part
+ * wants is not known, so a pair's parts in one star count alike.
  *
  * <p>Each part has a home, and is elsewhere only while its home fails.
  */
@@ -36,6 +37,8 @@ final class PathTable implements OverlayRules.Paths {
     private final byte[][] at;
     /** Bytes that one slot carries, by star and sender; 0 where there is no fibre. */
     private final long[][] slotBytes;
+    /** By star and edge: the first edge of its port. Loads of lines are kept under that one. */
+    private final int[][] lineOf;
     /** By star and pair. */
     private final long[][] wanted;
     private final long[][] rowLoad;
@@ -51,12 +54,17 @@ final class PathTable implements OverlayRules.Paths {
         this.home = new byte[edges * edges][PARTS];
         this.at = new byte[edges * edges][PARTS];
         this.slotBytes = new long[stars.size()][edges];
+        this.lineOf = new int[stars.size()][edges];
         this.wanted = new long[stars.size()][edges * edges];
         this.rowLoad = new long[stars.size()][edges];
         this.columnLoad = new long[stars.size()][edges];
         for (int star = 0; star < stars.size(); star++) {
-            for (Edge edge : stars.get(star).edges()) {
-                slotBytes[star][place(edge)] = stars.get(star).slotPayloadBytes(edge);
+            List<Edge> attached = stars.get(star).edges();
+            CorePorts ports = stars.get(star).corePorts();
+            for (int index = 0; index < attached.size(); index++) {
+                Edge first = attached.get(ports.edgeAt(ports.portOf(index), 0));
+                lineOf[star][place(attached.get(index))] = place(first);
+                slotBytes[star][place(attached.get(index))] = stars.get(star).slotPayloadBytes(attached.get(index));
             }
         }
         for (int pair = 0; pair < common.length; pair++) {
@@ -134,8 +142,8 @@ final class PathTable implements OverlayRules.Paths {
 
     private void add(int star, int pair, long load) {
         wanted[star][pair] += load;
-        rowLoad[star][from(pair)] += load;
-        columnLoad[star][to(pair)] += load;
+        rowLoad[star][lineOf[star][from(pair)]] += load;
+        columnLoad[star][lineOf[star][to(pair)]] += load;
     }
 
     /**
@@ -255,7 +263,7 @@ final class PathTable implements OverlayRules.Paths {
     }
 
     private long lineLoad(int star, int pair) {
-        return Math.max(rowLoad[star][from(pair)], columnLoad[star][to(pair)]);
+        return Math.max(rowLoad[star][lineOf[star][from(pair)]], columnLoad[star][lineOf[star][to(pair)]]);
     }
 
     private boolean isUsable(boolean[][] usable, int star, int pair) {

@@ -17,6 +17,7 @@ import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.core.tables.MemberOrder;
+import org.slotwise.core.tables.ScheduleReader;
 import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
@@ -25,6 +26,7 @@ import org.slotwise.core.tables.Update;
 final class StarSwitches {
     private final Network network;
     private final SwitchRules rules;
+    private final ScheduleReader reader;
     private final Attendance attendance;
     private final LongSupplier batches;
     private final Statistics.Recorder statistics;
@@ -35,6 +37,7 @@ final class StarSwitches {
     StarSwitches(Network network, Attendance attendance, LongSupplier batches, Statistics.Recorder statistics) {
         this.network = network;
         this.rules = new SwitchRules(network);
+        this.reader = new ScheduleReader(network);
         this.attendance = attendance;
         this.batches = batches;
         this.statistics = statistics;
@@ -143,9 +146,10 @@ final class StarSwitches {
         }
     }
 
-    /** The schedule that the core's tables have in a bank. */
+    /** The schedule that the core's tables have in a bank, and, where edges share its ports, theirs. */
     FrameSchedule scheduleInCore(int bank) {
-        return rules.scheduleIn(core().tables().entries(entry -> true), bank);
+        return reader.read(core().tables().entries(entry -> true),
+                place -> edge(place).tables().entries(entry -> true), bank);
     }
 
     private List<TableEntry> configuration(DeviceState device, Map<Integer, MemberOrder> orders) {

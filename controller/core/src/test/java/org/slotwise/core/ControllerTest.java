@@ -308,6 +308,37 @@ class ControllerTest {
         assertEquals(16, star.grantedSlots(0, 3));
     }
 
+    /** A request of an edge that names a frame of the far future. */
+    private void tellFarFrame(int edge) {
+        int port = edge == 0 ? WireConstants.PORT_LINECARD : WireConstants.PORT_OPTICAL_BASE;
+        star.deliver(new Event.PacketIn(DeviceId.of(1), port,
+                new RequestMessage(edge).frame(star.frame + 0x4000_0000L).versions(star.active, star.active).encode()));
+    }
+
+    @Test
+    void requestsOfTheFutureAreRefused() {
+        settle();
+        star.backlog[0][3] = 400_000;
+        for (int frame = 0; frame < 8; frame++) {
+            tellFarFrame(frame % 4);
+            star.runFrame();
+        }
+        assertEquals(8, controller.snapshot().statistics().refusals().get(RequestRefusal.BAD_FIELD));
+        assertEquals(0, controller.snapshot().statistics().refusals().get(RequestRefusal.STALE));
+        assertEquals(16, star.grantedSlots(0, 3));
+    }
+
+    @Test
+    void wrongFrameOfTheFirstRequestsIsForgotten() {
+        star.attach(controller);
+        for (int edge = 0; edge < 4; edge++) {
+            tellFarFrame(edge);
+        }
+        star.backlog[0][3] = 400_000;
+        star.runFrames(14);
+        assertEquals(16, star.grantedSlots(0, 3));
+    }
+
     @Test
     void anyMasterAndManyEdgesWork() {
         StarModel large = new StarModel(Networks.star(20, 64, 13));

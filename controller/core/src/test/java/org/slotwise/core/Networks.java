@@ -3,8 +3,9 @@ package org.slotwise.core;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Map;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
@@ -70,6 +71,17 @@ public final class Networks {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
                 network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
                 network.timestampToleranceNs());
+    }
+
+    /** The star whose master is edge 0 with this port of the core for each edge. */
+    public static Network sharingPorts(int slots, int... ports) {
+        List<Edge> list = new ArrayList<>();
+        for (int id = 0; id < ports.length; id++) {
+            list.add(withFibres(edge(id, 200_000_000), List.of(new Fibre(CoreId.of(0), WireConstants.PORT_OPTICAL_BASE,
+                    200_000_000, 10_000, OptionalInt.of(ports[id])))));
+        }
+        return new Network(new FramePlan(slots, SLOT_NS, 10_000), TimestampUnit.NS,
+                new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001)), list, 1, 1450);
     }
 
     /** Overlaid stars of the same kind: each edge has a fibre to each core, and edge k is core k's master. */

@@ -84,6 +84,7 @@ class OutOfBandTest {
     @Test
     void whatIsForgedStaleOrBrokenIsRefusedAndCounted() {
         int port = WireConstants.PORT_LINECARD;
+        packetIn(MASTER, port, beacon(2, 9));
         packetIn(MASTER, port, beacon(2, 10));
         assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 10));
         assertRefused(RequestRefusal.STALE, MASTER, port, beacon(2, 9));
@@ -95,6 +96,10 @@ class OutOfBandTest {
         assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(3, 11));
         assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(0, 11));
         assertRefused(RequestRefusal.BAD_VERSION, MASTER, port, beacon(9, 0, 0, 2, 11));
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, beacon(2, 1_000_000));
+        byte[] versionsApart = beacon(2, 11);
+        versionsApart[HEADERS + 11] ^= 2;
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, versionsApart);
         byte[] whole = beacon(2, 11);
         assertRefused(RequestRefusal.TRUNCATED, MASTER, port, Arrays.copyOf(whole, whole.length - 1));
         assertEquals(1, packetIn(MASTER, port, whole).size(), "none of these changed anything");

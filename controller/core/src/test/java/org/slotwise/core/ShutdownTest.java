@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.membership.MemberState;
 import org.slotwise.core.network.CoreId;
@@ -88,12 +89,29 @@ class ShutdownTest {
     @Test
     void masterThatStartsAnewIsToldAgain() {
         deliver(new Event.MasterShutdown(CoreId.of(0), true));
-        assertEquals(0, shutdowns().size());
         start();
+        assertEquals(0, shutdowns().size(), "the master's frame is not known");
+        runFrame();
         assertEquals(1, shutdowns().size());
         deliver(new Event.DeviceLost(MASTER));
         deliver(new Event.DeviceReady(MASTER, List.of()));
+        runFrame();
         assertEquals(2, shutdowns().size());
+        assertEquals(List.of(1L, 2L), shutdowns().stream().map(FaultHeader::frame).collect(Collectors.toList()));
+    }
+
+    @Test
+    void ordersOfOneFrameBecomeTheLastOfThem() {
+        start();
+        runFrame();
+        deliver(new Event.MasterShutdown(CoreId.of(0), true));
+        deliver(new Event.MasterShutdown(CoreId.of(0), false));
+        deliver(new Event.MasterShutdown(CoreId.of(0), true));
+        deliver(new Event.MasterShutdown(CoreId.of(0), false));
+        assertEquals(1, shutdowns().size());
+        runFrame();
+        runFrame();
+        assertEquals(List.of(0, 1), shutdowns().stream().map(FaultHeader::flags).collect(Collectors.toList()));
     }
 
     @Test

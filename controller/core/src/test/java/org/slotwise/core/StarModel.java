@@ -234,24 +234,30 @@ final class StarModel {
         }
     }
 
-    /** Every slot that an edge uses is connected at the core, to the right edge, and never two to one. */
+    /** Every slot that an edge uses is connected at the core, to the right port, and never two from one port, or to one. */
     private void checkSchedule() {
         for (int slot = network.firstDataSlot(); slot < network.frame().slots(); slot++) {
+            Set<Long> inputs = new HashSet<>();
             Set<Long> outputs = new HashSet<>();
             for (int input = 0; input < network.edges().size(); input++) {
                 long queue = granted(slot, input);
                 if (queue < 0 || !isLit(input)) {
                     continue;
                 }
-                int from = network.edges().get(input).id().value();
-                TableEntry connection = tables.get(network.core().device(), "crossbar[bank=" + (active & 1) + ", input="
-                        + (WireConstants.PORT_OPTICAL_BASE + from) + ", slot=" + slot + "]");
+                long from = corePort(network.edges().get(input));
+                TableEntry connection = tables.get(network.core().device(),
+                        "crossbar[bank=" + (active & 1) + ", input=" + from + ", slot=" + slot + "]");
                 long port = connection == null ? -1 : connection.params().get("port");
-                long to = queue - network.queue(network.edges().get(0)) + network.edges().get(0).id().value();
-                assertEquals(WireConstants.PORT_OPTICAL_BASE + to, port, "edge and core disagree on a slot in force");
+                Edge to = network.edges().stream().filter(edge -> network.queue(edge) == queue).findFirst().orElseThrow();
+                assertEquals(corePort(to), port, "edge and core disagree on a slot in force");
+                assertTrue(inputs.add(from), "two from one input");
                 assertTrue(outputs.add(port), "two to one output");
             }
         }
+    }
+
+    private long corePort(Edge edge) {
+        return WireConstants.PORT_OPTICAL_BASE + edge.corePort(network.core().id());
     }
 
     private long granted(int slot, int edge) {

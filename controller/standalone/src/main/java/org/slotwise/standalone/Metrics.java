@@ -40,10 +40,9 @@ final class Metrics implements MultiCollector {
             metrics.add(CounterSnapshot.builder().name(PREFIX + name(counter)).help("Count since the start.")
                     .dataPoint(counted(Labels.EMPTY, statistics.get(counter))).build());
         }
-        CounterSnapshot.Builder refused = CounterSnapshot.builder().name(PREFIX + "requests_refused")
-                .help("Packets that were no acceptable request.");
-        statistics.refusals().forEach((reason, count) -> refused.dataPoint(counted(Labels.of("reason", name(reason)), count)));
-        metrics.add(refused.build());
+        metrics.add(refused("requests_refused", "Packets that were no acceptable request.", statistics.refusals()));
+        metrics.add(refused("member_messages_refused", "Messages of edges about their membership that were not taken.",
+                snapshot.memberRefusals()));
         addDuration(metrics, statistics, Statistics.Duration.SCHEDULING_NS, "scheduling_seconds", NS);
         addDuration(metrics, statistics, Statistics.Duration.WRITING_NS, "writing_seconds", NS);
         addDuration(metrics, statistics, Statistics.Duration.COMMIT_FRAMES, "commit_frames", 1);
@@ -135,6 +134,12 @@ final class Metrics implements MultiCollector {
         metrics.add(SummarySnapshot.builder().name(PREFIX + name).help("Since the start.")
                 .dataPoint(SummarySnapshot.SummaryDataPointSnapshot.builder()
                         .count(summary.count()).quantiles(Quantiles.of(quantiles)).build()).build());
+    }
+
+    private static CounterSnapshot refused(String name, String help, Map<? extends Enum<?>, Long> counts) {
+        CounterSnapshot.Builder refused = CounterSnapshot.builder().name(PREFIX + name).help(help);
+        counts.forEach((reason, count) -> refused.dataPoint(counted(Labels.of("reason", name(reason)), count)));
+        return refused.build();
     }
 
     private static CounterSnapshot.CounterDataPointSnapshot counted(Labels labels, long count) {

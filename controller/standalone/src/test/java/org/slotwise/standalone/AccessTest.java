@@ -233,7 +233,8 @@ class AccessTest {
                 "slotwise_controller_devices_ready 5.0", "slotwise_controller_phase{phase=\"steady\"} 1.0",
                 "slotwise_controller_granted_slots{from=\"1\",to=\"2\"} 16.0",
                 "slotwise_controller_backlog_bytes{from=\"1\",to=\"2\"} 400000.0",
-                "slotwise_controller_requests_refused_total{reason=\"stale\"} 0.0")) {
+                "slotwise_controller_requests_refused_total{reason=\"stale\"} 0.0",
+                "slotwise_controller_member_messages_refused_total{reason=\"stale\"} 0.0")) {
             assertTrue(response.body().contains(line + "\n"), () -> line + " is not in\n" + response.body());
         }
         assertTrue(response.body().contains("jvm_memory_used_bytes"));

@@ -81,7 +81,20 @@ public final class RequestReader {
         if (block < 0 || block >= network.requestBlocks()) {
             throw new Refused(RequestRefusal.BAD_BLOCK);
         }
+        if (!Version.of(header.nextVersion()).follows(Version.of(header.activeVersion()))) {
+            throw new Refused(RequestRefusal.BAD_FIELD);
+        }
         return withEntries(edge, block, header, frame);
+    }
+
+    /** Refuses a message whose frame is not the next one. */
+    public static void check(FrameWindow.Verdict verdict) throws Refused {
+        if (verdict == FrameWindow.Verdict.STALE) {
+            throw new Refused(RequestRefusal.STALE);
+        }
+        if (verdict == FrameWindow.Verdict.TOO_FAR) {
+            throw new Refused(RequestRefusal.BAD_FIELD);
+        }
     }
 
     private int edgeIndex(int id) throws Refused {

@@ -15,6 +15,8 @@ public enum RequestRefusal {
     UNEXPECTED_PORT,
     /** For a block of queues that this network does not have. */
     BAD_BLOCK,
+    /** Announces a version that is not the one after that in force, or is of a frame too far ahead of the last one. */
+    BAD_FIELD,
     /** Not newer than the edge's last request for the same block, or the last beacon for the same slave. */
     STALE
 }

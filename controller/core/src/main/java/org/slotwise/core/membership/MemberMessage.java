@@ -24,17 +24,19 @@ final class MemberMessage {
     private final int edge;
     private final OpticalKind kind;
     private final long session;
+    private final long sequence;
     private final long frame;
     private final long measuredNs;
     private final long usedNs;
     private final FaultCode fault;
     private final boolean over;
 
-    private MemberMessage(int edge, OpticalKind kind, long session, long frame, long measuredNs, long usedNs,
-            FaultCode fault, boolean over) {
+    private MemberMessage(int edge, OpticalHeader optical, OpticalKind kind, long session, long frame, long measuredNs,
+            long usedNs, FaultCode fault, boolean over) {
         this.edge = edge;
         this.kind = kind;
         this.session = session;
+        this.sequence = optical.sequence();
         this.frame = frame;
         this.measuredNs = measuredNs;
         this.usedNs = usedNs;
@@ -81,7 +83,7 @@ final class MemberMessage {
             throw new Refused(MemberRefusal.UNEXPECTED_PORT);
         }
         if (optical.kind() == OpticalKind.FAULT.code()) {
-            return fault(index, edge, required(FaultHeader.decode(frame, PAYLOAD)));
+            return fault(index, edge, optical, required(FaultHeader.decode(frame, PAYLOAD)));
         }
         StampHeader stamp = required(StampHeader.decode(frame, PAYLOAD));
         // Modulo 2^64, so that either clock may be ahead (equation 3.3 of the AAPN thesis).
@@ -92,15 +94,16 @@ final class MemberMessage {
             if (answer.flags() != WireConstants.INVITATION_ANSWER || answer.mac() != edge.mac().value()) {
                 throw new Refused(MemberRefusal.BAD_FIELD);
             }
-            return new MemberMessage(index, OpticalKind.INVITATION, answer.nonce(), 0, measuredNs, 0, null, false);
+            return new MemberMessage(index, optical, OpticalKind.INVITATION, answer.nonce(), 0, measuredNs, 0, null, false);
         }
         SyncHeader sync = required(SyncHeader.decode(frame, PAYLOAD + StampHeader.SIZE));
         checkPhase(sync.phaseNs());
-        return new MemberMessage(index, OpticalKind.SYNC, sync.session(), sync.frame(), measuredNs, sync.phaseNs(),
-                null, false);
+        return new MemberMessage(index, optical, OpticalKind.SYNC, sync.session(), sync.frame(), measuredNs,
+                sync.phaseNs(), null, false);
     }
 
-    private static MemberMessage fault(int index, Edge edge, FaultHeader fault) throws Refused {
+    private static MemberMessage fault(int index, Edge edge, OpticalHeader optical, FaultHeader fault)
+            throws Refused {
         FaultCode code = null;
         for (FaultCode known : FaultCode.values()) {
             code = known.code() == fault.code() ? known : code;
@@ -108,7 +111,7 @@ final class MemberMessage {
         if (code == null || code == FaultCode.SHUTDOWN || fault.edge() != edge.id().value()) {
             throw new Refused(MemberRefusal.BAD_FIELD);
         }
-        return new MemberMessage(index, OpticalKind.FAULT, fault.session(), fault.frame(), 0, 0, code,
+        return new MemberMessage(index, optical, OpticalKind.FAULT, fault.session(), fault.frame(), 0, 0, code,
                 (fault.flags() & FAULT_IS_OVER) != 0);
     }
 
@@ -142,6 +145,11 @@ final class MemberMessage {
     /** Nonce or session. */
     long session() {
         return session;
+    }
+
+    /** Number of the message among all that its edge signals. */
+    long sequence() {
+        return sequence;
     }
 
     /** The edge's frame; 0 in an answer. */

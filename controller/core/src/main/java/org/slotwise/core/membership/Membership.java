@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.slotwise.core.demand.FrameNumber;
+import org.slotwise.core.demand.FrameWindow;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
@@ -51,7 +52,9 @@ public final class Membership {
         private long largestErrorNs;
         private long invitations;
         private long measurements;
-        private long lastFrame;
+        private final FrameWindow frames = new FrameWindow();
+        /** Sequence number of this session's last fault; null before. */
+        private Long lastFault;
         private long backOffFrames;
         /** When something is to be done if nothing is heard. */
         private long deadlineNs;
@@ -132,14 +135,17 @@ public final class Membership {
         if (!known || record.session != message.session()) {
             throw new MemberMessage.Refused(MemberRefusal.WRONG_SESSION);
         }
-        if (record.measurements > 0 && FrameNumber.difference(message.frame(), record.lastFrame) <= 0) {
+        FrameWindow.Verdict verdict = record.frames.take(message.frame());
+        if (verdict == FrameWindow.Verdict.STALE) {
             throw new MemberMessage.Refused(MemberRefusal.STALE);
+        }
+        if (verdict == FrameWindow.Verdict.TOO_FAR) {
+            throw new MemberMessage.Refused(MemberRefusal.BAD_FIELD);
         }
         if (record.state == MemberState.CONFIGURING) {
             becomeJoined(nowNs, message.edge());
         }
         record.measurements++;
-        record.lastFrame = message.frame();
         record.phaseNs = message.measuredNs();
         record.errorNs = message.measuredNs() - message.usedNs();
         if (record.measurements > LEARNING_MEASUREMENTS) {
@@ -154,6 +160,11 @@ public final class Membership {
         if (record.session != message.session()) {
             throw new MemberMessage.Refused(MemberRefusal.WRONG_SESSION);
         }
+        // An edge numbers all that it signals, and begins anew with a new session only.
+        if (record.lastFault != null && FrameNumber.difference(message.sequence(), record.lastFault) <= 0) {
+            throw new MemberMessage.Refused(MemberRefusal.STALE);
+        }
+        record.lastFault = message.sequence();
         if (message.isOver()) {
             record.faults.remove(message.fault());
             return;
@@ -206,6 +217,8 @@ public final class Membership {
             if (record.state == MemberState.ABSENT) {
                 record.state = MemberState.INVITED;
                 record.session = FrameNumber.plus(masterFrame, 1);
+                record.frames.reset();
+                record.lastFault = null;
                 record.invitations++;
                 record.deadlineNs = nowNs + answerNs(edge) + frames(PATIENCE_FRAMES);
             } else {

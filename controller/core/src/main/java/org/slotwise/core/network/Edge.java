@@ -65,6 +65,12 @@ public final class Edge {
         return fibres.get(0);
     }
 
+    /** Its port of the core to which it has a fibre; throws IllegalArgumentException if it has none. */
+    public int corePort(CoreId core) {
+        return fibreTo(core).orElseThrow(() -> new IllegalArgumentException("edge " + id + " has no fibre to core " + core))
+                .corePort().orElse(id.value());
+    }
+
     /** The same edge in the star of {@code core}, to which it has a fibre. */
     Edge in(CoreId core) {
         return new Edge(id, device, mac, hosts, fibreTo(core).orElseThrow());

@@ -2,6 +2,7 @@
 package org.slotwise.core.network;
 
 import java.util.Objects;
+import java.util.OptionalInt;
 
 /** Fibre from an edge to a core. */
 public final class Fibre {
@@ -9,13 +10,20 @@ public final class Fibre {
     private final int port;
     private final long rateBps;
     private final long delayNs;
+    private final OptionalInt corePort;
 
-    /** Takes the optical port at the edge; {@link Network} checks ranges. */
+    /** A fibre to the port of the core that has the edge's number. Takes the optical port at the edge. */
     public Fibre(CoreId core, int port, long rateBps, long delayNs) {
+        this(core, port, rateBps, delayNs, OptionalInt.empty());
+    }
+
+    /** Takes the ports at the edge and, unless it has the edge's number, at the core; {@link Network} checks ranges. */
+    public Fibre(CoreId core, int port, long rateBps, long delayNs, OptionalInt corePort) {
         this.core = Objects.requireNonNull(core);
         this.port = port;
         this.rateBps = rateBps;
         this.delayNs = delayNs;
+        this.corePort = Objects.requireNonNull(corePort);
     }
 
     /** The core at the far end. */
@@ -26,6 +34,11 @@ public final class Fibre {
     /** Optical port of the edge. */
     public int port() {
         return port;
+    }
+
+    /** Port of the core, which edges may share; empty: the one with the edge's number. */
+    public OptionalInt corePort() {
+        return corePort;
     }
 
     /** Bits a second. */

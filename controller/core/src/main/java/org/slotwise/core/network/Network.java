@@ -103,6 +103,7 @@ public final class Network {
             indexes.put(sorted.get(i).id(), i);
         }
         checkMasters(cores);
+        checkMasterPorts(cores, edges);
         this.allEdges = sorted.size();
         this.overlaid = false;
         this.stars = cores.size() == 1 ? List.of(this) : overlay();
@@ -191,6 +192,22 @@ public final class Network {
         }
     }
 
+    /** In a signaling slot the master and a slave send at once. */
+    private void checkMasterPorts(List<Core> givenCores, List<Edge> givenEdges) {
+        for (Core core : givenCores) {
+            int mastersPort = edges.get(indexes.get(core.master())).corePort(core.id());
+            for (int i = 0; i < givenEdges.size(); i++) {
+                Edge edge = givenEdges.get(i);
+                boolean attached = edge.fibreTo(core.id()).isPresent() && !edge.id().equals(core.master());
+                if (attached && edge.corePort(core.id()) == mastersPort) {
+                    String where = "edges[" + i + "].fibres[" + edge.fibres().indexOf(edge.fibreTo(core.id()).get()) + "]";
+                    throw new InvalidNetworkException(where + ".core_port",
+                            "port " + mastersPort + " of core " + core.id() + " is its master's, which shares it with nobody");
+                }
+            }
+        }
+    }
+
     private void checkEdges(List<Edge> given) {
         if (given.size() < 2 || given.size() > WireConstants.MAX_FIBRES) {
             throw new InvalidNetworkException("edges",
@@ -231,6 +248,9 @@ public final class Network {
         }
         inRange(where + ".rate_bps", fibre.rateBps(), 1, MAX_RATE_BPS);
         inRange(where + ".delay_ns", fibre.delayNs(), 0, MAX_DELAY_NS);
+        if (fibre.corePort().isPresent()) {
+            inRange(where + ".core_port", fibre.corePort().getAsInt(), 0, WireConstants.MAX_FIBRES - 1);
+        }
         int port = WireConstants.PORT_OPTICAL_BASE + fibre.core().value();
         if (fibre.port() != port) {
             throw new InvalidNetworkException(where + ".port",
@@ -314,6 +334,11 @@ public final class Network {
     /** Edges, ordered by number. */
     public List<Edge> edges() {
         return edges;
+    }
+
+    /** Which edges of a star share a port of its core; throws IllegalStateException if there are several cores. */
+    public CorePorts corePorts() {
+        return CorePorts.of(edges.stream().mapToInt(edge -> edge.corePort(core().id())).toArray());
     }
 
     /** The edge that sits with the core of a star; throws IllegalStateException if there are several cores. */

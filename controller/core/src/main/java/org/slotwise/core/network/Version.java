@@ -29,6 +29,11 @@ public final class Version {
         return new Version(value + 1 & MASK);
     }
 
+    /** Whether this may be announced while {@code active} is in force: it is the same, or the one after it. */
+    public boolean follows(Version active) {
+        return equals(active) || equals(active.next());
+    }
+
     /** The bank of this version, 0 or 1. */
     public int bank() {
         return (int) (value & 1);

@@ -2,10 +2,12 @@
 package org.slotwise.core.schedule;
 
 import java.util.Arrays;
+import org.slotwise.core.network.CorePorts;
 
 /**
  * Makes a service matrix of whole slots from a request matrix. Rows are senders, columns receivers; each line has the
- * capacity of a frame. The diagonal is always zero: an edge does not send to itself.
+ * capacity of a frame, and edges that share a port of the core share its two lines. The diagonal is always zero: an edge
+ * does not send to itself.
  *
  * <p>Classes are served one after the other. Within a class, requests that fit are granted; others are water-filled
  * ({@link WaterFill}) and rounded down. Whole slots left over go to the pairs that were rounded down most over the last
@@ -32,6 +34,8 @@ final class FairShare {
     private static final int OWED_BUCKETS = (MAX_OWED >> OWED_DROPPED_BITS) + 1;
 
     private final int edges;
+    /** Line of each edge. */
+    private final int[] lineOf;
     private final Square square;
     private final int capacity;
     private final Share share;
@@ -50,27 +54,34 @@ final class FairShare {
     private final int[] byOwed;
     private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
 
+    /** For edges with a port each. */
+    FairShare(int edges, int capacity, Share share, PairWeights weights, boolean idleToo) {
+        this(CorePorts.ofItsOwn(edges), capacity, share, weights, idleToo);
+    }
+
     /**
      * For lines of {@code capacity} slots.
      *
      * @param weights for so many edges
      * @param idleToo whether pairs that ask for nothing get a slot where there is room
      */
-    FairShare(int edges, int capacity, Share share, PairWeights weights, boolean idleToo) {
-        this.edges = edges;
+    FairShare(CorePorts ports, int capacity, Share share, PairWeights weights, boolean idleToo) {
+        this.edges = ports.edges();
+        this.lineOf = new int[edges];
+        Arrays.setAll(lineOf, ports::portOf);
         this.square = new Square(edges);
         this.capacity = capacity;
         this.share = share;
         this.weights = weights;
         this.idleToo = idleToo;
-        this.water = new WaterFill(edges, capacity);
+        this.water = new WaterFill(ports, capacity);
         this.request = new int[square.length()];
         this.weight = new int[square.length()];
         this.service = new int[square.length()];
-        this.rowRequest = new long[edges];
-        this.columnRequest = new long[edges];
-        this.rowRoom = new int[edges];
-        this.columnRoom = new int[edges];
+        this.rowRequest = new long[ports.count()];
+        this.columnRequest = new long[ports.count()];
+        this.rowRoom = new int[ports.count()];
+        this.columnRoom = new int[ports.count()];
         this.owed = new int[square.length()];
         this.unmet = new int[square.length()];
         this.byOwed = new int[square.length()];
@@ -98,6 +109,7 @@ final class FairShare {
     private void takeRequests(int[][] requests, int rank) {
         boolean single = weights.classes() == 1;
         boolean uniform = isUniform();
+        Arrays.fill(rowRequest, 0);
         Arrays.fill(columnRequest, 0);
         for (int i = 0; i < edges; i++) {
             int[] row = requests[i];
@@ -109,12 +121,12 @@ final class FairShare {
                 int possible = Math.min(wanted, capacity);
                 request[entry] = possible;
                 sum += possible;
-                columnRequest[j] += possible;
+                columnRequest[lineOf[j]] += possible;
                 if (!uniform) {
                     weight[entry] = weights.weight(i, j) * (share == Share.PROPORTIONAL ? Math.max(1, wanted) : 1);
                 }
             }
-            rowRequest[i] = sum;
+            rowRequest[lineOf[i]] += sum;
         }
     }
 
@@ -123,8 +135,8 @@ final class FairShare {
     }
 
     private boolean fits() {
-        for (int edge = 0; edge < edges; edge++) {
-            if (rowRequest[edge] > rowRoom[edge] || columnRequest[edge] > columnRoom[edge]) {
+        for (int line = 0; line < rowRoom.length; line++) {
+            if (rowRequest[line] > rowRoom[line] || columnRequest[line] > columnRoom[line]) {
                 return false;
             }
         }
@@ -214,12 +226,12 @@ final class FairShare {
     }
 
     private boolean hasRoom(int entry) {
-        return rowRoom[square.row(entry)] > 0 && columnRoom[square.column(entry)] > 0;
+        return rowRoom[lineOf[square.row(entry)]] > 0 && columnRoom[lineOf[square.column(entry)]] > 0;
     }
 
     private void grant(int entry, int slots) {
         service[entry] += slots;
-        rowRoom[square.row(entry)] -= slots;
-        columnRoom[square.column(entry)] -= slots;
+        rowRoom[lineOf[square.row(entry)]] -= slots;
+        columnRoom[lineOf[square.column(entry)]] -= slots;
     }
 }

@@ -7,10 +7,13 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import org.slotwise.core.demand.DemandEstimator;
+import org.slotwise.core.network.CorePorts;
 import org.slotwise.core.schedule.FairShare.Share;
 
 /** The schedulers that there are, and what can be set in each. */
@@ -131,9 +134,33 @@ public enum SchedulerKind {
         return Collections.unmodifiableMap(complete);
     }
 
-    /** Makes the scheduler from settings that {@link #completeSettings} gave. */
+    /** Makes the scheduler of edges with a port each, from settings that {@link #completeSettings} gave. */
     public Scheduler create(Map<String, String> values) {
         return factory.apply(new Values(values));
+    }
+
+    /** Makes the scheduler from settings that {@link #completeSettings} gave, for edges that may share ports of the core. */
+    public Scheduler create(Map<String, String> values, CorePorts ports) {
+        if (!ports.areShared()) {
+            return create(values);
+        }
+        Map<String, String> ofPorts = new TreeMap<>(values);
+        ofPorts.computeIfPresent("weights", (name, ofEdges) -> "");
+        return new SharedPortScheduler(ports, shares(new Values(values), ports), create(ofPorts));
+    }
+
+    /** Fair shares of edge pairs, of a scheduler that shares fairly. */
+    private Optional<IntFunction<FairShare>> shares(Values values, CorePorts ports) {
+        switch (this) {
+            case FAIR:
+                return Optional.of(slots -> new FairShare(ports, slots, values.choice("share", Share.class),
+                        values.weights().forEdges(ports.edges()), true));
+            case SOLSTICE:
+                return Optional.of(slots -> new FairShare(ports, slots, Share.EQUAL,
+                        values.weights().forEdges(ports.edges()), false));
+            default:
+                return Optional.empty();
+        }
     }
 
     /** How demand is forecast, from settings that {@link #completeSettings} gave. */

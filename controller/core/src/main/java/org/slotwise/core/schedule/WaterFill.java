@@ -2,11 +2,12 @@
 package org.slotwise.core.schedule;
 
 import java.util.Arrays;
+import org.slotwise.core.network.CorePorts;
 
 /**
  * Weighted max-min fair shares of rows and columns, by water-filling: all entries rise together, each at the speed of its
  * weight; an entry stops when it is met and a line's open entries stop when it is full. It jumps from one of these events to
- * the next, so n lines take O(n^2) steps, and sorting where weights differ.
+ * the next, so n lines take O(n^2) steps, and sorting where weights differ. Edges that share a port share its two lines.
  *
  * <p>Levels and amounts are integers in units of 2^-{@link #FRACTION_BITS}.
  */
@@ -20,7 +21,11 @@ final class WaterFill {
     private static final int DROPPED_BITS = 12;
 
     private final int edges;
+    private final CorePorts ports;
+    private final int lines;
     private final Square square;
+    /** Line of each edge as a sender; as a receiver it is as many further on as there are rows. */
+    private final int[] lineOf;
     /** Rows, then columns: room left for entries that still rise, and the sum of their weights. */
     private final long[] room;
     private final long[] weightSum;
@@ -34,21 +39,30 @@ final class WaterFill {
     private int[] request;
     private int[] weight;
 
-    /** For requests of up to {@code largest} a pair. */
+    /** For edges with a port each and requests of up to {@code largest} a pair. */
     WaterFill(int edges, int largest) {
-        if (edges > MAX_EDGES) {
-            throw new IllegalArgumentException("at most " + MAX_EDGES + " edges, got " + edges);
+        this(CorePorts.ofItsOwn(edges), largest);
+    }
+
+    /** For requests of up to {@code largest} a pair. */
+    WaterFill(CorePorts ports, int largest) {
+        if (ports.edges() > MAX_EDGES) {
+            throw new IllegalArgumentException("at most " + MAX_EDGES + " edges, got " + ports.edges());
         }
-        this.edges = edges;
+        this.edges = ports.edges();
+        this.ports = ports;
+        this.lines = ports.count();
         this.square = new Square(edges);
-        this.room = new long[2 * edges];
-        this.weightSum = new long[2 * edges];
-        this.requested = new long[2 * edges];
+        this.lineOf = new int[edges];
+        Arrays.setAll(lineOf, ports::portOf);
+        this.room = new long[2 * lines];
+        this.weightSum = new long[2 * lines];
+        this.requested = new long[2 * lines];
         this.amount = new long[square.length()];
         this.keys = new long[square.length()];
         this.order = new int[square.length()];
         this.bucketEnd = new int[largest + 2];
-        this.heap = new LineHeap(2 * edges);
+        this.heap = new LineHeap(2 * lines);
     }
 
     /**
@@ -56,16 +70,16 @@ final class WaterFill {
      *
      * @param request by place in {@link Square}, 0 .. largest
      * @param weight by entry, at least 1; null if all are alike
-     * @param rowRoom slots that each row can still have; {@code columnRoom} the same for columns
+     * @param rowRoom slots that each port can still send in; {@code columnRoom} the same for receiving
      */
     long[] fill(int[] request, int[] weight, int[] rowRoom, int[] columnRoom) {
         this.request = request;
         this.weight = weight;
         sumUp(rowRoom, columnRoom);
         heap.clear();
-        for (int line = 0; line < 2 * edges; line++) {
+        for (int line = 0; line < 2 * lines; line++) {
             // Others can never be full before their entries are met.
-            if (requested[line] << FRACTION_BITS > room[line]) {
+            if (requested[line] > room[line] >>> FRACTION_BITS) {
                 heap.add(room[line] / weightSum[line], line);
             }
         }
@@ -88,9 +102,9 @@ final class WaterFill {
     private void sumUp(int[] rowRoom, int[] columnRoom) {
         Arrays.fill(requested, 0);
         Arrays.fill(weightSum, 0);
-        for (int edge = 0; edge < edges; edge++) {
-            room[edge] = (long) rowRoom[edge] << FRACTION_BITS;
-            room[edges + edge] = (long) columnRoom[edge] << FRACTION_BITS;
+        for (int line = 0; line < lines; line++) {
+            room[line] = (long) rowRoom[line] << FRACTION_BITS;
+            room[lines + line] = (long) columnRoom[line] << FRACTION_BITS;
         }
         for (int i = 0; i < edges; i++) {
             for (int j = 0; j < edges; j++) {
@@ -99,10 +113,10 @@ final class WaterFill {
                 amount[entry] = wanted > 0 ? -1 : 0;
                 if (wanted > 0) {
                     int speed = weight == null ? 1 : weight[entry];
-                    requested[i] += wanted;
-                    requested[edges + j] += wanted;
-                    weightSum[i] += speed;
-                    weightSum[edges + j] += speed;
+                    requested[lineOf[i]] += wanted;
+                    requested[lines + lineOf[j]] += wanted;
+                    weightSum[lineOf[i]] += speed;
+                    weightSum[lines + lineOf[j]] += speed;
                 }
             }
         }
@@ -166,17 +180,21 @@ final class WaterFill {
     }
 
     private void freezeLine(int line, long level) {
-        for (int k = 0; k < edges; k++) {
-            int entry = line < edges ? square.entry(line, k) : square.entry(k, line - edges);
-            if (amount[entry] < 0) {
-                freeze(entry, weight == null ? level : level * weight[entry]);
+        int port = line < lines ? line : line - lines;
+        for (int index = 0; index < ports.edgesAt(port); index++) {
+            int edge = ports.edgeAt(port, index);
+            for (int k = 0; k < edges; k++) {
+                int entry = line < lines ? square.entry(edge, k) : square.entry(k, edge);
+                if (amount[entry] < 0) {
+                    freeze(entry, weight == null ? level : level * weight[entry]);
+                }
             }
         }
     }
 
     private void freeze(int entry, long units) {
-        int row = square.row(entry);
-        int column = edges + square.column(entry);
+        int row = lineOf[square.row(entry)];
+        int column = lines + lineOf[square.column(entry)];
         int speed = weight == null ? 1 : weight[entry];
         amount[entry] = units;
         room[row] -= units;

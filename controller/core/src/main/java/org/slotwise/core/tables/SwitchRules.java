@@ -45,13 +45,13 @@ public final class SwitchRules {
 
     static final String CORE = "core";
     private static final String BANK = "bank";
-    private static final String SLOT = "slot";
-    private static final String INPUT = "input";
-    private static final String PORT = "port";
+    static final String SLOT = "slot";
+    static final String INPUT = "input";
+    static final String PORT = "port";
     private static final int ONLY_CLASS = 0;
     private static final int IPV4_BITS = 32;
     private static final int Q16 = 16;
-    private static final String QUEUE = "queue";
+    static final String QUEUE = "queue";
     private static final int WIRE_OVERHEAD_BYTES = EthernetHeader.SIZE + OpticalHeader.SIZE;
     // alpha 0.4, beta 0.226, gamma 0.1 in 1/65536; times as in ns-2.
     private static final int XCP_ALPHA_Q16 = 26214;
@@ -244,35 +244,6 @@ public final class SwitchRules {
         return List.of(SLOT_SCHEDULE, CROSSBAR, XCP_SLOTS).contains(entry.table());
     }
 
-    /**
-     * Reads the data part of a schedule back from the core's connections of one bank. Entries that name no slot or
-     * fibre of this network, or that no bufferless core could obey, are left out.
-     */
-    public FrameSchedule scheduleIn(List<TableEntry> coreEntries, int bank) {
-        FrameSchedule.Builder schedule = new FrameSchedule.Builder(network.edges().size(), network.dataSlots());
-        for (TableEntry entry : coreEntries) {
-            if (!entry.table().equals(CROSSBAR) || !inBank(entry, bank)) {
-                continue;
-            }
-            long slot = entry.matchValue(SLOT).orElse(-1) - network.firstDataSlot();
-            int input = indexOfCorePort(entry.matchValue(INPUT).orElse(-1));
-            int output = indexOfCorePort(entry.params().getOrDefault(PORT, -1L));
-            if (slot >= 0 && slot < network.dataSlots() && input >= 0 && output >= 0) {
-                schedule.connectIfFree((int) slot, input, output);
-            }
-        }
-        return schedule.build();
-    }
-
-    private int indexOfCorePort(long port) {
-        for (int index = 0; index < network.edges().size(); index++) {
-            if (corePort(network.edges().get(index)) == port) {
-                return index;
-            }
-        }
-        return -1;
-    }
-
     private TableEntry edgeParams(Edge edge) {
         return inStar(TableEntry.in(EDGE_PARAMS)).action("set_edge_params")
                 .param("edge_id", edge.id().value())
@@ -371,13 +342,14 @@ public final class SwitchRules {
                 .action("grant").param(QUEUE, queue).build();
     }
 
-    private static TableEntry connect(int bank, int slot, Edge from, Edge to) {
-        return TableEntry.in(CROSSBAR).exact(BANK, bank).exact(SLOT, slot).exact(INPUT, corePort(from))
-                .action("connect").param(PORT, corePort(to)).build();
+    /** Of edges that share a port one sends in a slot, and one receives, so no two entries of a slot have the same port. */
+    private TableEntry connect(int bank, int slot, Edge from, Edge to) {
+        return TableEntry.in(CROSSBAR).exact(BANK, bank).exact(SLOT, slot).exact(INPUT, corePort(network, from))
+                .action("connect").param(PORT, corePort(network, to)).build();
     }
 
-    private static int corePort(Edge edge) {
-        return WireConstants.PORT_OPTICAL_BASE + edge.id().value();
+    static int corePort(Network star, Edge edge) {
+        return WireConstants.PORT_OPTICAL_BASE + edge.corePort(star.core().id());
     }
 
     private List<Edge> slaves() {

@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version and first_frame are wanted, the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes. The bank of a version is its lowest bit. {@code commit_t}, 16 bytes; immutable. */
+/** COMMIT. From the controller (packet-out to PORT_SELF of the master): next_version is wanted, the one after that in force, from first_frame on, which is from ORDER_WINDOW behind the master's frame to MAX_COMMIT_LEAD ahead; the rest is ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit. {@code commit_t}, 16 bytes; immutable. */
 public final class CommitHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 16;

@@ -24,7 +24,7 @@ public enum DropReason {
     /** Version or kind that this program does not know. */
     BAD_VERSION(5),
 
-    /** Commit that names the active bank, or comes from where none may come. */
+    /** Commit of a version that cannot be the next one, or from where none may come. */
     BAD_COMMIT(6),
 
     /** Message on a port where it has no business. */
@@ -54,7 +54,7 @@ public enum DropReason {
     /** Report or grant for a queue out of range. */
     BAD_QUEUE(15),
 
-    /** Control message that is not newer than the last one that was taken. */
+    /** Control message that is too old, or not newer than the last one that was taken. */
     STALE(16),
 
     /** Control message of a session that is not in force, or to or from a stranger. */

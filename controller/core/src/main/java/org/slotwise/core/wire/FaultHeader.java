@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** FAULT: optical_t, fault_t. {@code fault_t}, 12 bytes; immutable. */
+/** FAULT: optical_t, fault_t. From an edge to the master or the controller; from the master that ends, to its slaves; from the controller to the master, which is to end. {@code fault_t}, 12 bytes; immutable. */
 public final class FaultHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 12;
@@ -49,12 +49,12 @@ public final class FaultHeader {
         return bytes;
     }
 
-    /** 0 from a master. 32 bits. */
+    /** Of the edge; 0 from the controller. 32 bits. */
     public long session() {
         return session;
     }
 
-    /** Of the sender; 0 from one that has none. 32 bits. */
+    /** Of the sender; 0 from an edge that has none; from the controller newer than in its last order. 32 bits. */
     public long frame() {
         return frame;
     }

@@ -104,6 +104,18 @@ public final class WireConstants {
     /** Edges that a master measures. */
     public static final int MAX_MEMBERS = 240;
 
+    /** Frames that a control message may be ahead of who takes it: their ticks may differ by that. */
+    public static final int FRAME_LEAD = 1;
+
+    /** Frames that it may be behind; no beacon hold is longer. */
+    public static final int FRAME_WINDOW = 1024;
+
+    /** The same of what the controller wants of a master: its view may be old. */
+    public static final int ORDER_WINDOW = 65536;
+
+    /** Frames that the first_frame that it wants may be ahead of the master's. */
+    public static final int MAX_COMMIT_LEAD = 256;
+
     /** TIMER_RETRY_NS. */
     public static final int TIMER_RETRY_NS = 100000000;
 

@@ -61,6 +61,9 @@ class RequestReaderTest {
         assertEquals(RequestRefusal.UNKNOWN_EDGE, refusal(MASTER, FIBRE, new RequestMessage(4).encode()));
         assertEquals(RequestRefusal.UNKNOWN_EDGE, refusal(MASTER, FIBRE, new RequestMessage(65535).encode()));
         assertEquals(RequestRefusal.BAD_BLOCK, refusal(MASTER, FIBRE, new RequestMessage(1).block(1).encode()));
+        for (long next : new long[] {3, 6, 0}) {
+            assertEquals(RequestRefusal.BAD_FIELD, refusal(MASTER, FIBRE, new RequestMessage(1).versions(4, next).encode()));
+        }
         assertEquals(RequestRefusal.NOT_A_REQUEST,
                 refusal(MASTER, FIBRE, new RequestMessage(1).kind(OpticalKind.COMMIT.code()).encode()));
         byte[] version = frame.clone();

@@ -36,6 +36,7 @@ class MembershipTest {
     private final SwitchRules rules = new SwitchRules(network);
     private final Membership membership = new Membership(network);
     private long nowNs = 1_000_000;
+    private long sequence;
 
     MembershipTest() {
         membership.masterAt(nowNs, MASTER_FRAME);
@@ -59,11 +60,11 @@ class MembershipTest {
         receive(network.master().device(), FIBRE, frame);
     }
 
-    private static byte[] message(OpticalKind kind, int edge, byte[]... headers) {
+    private byte[] message(OpticalKind kind, int edge, byte[]... headers) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
         bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 0, 1, 0).encode());
+                WireConstants.SIGNALING_QUEUE, 0, 0, ++sequence, 0).encode());
         for (byte[] header : headers) {
             bytes.writeBytes(header);
         }
@@ -76,12 +77,12 @@ class MembershipTest {
                         WireConstants.INVITATION_ANSWER, 0).encode());
     }
 
-    private static byte[] sync(long session, long frame, long measuredNs, long usedNs) {
+    private byte[] sync(long session, long frame, long measuredNs, long usedNs) {
         return message(OpticalKind.SYNC, EDGE, new StampHeader(500, 500 + OWN_NS + measuredNs).encode(),
                 new SyncHeader(session, frame, 0, usedNs).encode());
     }
 
-    private static byte[] fault(long session, int edge, int code, int flags) {
+    private byte[] fault(long session, int edge, int code, int flags) {
         return message(OpticalKind.FAULT, EDGE, new FaultHeader(session, 0, code, flags, edge).encode());
     }
 
@@ -247,6 +248,30 @@ class MembershipTest {
         assertEquals(MemberState.JOINED, member().state());
         receive(device, WireConstants.PORT_LINECARD, fault(session, EDGE, FaultCode.POWER.code(), 1));
         assertEquals(Map.of(), member().faultsSinceNs());
+    }
+
+    @Test
+    void replayedAndReorderedFaultsAreStale() {
+        long session = join();
+        byte[] earlier = fault(session, EDGE, FaultCode.SYNC_ERROR.code(), 0);
+        byte[] lost = fault(session, EDGE, FaultCode.LOSS_OF_SIGNAL.code(), 0);
+        receive(lost);
+        receive(fault(session, EDGE, FaultCode.LOSS_OF_SIGNAL.code(), 1));
+        receive(lost);
+        receive(earlier);
+        assertEquals(2, membership.refusals().get(MemberRefusal.STALE));
+        assertEquals(Map.of(), member().faultsSinceNs());
+        assertEquals(MemberState.JOINED, member().state());
+    }
+
+    @Test
+    void measurementOfAFarFrameIsRefused() {
+        long session = join();
+        receive(sync(session, 111, -70_000, -70_000));
+        receive(sync(session, 1_000_000, -70_000, -70_000));
+        assertRefused(MemberRefusal.BAD_FIELD);
+        receive(sync(session, 112, -70_001, -70_000));
+        assertEquals(-70_001, member().phaseNs());
     }
 
     @Test

@@ -2,10 +2,13 @@
 package org.slotwise.core.network;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Networks;
 
@@ -108,6 +111,38 @@ class NetworkTest {
                 + " edge 0", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
         assertEquals("cores: an edge has a queue for each core and each edge, at most 1023, got 1040",
                 message(() -> Networks.overlaid(130, 200, 8)));
+    }
+
+    @Test
+    void edgesMayShareAPortOfACoreButNotTheMasters() {
+        Network network = Networks.sharingPorts(20, 0, 1, 1, 239, 1);
+        CorePorts ports = network.corePorts();
+        assertEquals(3, ports.count());
+        assertTrue(ports.areShared());
+        assertEquals(3, ports.edgesAt(1));
+        assertEquals(4, ports.edgeAt(1, 2));
+        assertEquals(2, ports.portOf(3));
+        assertFalse(ports.isShared(2));
+        assertFalse(Networks.star(4, 20).corePorts().areShared());
+        assertEquals("edges[2].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
+                message(() -> Networks.sharingPorts(20, 0, 1, 0)));
+        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got 240",
+                message(() -> Networks.sharingPorts(20, 0, 240)));
+        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got -1",
+                message(() -> Networks.sharingPorts(20, 0, -1)));
+    }
+
+    @Test
+    void anEdgeMayShareAPortOfOneCoreAndHaveOneForItselfOfAnother() {
+        List<Edge> edges = new ArrayList<>();
+        for (int id = 0; id < 4; id++) {
+            edges.add(Networks.withFibres(Networks.edge(id, 1), List.of(Networks.fibre(0, 200_000_000), new Fibre(CoreId.of(1),
+                    257, 200_000_000, 10_000, id == 3 ? OptionalInt.of(2) : OptionalInt.empty()))));
+        }
+        Network network = Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), edges);
+        assertFalse(network.stars().get(0).corePorts().areShared());
+        assertEquals(2, network.stars().get(1).corePorts().portOf(3));
+        assertThrows(IllegalStateException.class, network::corePorts);
     }
 
     private static Core core(int id, int master) {

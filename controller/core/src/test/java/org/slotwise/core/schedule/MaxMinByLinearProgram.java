@@ -9,6 +9,7 @@ import org.ojalgo.optimisation.Expression;
 import org.ojalgo.optimisation.ExpressionsBasedModel;
 import org.ojalgo.optimisation.Optimisation;
 import org.ojalgo.optimisation.Variable;
+import org.slotwise.core.network.CorePorts;
 
 /**
  * Weighted max-min fair shares by a general solver and by their definition: raise the least weighted share of all open
@@ -20,19 +21,25 @@ final class MaxMinByLinearProgram {
     private final int[][] request;
     private final int[][] weight;
     private final int capacity;
+    private final CorePorts ports;
     private final double[][] share;
     private final boolean[][] open;
 
-    private MaxMinByLinearProgram(int[][] request, int[][] weight, int capacity) {
+    private MaxMinByLinearProgram(int[][] request, int[][] weight, int capacity, CorePorts ports) {
         this.request = request;
         this.weight = weight;
         this.capacity = capacity;
+        this.ports = ports;
         this.share = new double[request.length][request.length];
         this.open = new boolean[request.length][request.length];
     }
 
     static double[][] solve(int[][] request, int[][] weight, int capacity) {
-        MaxMinByLinearProgram problem = new MaxMinByLinearProgram(request, weight, capacity);
+        return solve(request, weight, capacity, CorePorts.ofItsOwn(request.length));
+    }
+
+    static double[][] solve(int[][] request, int[][] weight, int capacity, CorePorts ports) {
+        MaxMinByLinearProgram problem = new MaxMinByLinearProgram(request, weight, capacity, ports);
         List<int[]> left = new ArrayList<>();
         for (int i = 0; i < request.length; i++) {
             for (int j = 0; j < request.length; j++) {
@@ -80,8 +87,8 @@ final class MaxMinByLinearProgram {
                     continue;
                 }
                 Variable x = model.newVariable("x" + i + "_" + j).lower(0).upper(request[i][j]);
-                lines[i].set(x, 1);
-                lines[n + j].set(x, 1);
+                lines[ports.portOf(i)].set(x, 1);
+                lines[n + ports.portOf(j)].set(x, 1);
                 if (!open[i][j]) {
                     x.level(decimal(share[i][j] - EPSILON / 100));
                 } else if (common != null) {

@@ -87,23 +87,6 @@ class SwitchRulesTest {
     }
 
     @Test
-    void scheduleIsReadBackFromTheCore() {
-        FrameSchedule schedule = new FrameSchedule.Builder(3, 3).connect(0, 1, 2).connect(2, 0, 1).build();
-        List<TableEntry> entries = new ArrayList<>(rules.bankRules(star.core(), 1, schedule));
-        entries.addAll(rules.bankRules(star.core(), 0, FrameSchedule.empty(3, 3)));
-        assertEquals(schedule, rules.scheduleIn(entries, 1));
-        assertEquals(FrameSchedule.empty(3, 3), rules.scheduleIn(entries, 0));
-    }
-
-    @Test
-    void impossibleConnectionsAreNotReadBack() {
-        List<TableEntry> entries = List.of(
-                connection(3, 256, 257), connection(3, 258, 257), connection(4, 256, 256),
-                connection(5, 300, 256), connection(9999, 256, 257), connection(5, 256, 300));
-        assertEquals(new FrameSchedule.Builder(3, 3).connect(0, 0, 1).build(), rules.scheduleIn(entries, 0));
-    }
-
-    @Test
     void coreTimingIsInTheTargetsUnit() {
         assertEquals(List.of("core_params[] -> set_core_params{guard=10000, slot=250000, time_per_byte_q16=2621440}"),
                 text(rules.fixedRules(star.core())));

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import org.slotwise.core.network.Core;
@@ -150,12 +151,14 @@ public final class NetworkCodec {
     }
 
     private static Fibre fibre(String place, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(place, value, "core", "port", "rate_bps", "delay_ns");
+        JsonFields fields = JsonFields.of(place, value, "core", "port", "rate_bps", "delay_ns", "core_port");
+        OptionalInt corePort = fields.optional("core_port").isPresent()
+                ? OptionalInt.of((int) fields.integer("core_port", 0, WireConstants.MAX_FIBRES - 1)) : OptionalInt.empty();
         return new Fibre(CoreId.of((int) fields.integer("core", 0, CoreId.MAX)),
                 (int) fields.integer("port", WireConstants.PORT_OPTICAL_BASE,
                         WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1),
                 fields.integer("rate_bps", 1, Network.MAX_RATE_BPS),
-                fields.integer("delay_ns", 0, Network.MAX_DELAY_NS));
+                fields.integer("delay_ns", 0, Network.MAX_DELAY_NS), corePort);
     }
 
     private static <T> T address(JsonFields fields, String name, Function<String, T> parse)

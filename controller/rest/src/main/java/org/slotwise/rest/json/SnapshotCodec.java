@@ -72,7 +72,8 @@ public final class SnapshotCodec {
             ArrayNode fibres = entry.putArray("fibres");
             for (Fibre fibre : edge.fibres()) {
                 fibres.addObject().put("core", fibre.core().value()).put("port", fibre.port())
-                        .put("rate_bps", fibre.rateBps()).put("delay_ns", fibre.delayNs());
+                        .put("rate_bps", fibre.rateBps()).put("delay_ns", fibre.delayNs())
+                        .put("core_port", edge.corePort(fibre.core()));
             }
         }
         return node;

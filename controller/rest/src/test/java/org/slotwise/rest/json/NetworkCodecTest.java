@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
@@ -20,6 +21,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.slotwise.core.network.InvalidNetworkException;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -104,6 +106,24 @@ class NetworkCodecTest {
         assertEquals(1, second.master().id().value());
         assertEquals(257, second.edges().get(3).fibre().port());
         assertEquals(50_000, second.edges().get(3).fibre().delayNs());
+    }
+
+    @Test
+    void portsOfTheCoreThatEdgesShareAreRead() throws Exception {
+        JsonNode example = read(SCHEMAS.resolve("examples/network-combiner.json"));
+        Network network = NetworkCodec.decode("", example);
+        assertEquals(3, network.corePorts().count());
+        assertEquals(2, network.corePorts().edgesAt(2));
+        ObjectNode fibre = (ObjectNode) example.at("/edges/3/fibres/0");
+        for (int bad : new int[] {-1, 240}) {
+            fibre.put("core_port", bad);
+            assertEquals("edges[3].fibres[0].core_port: an integer 0 .. 239 is needed, got " + bad,
+                    assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("", example)).getMessage());
+            assertFalse(violations(example).isEmpty());
+        }
+        fibre.put("core_port", 0);
+        assertEquals("edges[3].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
+                assertThrows(InvalidNetworkException.class, () -> NetworkCodec.decode("", example)).getMessage());
     }
 
     @Test
