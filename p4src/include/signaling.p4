@@ -102,6 +102,7 @@ control Signaling(inout edge_headers_t hdr,
     bit<16> dst_edge = 0;
     bit<9>  egress_port = PORT_DROP;
     bit<1>  ending = 0;
+    bit<32> frame_mask = 0;
 
     WriteRequest() write_request;
     WriteSync() write_sync;
@@ -115,6 +116,12 @@ control Signaling(inout edge_headers_t hdr,
         requested = block;
         dst_edge = meta.master;
         egress_port = port;
+    }
+
+    // The same, only in frames whose number has no bit of `mask`: for a controller that does not take all of them.
+    action send_request_every(bit<16> block, bit<32> mask, bit<9> port) {
+        send_request(block, port);
+        frame_mask = mask;
     }
 
     // The beacon for a slave, or for the core by PORT_CORE_CONTROL.
@@ -173,6 +180,7 @@ control Signaling(inout edge_headers_t hdr,
         }
         actions = {
             send_request;
+            send_request_every;
             send_commit;
             send_invitation;
             send_configuration;
@@ -212,6 +220,8 @@ control Signaling(inout edge_headers_t hdr,
                 meta.drop_reason = DropReason.NOT_A_MEMBER;
             } else if (meta.inviting == 1 && (bit<32>)dst_edge >= MAX_MEMBERS) {
                 meta.drop_reason = DropReason.NOT_A_MEMBER;
+            } else if ((hdr.slot_tick.frame & frame_mask) != 0) {
+                meta.drop_reason = DropReason.NO_SIGNALING;
             } else if (kind == OpticalKind.REQUEST && (bit<32>)requested >= MAX_QUEUES / (bit<32>)REQUEST_ENTRIES) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
             } else if (kind == OpticalKind.COMMIT) {

@@ -45,6 +45,21 @@ class RequestContents(SignalingTest):
         self.expect_silence()
 
 
+class RareRequests(SignalingTest):
+    """A request is made only in frames whose number has no bit of the mask."""
+
+    def runTest(self):
+        self.switch.insert("signaling", {"core": 0, "slot": self.edge, "repeat": 1}, "send_request_every",
+                           block=FIRST_BLOCK, mask=7, port=e.FIBRE)
+        self.report(0, 1000, 5000)
+        for frame_number in range(1, 8):
+            self.tick(self.edge, frame_number=frame_number, repeat=1)
+        self.expect_drop(DropReason.NO_SIGNALING, 7)
+        for sequence, frame_number in enumerate((8, 16), start=1):
+            self.tick(self.edge, frame_number=frame_number, repeat=1)
+            self.expect(e.FIBRE, *request(sequence, self.edge, {0: (1000, 5000)}, frame=frame_number))
+
+
 class EveryEntry(SignalingTest):
     def runTest(self):
         self.request_at(repeat=1, block=FIRST_BLOCK)

@@ -14,7 +14,7 @@ pub mod dataplane {
 }
 
 pub use counters::{Cell, read_counter};
-pub use packets::{Output, Packets};
+pub use packets::{Output, Packets, take_packets};
 
 use std::net::SocketAddr;
 

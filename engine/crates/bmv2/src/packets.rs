@@ -145,6 +145,17 @@ impl Packets {
     }
 }
 
+/// Whether the packet interfaces at all these addresses take packets now.
+///
+/// # Errors
+/// [`Bmv2Error::Threads`].
+pub fn take_packets(addresses: &[SocketAddr]) -> Result<bool, Bmv2Error> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    Ok(addresses
+        .iter()
+        .all(|&address| runtime.block_on(try_packets(address)).is_ok()))
+}
+
 /// A client of a switch that takes packets: it does not before it has a program.
 async fn await_packets(address: SocketAddr) -> Result<DataplaneInterfaceClient<Channel>, Bmv2Error> {
     let deadline = Instant::now() + PATIENCE;

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use slotwise_bmv2::{Bmv2Error, Packets, read_counter};
+use slotwise_bmv2::{Bmv2Error, Packets, read_counter, take_packets};
 use slotwise_fabric::{Fabric, P4Drop};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
@@ -141,6 +141,12 @@ impl Bmv2 {
     pub fn servers(&self) -> BTreeMap<u64, SocketAddr> {
         let server = |switch: &Switch| (switch.device.id(), switch.p4runtime);
         self.switches.iter().map(server).collect()
+    }
+
+    /// Whether all switches have a program: none takes packets before.
+    pub fn have_programs(&self) -> Result<bool, Bmv2Error> {
+        let addresses: Vec<SocketAddr> = self.switches.iter().map(|switch| switch.packets).collect();
+        take_packets(&addresses)
     }
 
     /// Opens the packet streams, once all switches have their programs; `waker` wakes who serves them.

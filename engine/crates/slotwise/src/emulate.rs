@@ -88,11 +88,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     }
     let home = Home::find()?;
     let addresses = args.run.addresses();
-    if args.external_controller {
-        if args.target == Target::Bmv2 {
-            return Err("--external-controller needs the engine's switches: leave out --target bmv2".into());
-        }
-    } else {
+    if !args.external_controller {
         home.controller_jar()?;
         check_free(addresses.rest, "controller (REST)")?;
     }

@@ -48,7 +48,7 @@ impl Emulation<'_> {
             }
             Some(program) => {
                 let (fabric, controller) = self.start_bmv2(&program, fabric, access)?;
-                (None, fabric, Some(controller))
+                (None, fabric, controller)
             }
         };
         Ok(Running {
@@ -88,19 +88,39 @@ impl Emulation<'_> {
         program: &Path,
         fabric: Fabric,
         access: Access,
-    ) -> Result<(Realtime, JsonChild), RunError> {
+    ) -> Result<(Realtime, Option<JsonChild>), RunError> {
         println!("starting {} for each switch ...", program.display());
         let bmv2 = Bmv2::start(program, self.scenario, self.args.p4runtime_port, self.directory)?;
         self.addresses.own = bmv2.servers();
         self.bmv2 = Some(bmv2);
-        let controller = self.start_controller()?;
+        let controller = if self.external_controller {
+            self.await_programs()?;
+            None
+        } else {
+            Some(self.start_controller()?)
+        };
         let mut fabric = fabric.with_external_switches();
         fabric.set_switches_running(true);
         let bmv2 = self.bmv2.as_ref().expect("just set");
         let packets = bmv2.packets(access.waker())?;
         let switches = Switches::Bmv2(Bmv2Switches::new(packets));
         let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, access, switches)?;
+        if self.external_controller {
+            self.await_schedule(&fabric)?;
+        }
         Ok((fabric, controller))
+    }
+
+    /// Says where the switches are, and waits until someone has given each its program.
+    fn await_programs(&mut self) -> Result<(), RunError> {
+        println!("waiting for a controller; P4Runtime is at");
+        for (id, server) in &self.addresses.own {
+            println!("  device {id}: {server}");
+        }
+        while !self.bmv2.as_ref().expect("it was started").have_programs()? {
+            self.wait_for_others()?;
+        }
+        Ok(())
     }
 
     /// Starts the controller and waits until it has configured every switch.
@@ -128,13 +148,11 @@ impl Emulation<'_> {
     }
 
     /// Waits until a frame has a data slot that an edge may use.
-    fn await_schedule(&self, fabric: &Realtime) -> Result<(), RunError> {
+    fn await_schedule(&mut self, fabric: &Realtime) -> Result<(), RunError> {
         loop {
-            match self.heard.recv_timeout(VIEW_PERIOD) {
-                Ok(Heard::Signal) => return Err("interrupted".into()),
-                Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
-                _ if fabric.has_ended() => return Err("the fabric's thread has ended".into()),
-                _ => {}
+            self.wait_for_others()?;
+            if fabric.has_ended() {
+                return Err("the fabric's thread has ended".into());
             }
             if fabric
                 .frames()
@@ -143,6 +161,16 @@ impl Emulation<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Lets an external controller work for a moment. An error if the run cannot go on.
+    fn wait_for_others(&mut self) -> Result<(), RunError> {
+        match self.heard.recv_timeout(VIEW_PERIOD) {
+            Ok(Heard::Signal) => return Err("interrupted".into()),
+            Ok(Heard::Hosts(ChildEvent::Closed)) => return Err("the host agent has ended".into()),
+            _ => {}
+        }
+        self.check_switches()
     }
 
     /// Waits for an event of a child that is coming up.

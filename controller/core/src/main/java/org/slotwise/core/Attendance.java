@@ -98,10 +98,10 @@ final class Attendance {
 
     /**
      * The master has told that it is in this frame. A beacon is too old after the hold both by frames, which may have been
-     * told late, and by time, in which frames may have been late.
+     * told late, and by time, in which frames may have been late. The last frame that was told may be an interval old.
      */
     void masterAt(long nowNs, long frame) {
-        int hold = network.beaconHoldFrames() + 1;
+        int hold = network.beaconHoldFrames() + network.frame().requestIntervalFrames();
         for (int edge = 0; edge < states.length; edge++) {
             if (states[edge] == State.DARKENING && FrameNumber.difference(frame, lastFrame[edge]) > hold
                     && nowNs - lastNs[edge] > hold * network.frame().frameNs()) {

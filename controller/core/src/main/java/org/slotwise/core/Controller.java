@@ -199,6 +199,7 @@ public final class Controller implements NetworkController {
     private void onDeviceReady(long nowNs, Event.DeviceReady ready) {
         DeviceState device = switches.get(ready.device());
         device.becomeReady(ready.entries());
+        forgetRequests(device);
         if (ready.device().equals(network.master().device())) {
             membership.adopt(nowNs, ready.entries());
             shutdownOrders.masterIsBack();
@@ -215,15 +216,30 @@ public final class Controller implements NetworkController {
         if (!network.isOverlaid()) {
             statistics.count(Counter.DEVICES_LOST);
         }
+        forgetRequests(device);
         if (device.edge() != DeviceState.NO_EDGE) {
-            reports.forget(device.edge());
             demand.forget(device.edge());
         }
         if (id.equals(network.master().device())) {
-            collection.reset();
             beacons.reset();
         }
         lose(device);
+    }
+
+    /**
+     * A switch that is lost, or there again, may count frames anew. Again when it is back: a host may hand on what came of its
+     * former life long after it has said that the switch is lost. In-band the master hands on what all edges ask.
+     */
+    private void forgetRequests(DeviceState device) {
+        boolean isMaster = device.id().equals(network.master().device());
+        for (int edge = 0; edge < heardNs.length; edge++) {
+            if (edge == device.edge() || isMaster && !network.outOfBand()) {
+                reports.forget(edge);
+            }
+        }
+        if (isMaster) {
+            collection.reset();
+        }
     }
 
     private void onWriteFailed(DeviceState device, long batch) {

@@ -13,8 +13,8 @@ import org.slotwise.core.network.Version;
 
 /** What each edge last said about the schedule in force at it. */
 final class EdgeReports {
-    /** Frames without a request, beyond the beacon hold, after which nobody waits for an edge any more. */
-    private static final int PATIENCE_FRAMES = 6;
+    /** Requests that are missing, beyond the beacon hold, after which nobody waits for an edge any more. */
+    private static final int PATIENCE_REQUESTS = 6;
 
     private final int master;
     private final int silenceFrames;
@@ -24,7 +24,8 @@ final class EdgeReports {
     EdgeReports(Network network) {
         int edges = network.edges().size();
         this.master = network.indexOf(network.master().id()).orElseThrow();
-        this.silenceFrames = network.beaconHoldFrames() + PATIENCE_FRAMES;
+        this.silenceFrames = network.beaconHoldFrames()
+                + PATIENCE_REQUESTS * network.frame().requestIntervalFrames();
         this.last = new Request[edges];
         this.frames = new FrameWindow[edges][network.requestBlocks()];
         for (FrameWindow[] blocks : frames) {

@@ -73,6 +73,21 @@ class ControllerTest {
     }
 
     @Test
+    void requestsThatComeAfterTheirSwitchesWereLostDoNotOutdateThoseOfTheirNextLife() {
+        settle();
+        star.frame = 5000;
+        star.runFrames(2);
+        star.deliver(new Event.DeviceLost(DeviceId.of(2)));
+        star.runFrames(1);
+        network.devices().forEach(device -> star.deliver(new Event.DeviceLost(device)));
+        star.runFrames(3);
+        star.frame = 0;
+        network.devices().forEach(star::ready);
+        star.runFrames(FRAMES_TO_FIRST_SCHEDULE);
+        assertEquals(Phase.STEADY, controller.snapshot().phase());
+    }
+
+    @Test
     void scheduleInForceIsTold() {
         settle();
         star.backlog[0][3] = 400_000;

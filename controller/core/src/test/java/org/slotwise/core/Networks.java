@@ -54,6 +54,13 @@ public final class Networks {
                 new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001)), list, 1, 1450);
     }
 
+    /** The same network whose edges ask every so many frames. */
+    public static Network askingEvery(int frames, Network network) {
+        FramePlan plan = network.frame();
+        return new Network(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), plan.signaling(), frames),
+                network.timestampUnit(), network.core(), network.edges(), network.beaconHoldFrames(), network.mtu());
+    }
+
     /** The same network with XCP controllers on its VOQs, whose capacity is that of their slots. */
     public static Network withXcp(Network network) {
         return withXcp(network, OptionalLong.empty());

@@ -177,10 +177,17 @@ final class StarModel {
         sendBeacons();
         checkSchedule();
         for (int edge = 0; edge < network.edges().size(); edge++) {
-            if (edge != muteEdge) {
+            if (edge != muteEdge && (frame & requestMask(edge)) == 0) {
                 request(edge);
             }
         }
+    }
+
+    /** In frames whose number has a bit of this the tables of an edge make no request. */
+    private long requestMask(int edge) {
+        return tables.entries(network.edges().get(edge).device()).stream()
+                .filter(entry -> entry.action().equals("send_request_every"))
+                .mapToLong(entry -> entry.params().get("mask")).findFirst().orElse(0);
     }
 
     /** Who is sent no beacon goes on with what the last one said. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,18 +19,27 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.config.InvalidFieldException;
 import org.slotwise.onos.pipeline.Programs;
 
 class SlotwiseConfigTest {
     private static final Path EXAMPLES = Path.of("../../schema/examples");
+    private static final String NETWORK = "/apps/org.slotwise.app/network";
 
     @Test
-    void theExampleForUsersHasTheExampleNetworkAndItsSwitches() throws IOException {
-        JsonNode netcfg = new ObjectMapper().readTree(Path.of("netcfg-star4.json").toFile());
-        JsonNode network = netcfg.at("/apps/org.slotwise.app/network");
-        assertEquals(FakeOnos.exampleNetwork(), network);
+    void theExampleForUsersHasTheExampleNetworkWithFewerRequests() throws IOException {
+        JsonNode example = FakeOnos.exampleNetwork();
+        ((ObjectNode) example.get("frame")).put("request_interval_frames", 8);
+        assertEquals(example, read("netcfg-star4.json").at(NETWORK));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"netcfg-star4.json", "netcfg-star3-bmv2.json"})
+    void examplesForUsersAreValidAndHaveTheSwitchesOfTheirNetworks(String file) throws IOException {
+        JsonNode netcfg = read(file);
+        JsonNode network = netcfg.at(NETWORK);
         assertTrue(FakeOnos.config(network).isValid());
 
         assertEquals(network.get("edges").size() + 1, netcfg.get("devices").size());
@@ -41,6 +51,10 @@ class SlotwiseConfigTest {
             assertEquals("slotwise", basic.get("driver").asText());
             assertEquals(Programs.id(id > 1000 ? "core" : "edge").id(), basic.get("pipeconf").asText());
         }
+    }
+
+    private static JsonNode read(String file) throws IOException {
+        return new ObjectMapper().readTree(Path.of(file).toFile());
     }
 
     static List<Path> invalid() throws IOException {

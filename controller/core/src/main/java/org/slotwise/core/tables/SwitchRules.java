@@ -316,10 +316,18 @@ public final class SwitchRules {
             firstRequest++;
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
-            rules.add(signaling().exact(SLOT, slot).exact("repeat", firstRequest + block)
-                    .action("send_request").param("block", network.firstRequestBlock() + block)
-                    .param(PORT, requestPort).build());
+            rules.add(request(signaling().exact(SLOT, slot).exact("repeat", firstRequest + block),
+                    network.firstRequestBlock() + block, requestPort));
         }
+    }
+
+    private TableEntry request(TableEntry.Builder entry, int block, int port) {
+        entry.param("block", block).param(PORT, port);
+        int interval = network.frame().requestIntervalFrames();
+        if (interval == 1) {
+            return entry.action("send_request").build();
+        }
+        return entry.action("send_request_every").param("mask", interval - 1).build();
     }
 
     /** In slot 0 the master's first tick is the core's beacon. */

@@ -58,6 +58,27 @@ class NetworkTest {
     }
 
     @Test
+    void requestsAreRareByPowersOfTwoInOneStarWithStaticMembers() {
+        assertEquals(64, Networks.askingEvery(64, Networks.star(4, 20)).frame().requestIntervalFrames());
+        for (int interval : new int[] {Integer.MIN_VALUE, 0, 3, 128}) {
+            assertEquals("frame.request_interval_frames: must be a power of two, 1 .. 64, got " + interval,
+                    message(() -> rare(interval, Signaling.IN_BAND)));
+        }
+        assertEquals("frame.request_interval_frames: out of band edges ask in every frame, got 2",
+                message(() -> rare(2, Signaling.OUT_OF_BAND)));
+        String everyFrame = "frame.request_interval_frames: where edges join by invitation or there are several cores, edges"
+                + " ask in every frame, got 4";
+        Network star = Networks.askingEvery(4, Networks.star(4, 20));
+        assertEquals(everyFrame, message(() -> Networks.byInvitation(star)));
+        Network twins = Networks.overlaid(4, 20, 2);
+        assertEquals(everyFrame, message(() -> Networks.overlaid(star.frame(), twins.cores(), twins.edges())));
+    }
+
+    private static FramePlan rare(int interval, Signaling signaling) {
+        return new FramePlan(20, 100, 0, signaling, interval);
+    }
+
+    @Test
     void starsHaveTheEdgesWithAFibreThereAndCommonSlotsAndQueues() {
         List<Core> cores = List.of(core(0, 0), core(2, 3));
         List<Edge> edges = new ArrayList<>();

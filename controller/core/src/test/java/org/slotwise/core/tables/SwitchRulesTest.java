@@ -55,6 +55,19 @@ class SwitchRulesTest {
     }
 
     @Test
+    void edgesThatAskEveryEighthFrameDoSoInFramesWithoutTheLowestThreeBits() {
+        Network rare = Networks.askingEvery(8, Networks.star(3, 8));
+        SwitchRules rules = new SwitchRules(rare);
+        for (int edge = 0; edge < 2; edge++) {
+            int port = edge == 0 ? 510 : 256;
+            List<String> requests = text(rules.fixedRules(rare.edges().get(edge))).stream()
+                    .filter(rule -> rule.contains("send_request")).collect(Collectors.toList());
+            assertEquals(List.of("signaling[core=0, repeat=" + (2 - edge) + ", slot=" + edge
+                    + "] -> send_request_every{block=0, mask=7, port=" + port + "}"), requests);
+        }
+    }
+
+    @Test
     void signalingSlotsAreTheSameInBothBanks() {
         for (int bank = 0; bank < SwitchRules.BANKS; bank++) {
             assertEquals(List.of("slot_schedule[bank=" + bank + ", core=0, slot=2] -> grant{queue=1023}"),

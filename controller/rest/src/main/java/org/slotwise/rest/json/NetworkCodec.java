@@ -91,10 +91,16 @@ public final class NetworkCodec {
     }
 
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns", "signaling");
+        JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns", "signaling",
+                "request_interval_frames");
         return new FramePlan((int) fields.integer("slots", 1, FramePlan.MAX_SLOTS),
                 fields.integer("slot_ns", 1, FramePlan.MAX_SLOT_NS),
-                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS), signaling(fields));
+                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS), signaling(fields), requestInterval(fields));
+    }
+
+    private static int requestInterval(JsonFields fields) throws InvalidJsonException {
+        return fields.optional("request_interval_frames").isPresent()
+                ? (int) fields.integer("request_interval_frames", 1, FramePlan.MAX_REQUEST_INTERVAL_FRAMES) : 1;
     }
 
     private static Signaling signaling(JsonFields fields) throws InvalidJsonException {

@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.network.InvalidNetworkException;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -123,7 +122,7 @@ class NetworkCodecTest {
         }
         fibre.put("core_port", 0);
         assertEquals("edges[3].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
-                assertThrows(InvalidNetworkException.class, () -> NetworkCodec.decode("", example)).getMessage());
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("", example)).getMessage());
     }
 
     @Test
@@ -132,6 +131,20 @@ class NetworkCodecTest {
         Network slotBased = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-slot-based.json")));
         assertTrue(slotBased.outOfBand());
         assertEquals(1, slotBased.dataSlots());
+    }
+
+    @Test
+    void edgesAskInEveryFrameUnlessSaidOtherwise() throws Exception {
+        JsonNode network = read(SCHEMAS.resolve("examples/network-star4.json"));
+        assertEquals(1, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        ObjectNode frame = (ObjectNode) network.get("frame");
+        frame.put("request_interval_frames", 16);
+        assertEquals(0, violations(network).size());
+        assertEquals(16, NetworkCodec.decode("", network).frame().requestIntervalFrames());
+        frame.put("request_interval_frames", 12);
+        assertEquals(1, violations(network).size());
+        assertEquals("network.frame.request_interval_frames: must be a power of two, 1 .. 64, got 12",
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("network", network)).getMessage());
     }
 
     @Test

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stock BMv2 under a controller that `slotwise emulate` did not start. Run as test_runs.py is."""
+import json
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report
+
+STAR = ROOT / "topologies" / "star3-bmv2.yaml"
+NETCFG = json.loads((ROOT / "controller" / "onos-app" / "netcfg-star3-bmv2.json").read_text())
+JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
+P4C_OUT = ROOT / "p4src" / "p4c-out"
+EXTERNAL = ("--target", "bmv2", "--external-controller")
+LAST_DEVICE = "device 1001:"
+
+pytestmark = pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
+
+
+def told_addresses(output: str) -> dict[str, str]:
+    """P4Runtime servers by device id, as the command tells them."""
+    return dict(re.findall(r"^  device (\d+): ([\d.]+:\d+)$", output, re.MULTILINE))
+
+
+@contextmanager
+def standalone_controller(directory: Path, addresses: dict[str, str]):
+    """The standalone controller on the network that ONOS would be given."""
+    config = directory / "controller.json"
+    config.write_text(json.dumps({
+        "p4runtime": {"address": addresses["1"], "devices": addresses},
+        "rest": {"port": 0},
+        "store": str(directory / "store"),
+        "clock": "wall",
+        "pipelines": {program: {"json": str(P4C_OUT / f"{program}.json"), "p4info": str(P4C_OUT / f"{program}.p4info.txtpb")}
+                      for program in ("edge", "core")},
+        "network": NETCFG["apps"]["org.slotwise.app"]["network"],
+    }))
+    command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(JAR), "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def test_another_controller_drives_a_star_of_bmv2(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation(*EXTERNAL, "--duration", 4, "--report", path, scenario=STAR) as run:
+        run.read_until(LAST_DEVICE)
+        addresses = told_addresses(run.output)
+        configured = {device.rsplit(":", 1)[-1]: re.search(r"//(.*)\?", entry["basic"]["managementAddress"])[1]
+                      for device, entry in NETCFG["devices"].items()}
+        assert configured == addresses, "ONOS would look elsewhere"
+        with standalone_controller(tmp_path, addresses):
+            assert run.finish() == 0, run.output
+    report = load_report(path)
+    assert report["verdict"]["ok"] and report["controller"] is None
+    assert [report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate")] == [0, 0, 0, 0]
+    assert all(sum(pair["delivered_bytes"]) > 0 for pair in report["series"]["pairs"])
+
+
+def test_a_run_that_waits_for_a_controller_can_be_ended():
+    with Emulation(*EXTERNAL, scenario=STAR) as run:
+        run.read_until(LAST_DEVICE)
+        descendants = run.descendants()
+        run.process.terminate()
+        assert run.finish() == 1
+    assert "interrupted" in run.output
+    assert_nothing_is_left(descendants)
