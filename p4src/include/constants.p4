@@ -39,6 +39,10 @@ const bit<32> MAX_QUEUES      = 1024;  // queues of a line card, the signaling q
 const bit<16> SIGNALING_QUEUE = 1023;  // requests and commits wait here
 const bit<16> REQUEST_ENTRIES = 16;    // VOQs of one request; block b holds VOQs 16*b .. 16*b+15
 
+// Bits of request_t.flags.
+const bit<16> REQUEST_BEACON   = 1;  // the sender has heard a recent beacon
+const bit<16> REQUEST_NO_LIGHT = 2;  // no light comes to the sender by this star's fibre
+
 // Edges that join by invitation.
 const bit<16> ANSWER_SLOT       = 0xFFFF;      // slot of the tick that becomes the answer to an invitation
 const bit<16> INVITATION_ANSWER = 1;           // bit of invitation_t.flags

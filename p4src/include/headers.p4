@@ -32,7 +32,7 @@ header request_t {
     bit<32> active_version;  // schedule version in force at the sender
     bit<32> next_version;    // version announced to it, or active_version
     bit<16> block;           // entries are VOQs REQUEST_ENTRIES*block ...
-    bit<16> flags;           // bit 0: sender has heard a recent beacon
+    bit<16> flags;           // REQUEST_BEACON, REQUEST_NO_LIGHT
 }
 
 header request_entry_t {

@@ -12,13 +12,16 @@
 #include "schedule.p4"
 #include "signaling.p4"
 
-// What the card found wrong, for the controller or in-band for the master.
+// What the card found wrong, for the controller or in-band for the master. Whether there is light is also noted, for requests.
 control Alarm(inout edge_headers_t hdr,
               inout edge_metadata_t meta,
               inout standard_metadata_t standard_metadata) {
     Encapsulate() encapsulate;
 
     apply {
+        if (hdr.alarm.code == (bit<8>)FaultCode.LOSS_OF_SIGNAL) {
+            no_light.write(meta.core, (bit<1>)(~hdr.alarm.flags[0:0]));
+        }
         if (meta.by_invitation == 0) {
             meta.drop_reason = DropReason.NO_SIGNALING;
         } else {

@@ -11,6 +11,8 @@
 // What the line cards last reported, by queue.
 register<bit<32>>(MAX_QUEUES) backlog_bytes;
 register<bit<32>>(MAX_QUEUES) arrived_bytes;
+// By core: whether it has raised LOSS_OF_SIGNAL.
+register<bit<1>>(MAX_CORES) no_light;
 
 #define REQUEST_ENTRY(i) \
     hdr.entries[i].setValid(); \
@@ -21,6 +23,7 @@ register<bit<32>>(MAX_QUEUES) arrived_bytes;
 control WriteRequest(inout edge_headers_t hdr, in edge_metadata_t meta, in bit<16> block) {
     bit<32> first_queue;
     bit<1>  fresh;
+    bit<1>  dark;
 
     Freshness() freshness;
 
@@ -31,7 +34,8 @@ control WriteRequest(inout edge_headers_t hdr, in edge_metadata_t meta, in bit<1
         next_version.read(hdr.request.next_version, meta.core);
         hdr.request.block = block;
         freshness.apply(meta, hdr.slot_tick.frame, fresh);
-        hdr.request.flags = (bit<16>)fresh;
+        no_light.read(dark, meta.core);
+        hdr.request.flags = (bit<16>)(dark ++ fresh);
 
         first_queue = (bit<32>)block * (bit<32>)REQUEST_ENTRIES;
         REQUEST_ENTRY(0);

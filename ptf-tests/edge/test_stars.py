@@ -3,7 +3,7 @@
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import edge as e
-from support.base import ethernet, frame, ipv4, optical
+from support.base import DEADLINE_S, ethernet, frame, ipv4, optical
 
 FIRST, SECOND = 0, 1  # cores
 OLD_QUEUE, NEW_QUEUE = 2, 3
@@ -177,6 +177,34 @@ class BeaconAsLightIsRefusedOutOfBand(OutOfBandTest):
         self.beacon(frame=10, next_version=1)
         self.assertEqual(self.drops(DropReason.BAD_COMMIT), 1)
         self.expect_silence()
+
+
+class RequestOutOfBandNamesItsStarAndSaysWhetherThereIsLight(TwoStars):
+    def setUp(self):
+        super().setUp()
+        self.switch.insert("membership", {"core": SECOND}, "out_of_band")
+        self.switch.insert("signaling", {"core": SECOND, "slot": 0, "repeat": 1}, "send_request", block=0, port=wire.PORT_CPU)
+
+    def request_of(self, frame_number):
+        self.tick_of(SECOND, 0, frame_number, repeat=1)
+        ingress_port, packet = self.switch.packet_in(DEADLINE_S)
+        self.assertEqual(ingress_port, wire.PORT_LINECARD)
+        header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
+        self.assertEqual((header.kind, header.core), (wire.OpticalKind.REQUEST, SECOND))
+        return wire.Request.decode(packet[wire.Ethernet.SIZE + wire.Optical.SIZE:])
+
+    def alarm(self, over):
+        self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
+                  wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM,
+                                port=wire.PORT_OPTICAL_BASE + SECOND),
+                  wire.Alarm(code=wire.FaultCode.LOSS_OF_SIGNAL, flags=over))
+
+    def runTest(self):
+        self.assertEqual(self.request_of(10).flags & wire.REQUEST_NO_LIGHT, 0)
+        self.alarm(over=0)
+        self.assertEqual(self.request_of(11).flags & wire.REQUEST_NO_LIGHT, wire.REQUEST_NO_LIGHT)
+        self.alarm(over=1)
+        self.assertEqual(self.request_of(12).flags & wire.REQUEST_NO_LIGHT, 0)
 
 
 class BadBeaconsOutOfBand(OutOfBandTest):

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOTWISE = ROOT / "engine" / "target" / "release" / "slotwise"
 TOPOLOGIES = ROOT / "topologies"
 PATIENCE_S = 120
-# Of the scenario's first two entries.
+# Of the flows that must not stay in the dark.
 RATE_BPS = 1_000_000
 
 
@@ -58,3 +58,21 @@ def test_stars_that_signal_out_of_band_outlive_a_core(tmp_path):
     report = run("simulate", scenario, tmp_path, "--duration", 1)
     (cores,) = report["faults"]["kinds"]
     assert cores["injected"] > 0 and cores["not_recovered"] == 0
+
+
+def test_stars_that_signal_out_of_band_notice_a_cut_fibre(tmp_path):
+    text = (TOPOLOGIES / "star4-twin-out-of-band.yaml").read_text()
+    scenario = tmp_path / "cut.yaml"
+    # Requests of edge 2 go on, as they do not pass its fibre.
+    scenario.write_text(text[: text.index("phases:")] + """phases:
+  - name: all-pairs
+    duration_ms: 900
+    traffic:
+      - {kind: udp, from: all, to: all, rate_bps: 1000000, payload_bytes: 1000, process: constant}
+link_changes:
+  - {at_ms: 300, core: 0, edge: 2, up: false}
+""")
+    flows = run("simulate", scenario, tmp_path)["phases"][0]["flows"]
+    assert len(flows) == 24
+    # What stays in the dark delivers a third.
+    assert all(flow["bytes"] * 8 > 0.9 * RATE_BPS * 2 / 3 for flow in flows), flows

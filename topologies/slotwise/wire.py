@@ -30,6 +30,8 @@ PORT_DROP = 511  # what goes here is dropped
 MAX_QUEUES = 1024  # queues of a line card, the signaling queue included
 SIGNALING_QUEUE = 1023  # requests and commits wait here
 REQUEST_ENTRIES = 16  # VOQs of one request; block b holds VOQs 16*b .. 16*b+15
+REQUEST_BEACON = 1  # the sender has heard a recent beacon
+REQUEST_NO_LIGHT = 2  # no light comes to the sender by this star's fibre
 ANSWER_SLOT = 0xFFFF  # slot of the tick that becomes the answer to an invitation
 INVITATION_ANSWER = 1  # bit of invitation_t.flags
 MAX_ANSWER_NS = 1000000000  # longest time from an invitation to its answer
@@ -206,7 +208,7 @@ class Request(Header):
     active_version: int = 0  # schedule version in force at the sender
     next_version: int = 0  # version announced to it, or active_version
     block: int = 0  # entries are VOQs REQUEST_ENTRIES*block ...
-    flags: int = 0  # bit 0: sender has heard a recent beacon
+    flags: int = 0  # REQUEST_BEACON, REQUEST_NO_LIGHT
     SIZE: ClassVar[int] = 16
     LAYOUT: ClassVar[tuple] = (("frame", 32), ("active_version", 32), ("next_version", 32), ("block", 16), ("flags", 16),)
 

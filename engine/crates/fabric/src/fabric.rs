@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Program};
-use slotwise_scenario::{Device, HostId, LinkChange, Scenario};
+use slotwise_scenario::{Device, HostId, LinkChange, Scenario, Signaling};
 use slotwise_wire::{DropReason, Ethernet};
 
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
@@ -117,7 +117,8 @@ pub(crate) struct Plan {
     pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
-    pub(crate) joins_by_invitation: bool,
+    /// Whether line cards raise alarms: edges that join by invitation report them, and out of band nothing else tells of light.
+    pub(crate) has_alarms: bool,
 }
 
 impl Plan {
@@ -173,7 +174,7 @@ impl Fabric {
                 signaling_slots: u64::from(scenario.signaling_ticked_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
-                joins_by_invitation: scenario.joins_by_invitation(),
+                has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
             },
             events: EventQueue::default(),
             pool: FramePool::default(),
@@ -361,6 +362,7 @@ impl Fabric {
                 let programs = &mut self.edges[usize::from(edge)].programs;
                 *programs += 1;
                 self.invariants.program_starts(edge, *programs);
+                self.tell_of_darkness(edge);
             }
             Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
         }

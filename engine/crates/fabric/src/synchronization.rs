@@ -180,8 +180,17 @@ impl Fabric {
 
     /// Tells P4 of a fault, right after what happens now.
     pub(crate) fn alarm(&mut self, card: usize, code: FaultCode, over: bool) {
-        if self.plan.joins_by_invitation {
+        if self.plan.has_alarms {
             self.events.schedule(self.now_ns, Event::CardAlarm { card, code, over });
+        }
+    }
+
+    /// An edge's new program has not heard which of its fibres have no light.
+    pub(crate) fn tell_of_darkness(&mut self, edge: u16) {
+        for card in 0..self.cards.len() {
+            if self.cards[card].edge == edge && !self.fibres[card].is_up() {
+                self.alarm(card, FaultCode::LossOfSignal, false);
+            }
         }
     }
 

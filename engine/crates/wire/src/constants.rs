@@ -53,6 +53,10 @@ pub const MAX_QUEUES: u32 = 1024;
 pub const SIGNALING_QUEUE: u16 = 1023;
 /// VOQs of one request; block b holds VOQs 16*b .. 16*b+15.
 pub const REQUEST_ENTRIES: u16 = 16;
+/// The sender has heard a recent beacon.
+pub const REQUEST_BEACON: u16 = 1;
+/// No light comes to the sender by this star's fibre.
+pub const REQUEST_NO_LIGHT: u16 = 2;
 /// Slot of the tick that becomes the answer to an invitation.
 pub const ANSWER_SLOT: u16 = 0xFFFF;
 /// Bit of invitation_t.flags.

@@ -112,7 +112,7 @@ pub struct Request {
     pub next_version: u32,
     /// Entries are VOQs REQUEST_ENTRIES*block ... 16 bits.
     pub block: u16,
-    /// Bit 0: sender has heard a recent beacon. 16 bits.
+    /// REQUEST_BEACON, REQUEST_NO_LIGHT. 16 bits.
     pub flags: u16,
 }
 

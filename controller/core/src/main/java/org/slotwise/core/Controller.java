@@ -170,7 +170,7 @@ public final class Controller implements NetworkController {
         return attendance.takesPart(edge);
     }
 
-    /** When the last request of an edge came, ns; 0 before the first one. */
+    /** When the last request of an edge came that has light, ns; 0 before the first one. */
     long heardNs(int edge) {
         return heardNs[edge];
     }
@@ -392,7 +392,9 @@ public final class Controller implements NetworkController {
             return;
         }
         statistics.count(Counter.REQUESTS_RECEIVED);
-        heardNs[request.edge()] = nowNs;
+        if (request.hasLight()) {
+            heardNs[request.edge()] = nowNs;
+        }
         demand.update(request);
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));

@@ -2,6 +2,7 @@
 package org.slotwise.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Statistics.Counter;
+import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
@@ -71,6 +73,14 @@ class OutOfBandStarsTest {
         assertEquals(2 * EDGES, count(Counter.REQUESTS_RECEIVED), "frame 5 is new once in each star");
         hear(2, new RequestMessage(2).core(1).frame(5).encode());
         assertEquals(1, refused(RequestRefusal.STALE));
+    }
+
+    @Test
+    void requestSaysWhetherThereIsLight() throws Exception {
+        RequestReader reader = new RequestReader(network.stars().get(1));
+        DeviceId device = network.edges().get(2).device();
+        assertTrue(reader.read(device, PORT, new RequestMessage(2).core(1).encode()).hasLight());
+        assertFalse(reader.read(device, PORT, new RequestMessage(2).core(1).dark().encode()).hasLight());
     }
 
     @Test

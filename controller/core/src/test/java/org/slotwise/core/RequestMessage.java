@@ -20,6 +20,7 @@ public final class RequestMessage {
     private long next;
     private int block;
     private int core;
+    private int flags = WireConstants.REQUEST_BEACON;
 
     /** Starts a request of an edge: frame 0, version 0, nothing to send. */
     public RequestMessage(int edge) {
@@ -51,6 +52,12 @@ public final class RequestMessage {
         return this;
     }
 
+    /** No light comes to the edge. */
+    public RequestMessage dark() {
+        flags |= WireConstants.REQUEST_NO_LIGHT;
+        return this;
+    }
+
     /** Sets the kind of message. */
     public RequestMessage kind(int value) {
         kind = value;
@@ -75,7 +82,7 @@ public final class RequestMessage {
         bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
         bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0,
                 WireConstants.SIGNALING_QUEUE, 0, core, 1, 0).encode());
-        bytes.writeBytes(new RequestHeader(frame, active, next, block, 1).encode());
+        bytes.writeBytes(new RequestHeader(frame, active, next, block, flags).encode());
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
             bytes.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());
         }

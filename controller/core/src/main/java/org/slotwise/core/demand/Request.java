@@ -12,15 +12,18 @@ public final class Request {
     private final Version active;
     private final Version next;
     private final int block;
+    private final boolean hasLight;
     private final long[] backlogBytes;
     private final long[] arrivedBytes;
 
-    Request(int edge, long frame, Version active, Version next, int block, long[] backlogBytes, long[] arrivedBytes) {
+    Request(int edge, long frame, Version active, Version next, int block, boolean hasLight, long[] backlogBytes,
+            long[] arrivedBytes) {
         this.edge = edge;
         this.frame = frame;
         this.active = Objects.requireNonNull(active);
         this.next = Objects.requireNonNull(next);
         this.block = block;
+        this.hasLight = hasLight;
         this.backlogBytes = backlogBytes;
         this.arrivedBytes = arrivedBytes;
     }
@@ -48,6 +51,11 @@ public final class Request {
     /** Block of queues, counted from the star's first. */
     public int block() {
         return block;
+    }
+
+    /** Whether light comes to the edge in this star: a request out of band comes without it, too. */
+    public boolean hasLight() {
+        return hasLight;
     }
 
     /** Bytes waiting in the block's queue {@code entry}. */

@@ -130,6 +130,7 @@ public final class RequestReader {
             arrived[entry] = queue.arrivedBytes();
         }
         return new Request(edge, header.frame(), Version.of(header.activeVersion()),
-                Version.of(header.nextVersion()), block, backlog, arrived);
+                Version.of(header.nextVersion()), block, (header.flags() & WireConstants.REQUEST_NO_LIGHT) == 0,
+                backlog, arrived);
     }
 }

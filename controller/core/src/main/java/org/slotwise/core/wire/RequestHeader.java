@@ -69,7 +69,7 @@ public final class RequestHeader {
         return block;
     }
 
-    /** Bit 0: sender has heard a recent beacon. 16 bits. */
+    /** REQUEST_BEACON, REQUEST_NO_LIGHT. 16 bits. */
     public int flags() {
         return flags;
     }

@@ -80,6 +80,12 @@ public final class WireConstants {
     /** VOQs of one request; block b holds VOQs 16*b .. 16*b+15. */
     public static final int REQUEST_ENTRIES = 16;
 
+    /** The sender has heard a recent beacon. */
+    public static final int REQUEST_BEACON = 1;
+
+    /** No light comes to the sender by this star's fibre. */
+    public static final int REQUEST_NO_LIGHT = 2;
+
     /** Slot of the tick that becomes the answer to an invitation. */
     public static final int ANSWER_SLOT = 0xFFFF;
 
