@@ -203,11 +203,11 @@ public final class Network {
             int mastersPort = edges.get(indexes.get(core.master())).corePort(core.id());
             for (int i = 0; i < givenEdges.size(); i++) {
                 Edge edge = givenEdges.get(i);
-                boolean attached = edge.fibreTo(core.id()).isPresent() && !edge.id().equals(core.master());
-                if (attached && edge.corePort(core.id()) == mastersPort) {
-                    String where = "edges[" + i + "].fibres[" + edge.fibres().indexOf(edge.fibreTo(core.id()).get()) + "]";
-                    throw new InvalidNetworkException(where + ".core_port",
-                            "port " + mastersPort + " of core " + core.id() + " is its master's, which shares it with nobody");
+                for (int j = 0; j < edge.fibres().size() && !edge.id().equals(core.master()); j++) {
+                    if (edge.fibres().get(j).core().equals(core.id()) && edge.corePort(core.id()) == mastersPort) {
+                        throw new InvalidNetworkException("edges[" + i + "].fibres[" + j + "].core_port", "port " + mastersPort
+                                + " of core " + core.id() + " is its master's, which shares it with nobody");
+                    }
                 }
             }
         }

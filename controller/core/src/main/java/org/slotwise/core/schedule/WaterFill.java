@@ -39,11 +39,6 @@ final class WaterFill {
     private int[] request;
     private int[] weight;
 
-    /** For edges with a port each and requests of up to {@code largest} a pair. */
-    WaterFill(int edges, int largest) {
-        this(CorePorts.ofItsOwn(edges), largest);
-    }
-
     /** For requests of up to {@code largest} a pair. */
     WaterFill(CorePorts ports, int largest) {
         if (ports.edges() > MAX_EDGES) {

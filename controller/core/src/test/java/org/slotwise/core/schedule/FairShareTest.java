@@ -13,6 +13,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
+import org.slotwise.core.network.CorePorts;
 import org.slotwise.core.schedule.FairShare.Share;
 
 class FairShareTest {
@@ -92,7 +93,7 @@ class FairShareTest {
         Square square = new Square(n);
         int[] room = new int[n];
         Arrays.fill(room, CAPACITY);
-        long[] amount = new WaterFill(n, CAPACITY).fill(
+        long[] amount = new WaterFill(CorePorts.ofItsOwn(n), CAPACITY).fill(
                 square.flatten(request), weighted ? square.flatten(weight) : null, room, room);
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < n; j++) {

@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.network.InvalidNetworkException;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -123,7 +122,7 @@ class NetworkCodecTest {
         }
         fibre.put("core_port", 0);
         assertEquals("edges[3].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
-                assertThrows(InvalidNetworkException.class, () -> NetworkCodec.decode("", example)).getMessage());
+                assertThrows(InvalidJsonException.class, () -> NetworkCodec.decode("", example)).getMessage());
     }
 
     @Test
