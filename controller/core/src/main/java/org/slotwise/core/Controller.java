@@ -35,8 +35,8 @@ import org.slotwise.core.tables.MemberOrder;
 public final class Controller implements NetworkController {
     /** A commit left by a former controller is announced at the next frame's start, so two whole frames show it. */
     private static final int LEARNING_FRAMES = 2;
-    /** A commit is announced within a frame or two, so after this many it was lost. */
-    private static final int COMMIT_PATIENCE_FRAMES = 4;
+    /** A commit is announced within a frame or two, so after this many requests it was lost. */
+    private static final int COMMIT_PATIENCE_REQUESTS = 4;
 
     /** No number of changes: the schedule that the core has is not that of the edges. */
     private static final long NEVER_SCHEDULED = -1;
@@ -453,7 +453,8 @@ public final class Controller implements NetworkController {
             statistics.count(Counter.COMMITS_COMPLETED);
             statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), stagedFrame));
         } else if (old && master.next().equals(activeVersion)) {
-            if (FrameNumber.difference(master.frame(), commitFrame) >= inFrames(COMMIT_PATIENCE_FRAMES)) {
+            int patienceFrames = inFrames(COMMIT_PATIENCE_REQUESTS * network.frame().requestIntervalFrames());
+            if (FrameNumber.difference(master.frame(), commitFrame) >= patienceFrames) {
                 sendCommit(Counter.COMMITS_REPEATED);
             }
         } else if (!announced) {
