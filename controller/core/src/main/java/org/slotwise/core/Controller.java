@@ -204,6 +204,9 @@ public final class Controller implements NetworkController {
             membership.adopt(nowNs, ready.entries());
             shutdownOrders.masterIsBack();
         }
+        if (device == switches.core()) {
+            switches.configure(device, Map.of(), commands);
+        }
         if (switches.counts(device)) {
             waitForDevices();
         } else if (attendance.isReturning(device.edge())) {
@@ -318,7 +321,7 @@ public final class Controller implements NetworkController {
         Optional<List<DeviceState>> stage = switches.configurationStage(configurationStage);
         while (stage.isPresent()) {
             for (DeviceState device : stage.get()) {
-                if (switches.counts(device) && dark && device.edge() != DeviceState.NO_EDGE) {
+                if (switches.counts(device) && dark) {
                     switches.configureDark(device, memberOrders(), commands);
                 } else if (switches.counts(device)) {
                     switches.configure(device, memberOrders(), commands);

@@ -30,8 +30,11 @@ final class StarSwitches {
     private final Attendance attendance;
     private final LongSupplier batches;
     private final Statistics.Recorder statistics;
-    /** Core first, then the master: light must find its connection before any edge sends a request. */
     private final Map<DeviceId, DeviceState> devices = new LinkedHashMap<>();
+    /**
+     * The master, then the slaves. The core is configured as soon as it is there, before all others and whoever is missing: light
+     * must find its connection when an edge sends a request.
+     */
     private final List<List<DeviceState>> configurationStages = new ArrayList<>();
 
     StarSwitches(Network network, Attendance attendance, LongSupplier batches, Statistics.Recorder statistics) {
@@ -41,7 +44,7 @@ final class StarSwitches {
         this.attendance = attendance;
         this.batches = batches;
         this.statistics = statistics;
-        configurationStages.add(List.of(add(network.core().device(), DeviceState.NO_EDGE)));
+        add(network.core().device(), DeviceState.NO_EDGE);
         configurationStages.add(List.of(add(network.master().device(), masterPlace())));
         List<DeviceState> slaves = new ArrayList<>();
         for (int edge = 0; edge < network.edges().size(); edge++) {
@@ -103,7 +106,7 @@ final class StarSwitches {
         return ready;
     }
 
-    /** Switches to configure at once: first the core, then the master, then slaves; empty when that was all. */
+    /** Switches to configure at once: first the master, then slaves; empty when that was all. */
     Optional<List<DeviceState>> configurationStage(int stage) {
         return stage < configurationStages.size() ? Optional.of(configurationStages.get(stage)) : Optional.empty();
     }

@@ -237,6 +237,17 @@ class ControllerTest {
     }
 
     @Test
+    void coreIsConfiguredWhoeverElseIsMissing() {
+        DeviceId core = network.core().device();
+        settle();
+        star.stop(core);
+        star.stop(network.master().device());
+        star.ready(core);
+        long ways = 2L * (network.edges().size() - 1);
+        assertEquals(2 * ways, star.tables.entries(core).size(), "slaves go on asking, in either bank's signaling slots");
+    }
+
+    @Test
     void newControllerTakesOverWithoutTouchingWhatIsInForce() {
         settle();
         star.backlog[0][3] = 400_000;

@@ -45,7 +45,7 @@ final class StarModel {
     long next;
     private long nextFrame;
     private Long stagedVersion;
-    private final SwitchTables tables;
+    final SwitchTables tables;
     /** Of several stars, what tells the controller of all; null of an only one. */
     private final Consumer<Event> sink;
     /** By edge: versions in force and announced, as the last beacon heard said. */
