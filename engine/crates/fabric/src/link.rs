@@ -198,6 +198,17 @@ impl AccessLink {
 mod tests {
     use super::*;
 
+    const NO_CHANGE: LinkChange = LinkChange {
+        at_ms: 0,
+        core: 0,
+        edge: 2,
+        rate_bps: None,
+        delay_ns: None,
+        loss: None,
+        attenuation_mdb: None,
+        up: None,
+    };
+
     fn fibre(loss: f64) -> FibrePair {
         FibrePair::new(
             1,
@@ -248,19 +259,9 @@ mod tests {
     #[test]
     fn changes_touch_only_what_they_name() {
         let mut pair = fibre(0.0);
-        let nothing = LinkChange {
-            at_ms: 0,
-            core: 0,
-            edge: 2,
-            rate_bps: None,
-            delay_ns: None,
-            loss: None,
-            attenuation_mdb: None,
-            up: None,
-        };
         let down = LinkChange {
             up: Some(false),
-            ..nothing
+            ..NO_CHANGE
         };
         assert_eq!(pair.change(&down).is_up, Some(false));
         assert_eq!(pair.change(&down).is_up, None, "it was down already");
@@ -269,7 +270,7 @@ mod tests {
         let up = LinkChange {
             up: Some(true),
             delay_ns: Some(7),
-            ..nothing
+            ..NO_CHANGE
         };
         assert_eq!(pair.change(&up).is_up, Some(true));
         assert_eq!(pair.enter_to_edge(1, 1), Passage::Through);
@@ -287,14 +288,9 @@ mod tests {
         let mut pair = fibre(0.0).with_optics(Some(optics), 2);
         let mut attenuate = |attenuation_mdb, up| {
             pair.change(&LinkChange {
-                at_ms: 0,
-                core: 0,
-                edge: 2,
-                rate_bps: None,
-                delay_ns: None,
-                loss: None,
                 attenuation_mdb: Some(attenuation_mdb),
                 up,
+                ..NO_CHANGE
             })
         };
         let changed = |is_up, is_weak| LightChange { is_up, is_weak };
