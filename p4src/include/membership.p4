@@ -35,11 +35,12 @@ const bit<8> CHANGE_GAIN_SHIFT = 2;
 // stars that have no entry. Without it the edge is a member as it is: its line card knows T_d.
 control MembershipParams(inout edge_metadata_t meta) {
     // `fault_port`: where faults go, PORT_CPU or a fibre. `margin_ns`: by how much the gates open late and shut early,
-    // since T_d is not known to the nanosecond.
-    action by_invitation(bit<9> fault_port, bit<64> margin_ns) {
+    // since T_d is not known to the nanosecond. `out_of_band`: the controller tells the schedule, as below.
+    action by_invitation(bit<9> fault_port, bit<64> margin_ns, bit<1> out_of_band) {
         meta.by_invitation = 1;
         meta.fault_port = fault_port;
         meta.margin_ns = margin_ns;
+        meta.out_of_band = out_of_band;
     }
 
     // `own_phase_ns`: the master's own T_d, its fibre's delay.

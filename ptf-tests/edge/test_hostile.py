@@ -109,7 +109,7 @@ class MembershipMessages:
 
 class HostileToMember(MembershipMessages, Hostile, e.EdgeTest):
     def runTest(self):
-        self.switch.set_default("membership", "by_invitation", fault_port=e.FIBRE, margin_ns=MARGIN_NS)
+        self.switch.set_default("membership", "by_invitation", fault_port=e.FIBRE, margin_ns=MARGIN_NS, out_of_band=0)
         self.grant(bank=0, slot=e.SLOT, queue=2)
         self.switch.insert("signaling", {"core": 0, "slot": 1, "repeat": 1}, "send_sync", edge=e.MASTER, port=e.FIBRE)
         self.assertEqual(self.digest_of(self.templates(), OUT), MEMBER_DIGEST)

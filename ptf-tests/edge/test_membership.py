@@ -19,9 +19,16 @@ def light(kind, *headers, src_edge, dst_edge):
 class MemberTest(e.EdgeTest):
     """A slave that joins by invitation."""
 
+    out_of_band = 0
+
     def setUp(self):
         super().setUp()
-        self.switch.set_default("membership", "by_invitation", fault_port=wire.PORT_CPU, margin_ns=MARGIN_NS)
+        self.switch.set_default("membership", "by_invitation", fault_port=wire.PORT_CPU, margin_ns=MARGIN_NS,
+                                out_of_band=self.out_of_band)
+
+    def told(self, kind, *headers):
+        """What the master tells it, or out of band the controller."""
+        self.from_master(kind, *headers)
 
     def from_master(self, kind, *headers, src_edge=e.MASTER):
         self.send(e.FIBRE, *light(kind, *headers, src_edge=src_edge, dst_edge=e.SLAVE))
@@ -32,13 +39,13 @@ class MemberTest(e.EdgeTest):
 
     def configure(self, session=NONCE, phase_ns=PHASE_NS, slot_ns=e.SLOT_NS, guard_ns=e.GUARD_NS, slots=20,
                   hold_frames=HOLD_FRAMES):
-        self.from_master(OpticalKind.CONFIGURATION, wire.Configuration(
+        self.told(OpticalKind.CONFIGURATION, wire.Configuration(
             session=session, slot_ns=slot_ns, guard_ns=guard_ns, slots=slots, hold_frames=hold_frames,
             phase_ns=phase_ns % UNSIGNED))
 
     def measured(self, frame_number, phase_ns, session=NONCE, edge_ns=1_000, received_ns=2_000):
-        self.from_master(OpticalKind.SYNC, wire.Stamp(received_ns=received_ns),
-                         wire.Sync(session=session, frame=frame_number, edge_ns=edge_ns, phase_ns=phase_ns % UNSIGNED))
+        self.told(OpticalKind.SYNC, wire.Stamp(received_ns=received_ns),
+                  wire.Sync(session=session, frame=frame_number, edge_ns=edge_ns, phase_ns=phase_ns % UNSIGNED))
 
     def expect_control(self, op, open_ns=0, close_ns=0, value=0):
         self.expect(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD), linecard(LineCardKind.FLOW_CONTROL),

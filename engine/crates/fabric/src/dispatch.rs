@@ -225,11 +225,10 @@ impl Fabric {
         if slot_of_frame == self.cards[card].report_slot {
             self.report_queues(card);
         }
-        let is_signaling = slot_of_frame < self.plan.signaling_slots;
-        let repeats = if is_signaling {
-            self.cards[card].signaling_ticks
-        } else {
-            0
+        let repeats = match slot_of_frame {
+            0 => self.cards[card].first_slot_ticks,
+            later if later < self.plan.signaling_slots => self.cards[card].signaling_ticks,
+            _ => 0,
         };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));

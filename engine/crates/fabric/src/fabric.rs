@@ -82,7 +82,9 @@ pub(crate) struct Card {
     pub(crate) wake_ns: Option<u64>,
     /// The slot of a frame before which it reports its queues.
     pub(crate) report_slot: u64,
-    /// Ticks with `repeat >= 1` at the start of a slot in which edges signal.
+    /// Ticks with `repeat >= 1` at the start of slot 0.
+    pub(crate) first_slot_ticks: u16,
+    /// The same at the start of each later signaling slot.
     pub(crate) signaling_ticks: u16,
     pub(crate) clock: Clock,
     /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
@@ -113,7 +115,7 @@ pub(crate) struct Plan {
     pub(crate) slots: u64,
     pub(crate) slot_ns: u64,
     pub(crate) guard_ns: u64,
-    /// First slots of a frame, in which edges signal.
+    /// First slots of a frame, which carry nothing but signaling.
     pub(crate) signaling_slots: u64,
     pub(crate) access_frame_bytes: usize,
     pub(crate) link_changes: Vec<LinkChange>,
@@ -171,7 +173,7 @@ impl Fabric {
                 slots: u64::from(frame.slots),
                 slot_ns: frame.slot_ns,
                 guard_ns: frame.guard_ns,
-                signaling_slots: u64::from(scenario.signaling_ticked_slots()),
+                signaling_slots: u64::from(scenario.signaling_slots()),
                 access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
                 link_changes: scenario.link_changes.clone(),
                 has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
@@ -247,7 +249,8 @@ impl Fabric {
                     queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
                     wake_ns: None,
                     report_slot: u64::from(scenario.signaling_slot(edge.id)),
-                    signaling_ticks: scenario.signaling_ticks(fibre.core, edge.id),
+                    first_slot_ticks: scenario.first_slot_ticks(fibre.core, edge.id),
+                    signaling_ticks: scenario.signaling_ticks(fibre.core),
                     clock,
                     time_difference,
                     sync_error: SyncError::default(),

@@ -63,7 +63,7 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
         r.report("/frame/guard_ns".into(), reason, format!("less than {}", frame.slot_ns));
     }
     let edges = scenario.edges.len();
-    if frame.signaling == Signaling::InBand && frame.slots as usize <= edges {
+    if frame.slots <= scenario.signaling_slots() {
         let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
     }

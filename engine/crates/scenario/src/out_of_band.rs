@@ -10,13 +10,6 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     if scenario.frame.signaling != Signaling::OutOfBand {
         return;
     }
-    if scenario.joins_by_invitation() {
-        r.report(
-            "/clocks".into(),
-            "out of band there is no light by which T_d could be measured",
-            "signaling in-band, or no clocks",
-        );
-    }
     let way_ns = 2 * scenario.controller.control_latency_ns;
     let hold_ns = u64::from(scenario.controller.beacon_hold_frames) * scenario.frame.frame_ns();
     for core in &scenario.cores {

@@ -59,15 +59,23 @@ impl Scenario {
         request_blocks(self.card_voqs(core))
     }
 
-    /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of a slot in which it signals: one for
-    /// each request block, and one for the commit beacon. Out of band a star's master makes all beacons in slot 0, slaves none.
-    pub fn signaling_ticks(&self, core: u16, edge: u16) -> u16 {
+    /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of slot 0: one for each request block, and one
+    /// for the commit beacon. Out of band a star's master makes all beacons then, slaves none.
+    pub fn first_slot_ticks(&self, core: u16, edge: u16) -> u16 {
         let beacons = match self.frame.signaling {
             Signaling::InBand => 1,
             Signaling::OutOfBand if self.cores[usize::from(core)].master == edge => self.edges.len() as u16,
             Signaling::OutOfBand => 0,
         };
         self.request_blocks(core).len() as u16 + beacons
+    }
+
+    /// The same at the start of each later signaling slot. Out of band one message is light.
+    pub fn signaling_ticks(&self, core: u16) -> u16 {
+        match self.frame.signaling {
+            Signaling::InBand => self.request_blocks(core).len() as u16 + 1,
+            Signaling::OutOfBand => 1,
+        }
     }
 
     /// The slot in which an edge sends its requests, in every star.

@@ -80,19 +80,12 @@ impl Scenario {
         self.epoch_ns() + self.duration_ms() * NS_PER_MS
     }
 
-    /// First slots of a frame, in which edges signal.
-    pub fn signaling_ticked_slots(&self) -> u32 {
-        match self.frame.signaling {
-            Signaling::InBand => self.edges.len() as u32,
-            Signaling::OutOfBand => 1,
-        }
-    }
-
-    /// Slots of a frame that carry nothing but signaling: the first ones.
+    /// Slots of a frame that carry nothing but signaling: the first ones. Out of band it is light by which T_d is measured.
     pub fn signaling_slots(&self) -> u32 {
-        match self.frame.signaling {
-            Signaling::InBand => self.edges.len() as u32,
-            Signaling::OutOfBand => 0,
+        if self.frame.signaling == Signaling::InBand || self.joins_by_invitation() {
+            self.edges.len() as u32
+        } else {
+            0
         }
     }
 
@@ -120,7 +113,7 @@ impl Scenario {
     /// Bytes on a fibre to `core` in a signaling slot when every message is sent.
     pub(crate) fn signaling_bytes(&self, core: u16) -> u64 {
         if self.frame.signaling == Signaling::OutOfBand {
-            return 0;
+            return self.sync_bytes();
         }
         let request = Request::SIZE + usize::from(REQUEST_ENTRIES) * RequestEntry::SIZE;
         let requests = self.request_blocks(core).len() as u64 * (WIRE_OVERHEAD_BYTES + request as u64);

@@ -80,7 +80,7 @@ pub fn invite_only(fabric: &mut Fabric, scenario: &Scenario) {
                 &[0, u64::from(optical_port(0))],
             );
             insert(pipeline, "EdgeIngress.signaling", sync);
-            call("EdgeIngress.by_invitation", &[u64::from(PORT_CPU), MARGIN_NS])
+            call("EdgeIngress.by_invitation", &[u64::from(PORT_CPU), MARGIN_NS, 0])
         };
         pipeline
             .table_set_default("EdgeIngress.membership", Some(action))

@@ -23,6 +23,7 @@ import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.core.schedule.Scheduler;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.tables.MemberOrder;
+import org.slotwise.core.wire.WireConstants;
 
 /**
  * The controller of one star.
@@ -52,7 +53,7 @@ public final class Controller implements NetworkController {
     private final long[] heardNs;
     private final StarSwitches switches;
     private final Statistics.Recorder statistics;
-    private final BeaconRelay beacons;
+    private final MasterRelay relay;
     private final ShutdownOrders shutdownOrders;
 
     private SchedulerKind schedulerKind;
@@ -100,7 +101,7 @@ public final class Controller implements NetworkController {
         this.attendance = new Attendance(network);
         this.switches = new StarSwitches(network, attendance, batches, statistics);
         this.heardNs = new long[network.edges().size()];
-        this.beacons = new BeaconRelay(network);
+        this.relay = new MasterRelay(network);
         this.shutdownOrders = new ShutdownOrders(network);
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
@@ -133,6 +134,8 @@ public final class Controller implements NetworkController {
             scheduleFrame(nowNs);
         }
         membership.onTime(nowNs);
+        membership.takeNotices().forEach(notice ->
+                commands.add(new Command.PacketOut(notice.edge().device(), WireConstants.PORT_SELF, notice.frame())));
         darken();
         bringBack();
         orderMembers(nowNs);
@@ -224,7 +227,7 @@ public final class Controller implements NetworkController {
             demand.forget(device.edge());
         }
         if (id.equals(network.master().device())) {
-            beacons.reset();
+            relay.reset();
         }
         lose(device);
     }
@@ -373,15 +376,15 @@ public final class Controller implements NetworkController {
     // ---- what is in force ----
 
     private void onPacketIn(long nowNs, Event.PacketIn packet) {
-        if (membership.isRelevant(packet.frame())) {
-            membership.onPacket(nowNs, packet.device(), packet.port(), packet.frame());
-            return;
-        }
         Request request;
         try {
-            if (beacons.isBeacon(packet.frame())) {
-                commands.add(beacons.handOn(packet.device(), packet.port(), packet.frame()));
+            if (relay.isForSlave(packet.frame())) {
+                commands.add(relay.handOn(packet.device(), packet.port(), packet.frame()));
                 statistics.count(Counter.BEACONS_HANDED_ON);
+                return;
+            }
+            if (membership.isRelevant(packet.frame())) {
+                membership.onPacket(nowNs, packet.device(), packet.port(), packet.frame());
                 return;
             }
             request = reader.read(packet.device(), packet.port(), packet.frame());

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core;
 
-import java.nio.ByteBuffer;
 import java.util.Optional;
 import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.network.Core;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
-import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.FaultHeader;
-import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
 import org.slotwise.core.wire.WireConstants;
 
@@ -60,12 +58,8 @@ final class ShutdownOrders {
 
     private Command.PacketOut message(Core core, Edge master) {
         int id = master.id().value();
-        byte[] ethernet = new EthernetHeader(master.mac().value(), 0, WireConstants.ETHERTYPE_OPTICAL).encode();
-        byte[] optical = new OpticalHeader(WireConstants.OPTICAL_VERSION, OpticalKind.FAULT.code(), 0, id, id,
-                WireConstants.SIGNALING_QUEUE, 0, core.id().value(), 0, 0).encode();
-        byte[] fault = new FaultHeader(0, lastFrame, FaultCode.SHUTDOWN.code(), down ? 0 : IS_OVER, id).encode();
-        byte[] frame = ByteBuffer.allocate(ethernet.length + optical.length + fault.length)
-                .put(ethernet).put(optical).put(fault).array();
+        byte[] frame = ControlMessage.encode(OpticalKind.FAULT, core.id().value(), id, id, master.mac().value(), 0,
+                new FaultHeader(0, lastFrame, FaultCode.SHUTDOWN.code(), down ? 0 : IS_OVER, id).encode());
         return new Command.PacketOut(master.device(), WireConstants.PORT_SELF, frame);
     }
 }

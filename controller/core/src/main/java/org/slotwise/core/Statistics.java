@@ -16,7 +16,7 @@ public final class Statistics {
     public enum Counter {
         /** Request messages taken. */
         REQUESTS_RECEIVED,
-        /** Out of band: the master's beacons handed on to slaves. */
+        /** Out of band: the master's beacons handed on to slaves, or that it ends. */
         BEACONS_HANDED_ON,
         /** Frames for which a schedule was computed. */
         FRAMES_SCHEDULED,

@@ -17,6 +17,7 @@ import org.slotwise.core.network.Host;
 import org.slotwise.core.network.Ipv4Address;
 import org.slotwise.core.network.MacAddress;
 import org.slotwise.core.network.Network;
+import org.slotwise.core.network.Signaling;
 import org.slotwise.core.network.TimestampUnit;
 import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.core.schedule.SchedulerKind;
@@ -78,6 +79,14 @@ public final class Networks {
         return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
                 network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
                 network.timestampToleranceNs());
+    }
+
+    /** The same network with signaling out of band. */
+    public static Network outOfBand(Network network) {
+        FramePlan plan = network.frame();
+        return new Network(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), Signaling.OUT_OF_BAND),
+                network.timestampUnit(), network.cores(), network.edges(), network.beaconHoldFrames(), network.mtu(),
+                network.xcp(), network.xcpBps(), network.byInvitation(), network.timestampToleranceNs());
     }
 
     /** The star whose master is edge 0 with this port of the core for each edge. */

@@ -14,10 +14,9 @@ import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.FramePlan;
 import org.slotwise.core.network.Network;
-import org.slotwise.core.network.Signaling;
 import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
 import org.slotwise.core.wire.CommitHeader;
@@ -31,15 +30,9 @@ class OutOfBandStarsTest {
     private static final int EDGES = 3;
     private static final int PORT = WireConstants.PORT_LINECARD;
 
-    private final Network network = network();
+    private final Network network = Networks.outOfBand(Networks.overlaid(EDGES, 8, 2));
     private final OverlaidStars controller =
             new OverlaidStars(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
-
-    private static Network network() {
-        Network inBand = Networks.overlaid(EDGES, 8, 2);
-        FramePlan frame = new FramePlan(8, Networks.SLOT_NS, 10_000, Signaling.OUT_OF_BAND);
-        return Networks.overlaid(frame, inBand.cores(), inBand.edges());
-    }
 
     private List<Command> hear(int edge, byte[] frame) {
         DeviceId device = network.edges().get(edge).device();
@@ -106,6 +99,15 @@ class OutOfBandStarsTest {
             assertEquals(List.of(core, core, 2), List.of(optical.core(), optical.srcEdge(), optical.dstEdge()));
         }
         assertEquals(2, count(Counter.BEACONS_HANDED_ON));
+    }
+
+    @Test
+    void starWhoseQueuesAreNotTheFirstAsksForItsOwn() {
+        Network star = Networks.outOfBand(Networks.overlaid(6, 8, 4)).stars().get(3);
+        // Queues 18 to 23 are of block 1.
+        String rules = new SwitchRules(star).fixedRules(star.edges().get(0)).toString();
+        assertTrue(rules.contains("send_request{block=1, port=" + WireConstants.PORT_CPU + "}"), rules);
+        assertFalse(rules.contains("send_request{block=0"), rules);
     }
 
     @Test

@@ -18,14 +18,21 @@ import org.slotwise.core.Statistics.Counter;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.demand.RequestReader;
 import org.slotwise.core.demand.RequestRefusal;
+import org.slotwise.core.membership.MemberMessages;
 import org.slotwise.core.network.DeviceId;
+import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.FramePlan;
 import org.slotwise.core.network.InvalidNetworkException;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.Signaling;
 import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.ConfigurationHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.FaultCode;
+import org.slotwise.core.wire.FaultHeader;
 import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
 import org.slotwise.core.wire.WireConstants;
@@ -166,9 +173,58 @@ class OutOfBandTest {
     }
 
     @Test
-    void invitationNeedsLight() {
-        assertTrue(assertThrows(InvalidNetworkException.class, () -> new Network(network.frame(), network.timestampUnit(),
-                network.core(), network.edges(), 1, network.mtu(), false, OptionalLong.empty(), true, 0))
-                .getMessage().startsWith("frame.signaling: T_d is measured by light"));
+    void edgesThatJoinByInvitationKeepASlotForLightThatIsMeasured() {
+        Network invited = Networks.byInvitation(Networks.outOfBand(Networks.star(3, 8)));
+        assertEquals(List.of(3, 5), List.of(invited.firstDataSlot(), invited.dataSlots()));
+        SwitchRules rules = new SwitchRules(invited);
+        Edge slave = invited.edges().get(2);
+        String messages = rules.fixedRules(slave).toString();
+        for (String rule : List.of("signaling[core=0, repeat=1, slot=2] -> send_sync{edge=0, port=256}",
+                "signaling[core=0, repeat=1, slot=0] -> send_request{block=0, port=" + WireConstants.PORT_CPU + "}",
+                "by_invitation{fault_port=" + WireConstants.PORT_CPU + ", margin_ns=1000, out_of_band=1}")) {
+            assertTrue(messages.contains(rule), messages);
+        }
+        assertTrue(rules.signalingRules(slave, 0).toString().contains("slot=2] -> grant"));
+        assertEquals(2, rules.signalingRules(invited.master(), 0).size());
+        assertEquals(4, rules.signalingRules(invited.core(), 0).size());
+        assertTrue(assertThrows(InvalidNetworkException.class, () -> Networks.byInvitation(network))
+                .getMessage().startsWith("frame.slots: each edge takes one slot for signaling"));
+    }
+
+    private static byte[] ending(int to, FaultHeader fault) {
+        return ControlMessage.encode(OpticalKind.FAULT, 0, 0, to, 0, 5, fault.encode());
+    }
+
+    @Test
+    void masterThatEndsIsHandedOnLikeItsBeacon() {
+        int port = WireConstants.PORT_LINECARD;
+        FaultHeader fault = new FaultHeader(101, 10, FaultCode.SHUTDOWN.code(), 0, 0);
+        Command.PacketOut handedOn = (Command.PacketOut) packetIn(MASTER, port, ending(2, fault)).get(0);
+        assertEquals(SLAVE, handedOn.device());
+        assertEquals(fault, FaultHeader.decode(handedOn.frame(), HEADERS).orElseThrow());
+        assertRefused(RequestRefusal.STALE, MASTER, port, ending(2, fault));
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, ending(2, new FaultHeader(101, 11, FaultCode.POWER.code(), 0, 0)));
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, ending(2, new FaultHeader(101, 11, FaultCode.SHUTDOWN.code(), 1, 0)));
+        assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, ending(2, new FaultHeader(101, 11, FaultCode.SHUTDOWN.code(), 0, 1)));
+        assertRefused(RequestRefusal.UNEXPECTED_PORT, SLAVE, port, ending(2, fault));
+        byte[] whole = ending(2, fault);
+        assertRefused(RequestRefusal.TRUNCATED, MASTER, port, Arrays.copyOf(whole, whole.length - 1));
+    }
+
+    @Test
+    void whatTheControllerTellsEdgesGoesToTheirSwitches() {
+        Network invited = Networks.byInvitation(Networks.outOfBand(Networks.star(3, 8)));
+        Controller running = new Controller(invited, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        new StarModel(invited).attach(running);
+        running.onEvent(1, new Event.PacketIn(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(100).encode()));
+        long nonce = running.snapshot().members().get(1).session();
+        byte[] answer = new MemberMessages(invited).answer(2, nonce, 0);
+        List<Command.PacketOut> told = running.onEvent(2, new Event.PacketIn(MASTER, WireConstants.PORT_OPTICAL_BASE, answer))
+                .stream().filter(Command.PacketOut.class::isInstance).map(Command.PacketOut.class::cast)
+                .collect(Collectors.toList());
+        assertEquals(1, told.size());
+        assertEquals(SLAVE, told.get(0).device());
+        assertEquals(WireConstants.PORT_SELF, told.get(0).port());
+        assertEquals(nonce, ConfigurationHeader.decode(told.get(0).frame(), HEADERS).orElseThrow().session());
     }
 }

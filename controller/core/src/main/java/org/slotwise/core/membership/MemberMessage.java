@@ -26,18 +26,20 @@ final class MemberMessage {
     private final long session;
     private final long sequence;
     private final long frame;
+    private final long sentNs;
     private final long measuredNs;
     private final long usedNs;
     private final FaultCode fault;
     private final boolean over;
 
-    private MemberMessage(int edge, OpticalHeader optical, OpticalKind kind, long session, long frame, long measuredNs,
-            long usedNs, FaultCode fault, boolean over) {
+    private MemberMessage(int edge, OpticalHeader optical, OpticalKind kind, long session, long frame, long sentNs,
+            long measuredNs, long usedNs, FaultCode fault, boolean over) {
         this.edge = edge;
         this.kind = kind;
         this.session = session;
         this.sequence = optical.sequence();
         this.frame = frame;
+        this.sentNs = sentNs;
         this.measuredNs = measuredNs;
         this.usedNs = usedNs;
         this.fault = fault;
@@ -94,12 +96,13 @@ final class MemberMessage {
             if (answer.flags() != WireConstants.INVITATION_ANSWER || answer.mac() != edge.mac().value()) {
                 throw new Refused(MemberRefusal.BAD_FIELD);
             }
-            return new MemberMessage(index, optical, OpticalKind.INVITATION, answer.nonce(), 0, measuredNs, 0, null, false);
+            return new MemberMessage(index, optical, OpticalKind.INVITATION, answer.nonce(), 0, stamp.sentNs(), measuredNs, 0, null,
+                    false);
         }
         SyncHeader sync = required(SyncHeader.decode(frame, PAYLOAD + StampHeader.SIZE));
         checkPhase(sync.phaseNs());
-        return new MemberMessage(index, optical, OpticalKind.SYNC, sync.session(), sync.frame(), measuredNs,
-                sync.phaseNs(), null, false);
+        return new MemberMessage(index, optical, OpticalKind.SYNC, sync.session(), sync.frame(), stamp.sentNs(),
+                measuredNs, sync.phaseNs(), null, false);
     }
 
     private static MemberMessage fault(int index, Edge edge, OpticalHeader optical, FaultHeader fault)
@@ -111,7 +114,7 @@ final class MemberMessage {
         if (code == null || code == FaultCode.SHUTDOWN || fault.edge() != edge.id().value()) {
             throw new Refused(MemberRefusal.BAD_FIELD);
         }
-        return new MemberMessage(index, optical, OpticalKind.FAULT, fault.session(), fault.frame(), 0, 0, code,
+        return new MemberMessage(index, optical, OpticalKind.FAULT, fault.session(), fault.frame(), 0, 0, 0, code,
                 (fault.flags() & FAULT_IS_OVER) != 0);
     }
 
@@ -155,6 +158,11 @@ final class MemberMessage {
     /** The edge's frame; 0 in an answer. */
     long frame() {
         return frame;
+    }
+
+    /** When it left, by the edge's clock; not in a fault. */
+    long sentNs() {
+        return sentNs;
     }
 
     /** T_d as this message measures it; not in a fault. */

@@ -18,9 +18,9 @@ import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.OpticalKind;
 
 /**
- * Invites edges, configures those that answer, and notices when one is gone. Pure: what happened and when comes in,
- * and what the master is to send to each edge comes out as {@link #orders}. T_d itself is followed by the switches
- * (docs/protocols.md); here it is only looked at.
+ * Invites edges, configures those that answer, and notices when one is gone. Pure: what happened and when comes in, and what
+ * the master is to send to each edge comes out as {@link #orders}. In-band T_d itself is followed by the switches
+ * (docs/protocols.md), and is only looked at here; out of band {@link #takeNotices} has what edges are to be told of it.
  *
  * <p>An invitation names its edge, so edges never answer at once. One that does not answer is invited again after a
  * time that doubles, up to {@value #LAST_BACK_OFF_FRAMES} frames.
@@ -40,6 +40,7 @@ public final class Membership {
     private final Network network;
     private final Record[] records;
     private final Map<MemberRefusal, Long> refusals = new EnumMap<>(MemberRefusal.class);
+    private List<MemberNotice> notices = new ArrayList<>();
     private long masterFrame;
     private boolean masterHeard;
     private boolean shutDown;
@@ -93,6 +94,11 @@ public final class Membership {
 
     /** The master is in this frame: invitations are numbered by it, so that they are newer than any before. */
     public void masterAt(long nowNs, long frame) {
+        for (int edge = 0; edge < records.length && frame != masterFrame; edge++) {
+            if (records[edge].state == MemberState.CONFIGURING) {
+                notifyConfiguration(edge);
+            }
+        }
         masterFrame = frame;
         if (!masterHeard) {
             masterHeard = true;
@@ -127,6 +133,7 @@ public final class Membership {
         record.faults.clear();
         record.phaseNs = message.measuredNs();
         record.deadlineNs = nowNs + frames(PATIENCE_FRAMES + holdFrames(message.edge()));
+        notifyConfiguration(message.edge());
     }
 
     private void onSync(long nowNs, MemberMessage message) throws MemberMessage.Refused {
@@ -148,6 +155,9 @@ public final class Membership {
         record.measurements++;
         record.phaseNs = message.measuredNs();
         record.errorNs = message.measuredNs() - message.usedNs();
+        if (network.outOfBand()) {
+            notices.add(MemberNotice.measurement(network, message));
+        }
         if (record.measurements > LEARNING_MEASUREMENTS) {
             record.largestErrorNs = Math.max(record.largestErrorNs, Math.abs(record.errorNs));
         }
@@ -187,6 +197,14 @@ public final class Membership {
                 record.backOffFrames = 0;
                 record.deadlineNs = nowNs;
             }
+        }
+    }
+
+    /** Out of band it may be lost, so it is repeated with each frame of the master until the edge is heard. */
+    private void notifyConfiguration(int edge) {
+        if (network.outOfBand()) {
+            Record record = records[edge];
+            notices.add(MemberNotice.configuration(network, edge, record.session, holdFrames(edge), record.phaseNs));
         }
     }
 
@@ -257,6 +275,16 @@ public final class Membership {
         return orders;
     }
 
+    /** What edges are to be told that they were not told yet; none in-band, where the master tells them. */
+    public List<MemberNotice> takeNotices() {
+        if (notices.isEmpty()) {
+            return List.of();
+        }
+        List<MemberNotice> taken = notices;
+        notices = new ArrayList<>();
+        return taken;
+    }
+
     /** What is known of each slave now; empty without membership by invitation. */
     public List<Member> members() {
         List<Member> members = new ArrayList<>();
@@ -286,7 +314,9 @@ public final class Membership {
 
     private int holdFrames(int index) {
         long underWay = 4 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs();
-        return (int) Math.min(HOLD_FRAMES + underWay, MAX_HOLD_FRAMES);
+        // Out of band the way to the controller and back is shorter than that (docs/protocols.md).
+        long byController = network.outOfBand() ? network.beaconHoldFrames() : 0;
+        return (int) Math.min(HOLD_FRAMES + underWay + byController, MAX_HOLD_FRAMES);
     }
 
     private long frames(long count) {

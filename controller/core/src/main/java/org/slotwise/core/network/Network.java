@@ -84,10 +84,6 @@ public final class Network {
             throw new InvalidNetworkException("membership", "edges answer invitations within "
                     + WireConstants.MAX_ANSWER_NS + " ns, so a frame lasts at most half of that, got " + frame.frameNs());
         }
-        if (byInvitation && outOfBand()) {
-            throw new InvalidNetworkException("frame.signaling",
-                    "T_d is measured by light in signaling slots, so edges that join by invitation need in-band signaling");
-        }
         if ((byInvitation || cores.size() > 1) && frame.requestIntervalFrames() > 1) {
             throw new InvalidNetworkException("frame.request_interval_frames",
                     "where edges join by invitation or there are several cores, edges ask in every frame, got "
@@ -218,7 +214,7 @@ public final class Network {
             throw new InvalidNetworkException("edges",
                     "a star has 2 .. " + WireConstants.MAX_FIBRES + " edges, got " + given.size());
         }
-        if (!outOfBand() && frame.slots() <= given.size()) {
+        if (hasSignalingSlots() && frame.slots() <= given.size()) {
             throw new InvalidNetworkException("frame.slots", "each edge takes one slot for signaling, so "
                     + given.size() + " edges need at least " + (given.size() + 1) + " slots, got " + frame.slots());
         }
@@ -392,14 +388,19 @@ public final class Network {
         return index == null ? OptionalInt.empty() : OptionalInt.of(index);
     }
 
-    /** Whether requests and beacons go between each switch and the controller, and no slot is for signaling. */
+    /** Whether all that is said goes between each switch and the controller, but for light by which T_d is measured. */
     public boolean outOfBand() {
         return frame.signaling() == Signaling.OUT_OF_BAND;
     }
 
-    /** First slot that carries data; the ones before are signaling slots, one an edge, or none out of band. */
+    /** Whether edges have a slot each for signaling: in-band for all of it, out of band for light by which T_d is measured. */
+    public boolean hasSignalingSlots() {
+        return !outOfBand() || byInvitation;
+    }
+
+    /** First slot that carries data; the ones before are signaling slots, one an edge, if there are any. */
     public int firstDataSlot() {
-        return outOfBand() ? 0 : allEdges;
+        return hasSignalingSlots() ? allEdges : 0;
     }
 
     /** Slots of a frame that carry data: the capacity of each edge's row and column. */
@@ -408,11 +409,11 @@ public final class Network {
     }
 
     /**
-     * Slot at whose start an edge asks: in-band 0 for the master, then the slaves by number; 0 out of band. Overlaid stars
-     * have different masters, so there it is the edge's number.
+     * Slot in which an edge signals: 0 for the master, then the slaves by number. Overlaid stars have different masters, so
+     * there it is the edge's number. 0 if there are no signaling slots.
      */
     public int signalingSlot(Edge edge) {
-        if (outOfBand()) {
+        if (!hasSignalingSlots()) {
             return 0;
         }
         if (overlaid) {

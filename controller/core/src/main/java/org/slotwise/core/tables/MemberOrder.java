@@ -49,33 +49,40 @@ public final class MemberOrder {
         return session == null ? OptionalLong.empty() : OptionalLong.of(session);
     }
 
-    /** The master's entries for it. */
+    /** The master's entries for it: in-band each message in the edge's slot, out of band only what must be light. */
     List<TableEntry> entries(Network network, Edge edge) {
-        int port = network.master().fibre().port();
-        int slot = network.signalingSlot(edge);
-        int core = network.core().id().value();
-        TableEntry.Builder first = TableEntry.in(SwitchRules.SIGNALING)
-                .exact(SwitchRules.CORE, core).exact("slot", slot).exact("repeat", 1);
         switch (kind) {
             case INVITE:
-                return List.of(first.action("send_invitation")
+                return List.of(inItsSlot(network, edge, 1).action("send_invitation")
                         .param("edge", edge.id().value()).param("nonce", session).param("mac", edge.mac().value())
-                        .param("answer_ns", answerNs).param("port", port).build());
+                        .param("answer_ns", answerNs).param("port", network.master().fibre().port()).build());
             case CONFIGURE:
-                return List.of(first.action("send_configuration")
+                if (network.outOfBand()) {
+                    return List.of(member(network, edge, session));
+                }
+                return List.of(inItsSlot(network, edge, 1).action("send_configuration")
                         .param("edge", edge.id().value()).param("session", session)
                         .param("slot_ns", network.frame().slotNs()).param("guard_ns", network.frame().guardNs())
                         .param("slots", network.frame().slots()).param("hold_frames", holdFrames)
-                        .param("phase_ns", phaseNs).param("port", port).build(),
+                        .param("phase_ns", phaseNs).param("port", network.master().fibre().port()).build(),
                         member(network, edge, session));
             default:
-                return List.of(first.action("send_commit")
-                        .param("edge", edge.id().value()).param("port", port).build(),
-                        TableEntry.in(SwitchRules.SIGNALING)
-                                .exact(SwitchRules.CORE, core).exact("slot", slot).exact("repeat", 2)
-                                .action("send_sync").param("edge", edge.id().value()).param("port", port).build(),
+                if (network.outOfBand()) {
+                    return List.of(OutOfBandRules.beacon(network, edge), member(network, edge, session));
+                }
+                return List.of(toIt(network, edge, 1, "send_commit"), toIt(network, edge, 2, "send_sync"),
                         member(network, edge, session));
         }
+    }
+
+    private static TableEntry toIt(Network network, Edge edge, int repeat, String action) {
+        return inItsSlot(network, edge, repeat).action(action)
+                .param("edge", edge.id().value()).param("port", network.master().fibre().port()).build();
+    }
+
+    private static TableEntry.Builder inItsSlot(Network network, Edge edge, int repeat) {
+        return TableEntry.in(SwitchRules.SIGNALING).exact(SwitchRules.CORE, network.core().id().value())
+                .exact("slot", network.signalingSlot(edge)).exact("repeat", repeat);
     }
 
     private static TableEntry member(Network network, Edge edge, long session) {

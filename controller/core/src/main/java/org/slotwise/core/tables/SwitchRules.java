@@ -155,10 +155,10 @@ public final class SwitchRules {
         return rules;
     }
 
-    /** An edge's signaling slots of {@code bank}, none out of band: its own, or at the master those of all slaves. */
+    /** An edge's signaling slots of {@code bank}, if there are any: its own, or at the master those of all slaves. */
     public List<TableEntry> signalingRules(Edge edge, int bank) {
         List<TableEntry> rules = new ArrayList<>();
-        if (network.outOfBand()) {
+        if (!network.hasSignalingSlots()) {
             return rules;
         }
         for (Edge slave : slaves()) {
@@ -169,10 +169,10 @@ public final class SwitchRules {
         return rules;
     }
 
-    /** The core's signaling connections of {@code bank}, none out of band: in a slave's slot it and the master hear each other. */
+    /** The core's signaling connections of {@code bank}, if there are any: in a slave's slot it and the master hear each other. */
     public List<TableEntry> signalingRules(Core core, int bank) {
         List<TableEntry> rules = new ArrayList<>();
-        if (network.outOfBand()) {
+        if (!network.hasSignalingSlots()) {
             return rules;
         }
         for (Edge slave : slaves()) {
@@ -231,7 +231,8 @@ public final class SwitchRules {
                     .param("own_phase_ns", edge.fibre().delayNs()).build();
         }
         return inStar(TableEntry.in(MEMBERSHIP)).action("by_invitation")
-                .param("fault_port", WireConstants.PORT_CPU).param("margin_ns", SYNC_MARGIN_NS).build();
+                .param("fault_port", WireConstants.PORT_CPU).param("margin_ns", SYNC_MARGIN_NS)
+                .param("out_of_band", network.outOfBand() ? 1 : 0).build();
     }
 
     /** An only star has the default entry. */

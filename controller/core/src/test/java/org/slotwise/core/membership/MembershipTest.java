@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayOutputStream;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -14,11 +13,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.FaultCode;
-import org.slotwise.core.wire.FaultHeader;
-import org.slotwise.core.wire.InvitationHeader;
-import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
 import org.slotwise.core.wire.StampHeader;
 import org.slotwise.core.wire.SyncHeader;
@@ -29,14 +24,12 @@ class MembershipTest {
     private static final int FIBRE = WireConstants.PORT_OPTICAL_BASE;
     private static final long FRAME_NS = 8 * Networks.SLOT_NS;
     private static final long MASTER_FRAME = 100;
-    /** Master's delay of {@link Networks#edge}. */
-    private static final long OWN_NS = 10_000;
 
     private final Network network = Networks.byInvitation(Networks.star(3, 8));
     private final SwitchRules rules = new SwitchRules(network);
     private final Membership membership = new Membership(network);
+    private final MemberMessages messages = new MemberMessages(network);
     private long nowNs = 1_000_000;
-    private long sequence;
 
     MembershipTest() {
         membership.masterAt(nowNs, MASTER_FRAME);
@@ -60,30 +53,16 @@ class MembershipTest {
         receive(network.master().device(), FIBRE, frame);
     }
 
-    private byte[] message(OpticalKind kind, int edge, byte[]... headers) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
-        bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 0, ++sequence, 0).encode());
-        for (byte[] header : headers) {
-            bytes.writeBytes(header);
-        }
-        return bytes.toByteArray();
-    }
-
     private byte[] answer(long nonce, long measuredNs) {
-        return message(OpticalKind.INVITATION, EDGE, new StampHeader(500, 500 + OWN_NS + measuredNs).encode(),
-                new InvitationHeader(nonce, network.edges().get(EDGE).mac().value(),
-                        WireConstants.INVITATION_ANSWER, 0).encode());
+        return messages.answer(EDGE, nonce, measuredNs);
     }
 
     private byte[] sync(long session, long frame, long measuredNs, long usedNs) {
-        return message(OpticalKind.SYNC, EDGE, new StampHeader(500, 500 + OWN_NS + measuredNs).encode(),
-                new SyncHeader(session, frame, 0, usedNs).encode());
+        return messages.sync(EDGE, session, frame, measuredNs, usedNs);
     }
 
     private byte[] fault(long session, int edge, int code, int flags) {
-        return message(OpticalKind.FAULT, EDGE, new FaultHeader(session, 0, code, flags, edge).encode());
+        return messages.fault(EDGE, session, edge, code, flags);
     }
 
     private long join() {
@@ -211,7 +190,7 @@ class MembershipTest {
 
     @Test
     void masterAndStrangersAreNoMembers() {
-        receive(message(OpticalKind.SYNC, 0, new byte[StampHeader.SIZE + SyncHeader.SIZE]));
+        receive(messages.message(OpticalKind.SYNC, 0, new byte[StampHeader.SIZE + SyncHeader.SIZE]));
         assertRefused(MemberRefusal.UNKNOWN_EDGE);
     }
 

@@ -4,6 +4,7 @@ package org.slotwise.rest.json;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
 import org.slotwise.core.Phase;
@@ -215,7 +216,7 @@ public final class SnapshotCodec {
 
     private static void addSignalingSlots(ArrayNode slots, Network network, Edge edge) {
         Edge master = network.master();
-        for (Edge slave : network.edges()) {
+        for (Edge slave : network.hasSignalingSlots() ? network.edges() : List.<Edge>of()) {
             if (slave != master && (edge == slave || edge == master)) {
                 addSlot(slots, network.signalingSlot(slave), "signaling", edge == slave ? master : slave);
             }
@@ -228,7 +229,7 @@ public final class SnapshotCodec {
 
     private static void addConnections(ArrayNode slots, Snapshot snapshot) {
         Network network = snapshot.network();
-        for (Edge slave : network.edges()) {
+        for (Edge slave : network.hasSignalingSlots() ? network.edges() : List.<Edge>of()) {
             if (slave != network.master()) {
                 ArrayNode connections = slots.addObject().put("slot", network.signalingSlot(slave))
                         .put("use", "signaling").putArray("connections");
