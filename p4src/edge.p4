@@ -37,6 +37,7 @@ control EdgeIngress(inout edge_headers_t hdr,
     Access() access;
     @name(".EdgeIngress") Routing() routing;
     @name(".EdgeIngress") EdgeXcp() edge_xcp;
+    Seal() seal;
     @name(".EdgeIngress") DropAccounting() drop_accounting;
 
     apply {
@@ -67,6 +68,9 @@ control EdgeIngress(inout edge_headers_t hdr,
         }
         if (meta.xcp) {
             edge_xcp.apply(hdr, meta, standard_metadata);
+        }
+        if (hdr.packet_in.isValid()) {
+            seal.apply(hdr);
         }
         drop_accounting.apply(meta.drop_reason);
     }

@@ -144,7 +144,8 @@ enum bit<8> DropReason {
     BAD_QUEUE        = 15,  // report or grant for a queue out of range
     STALE            = 16,  // control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER     = 17,  // control message of a session that is not in force, or to or from a stranger
-    BAD_FIELD        = 18   // control message with a field out of range
+    BAD_FIELD        = 18,  // control message with a field out of range
+    BAD_CHECK        = 19   // message from the controller that is not as it was made
 }
 const bit<32> MAX_DROP_REASONS = 32;  // size of the `drops` counter
 

@@ -14,6 +14,7 @@ struct edge_headers_t {
     flow_control_t      flow_control;
     alarm_t             alarm;
     optical_t           optical;
+    check_t             check;
     stamp_t             stamp;
     invitation_t        invitation;
     configuration_t     configuration;
@@ -120,6 +121,18 @@ parser EdgeParser(packet_in packet,
 
     state parse_optical {
         packet.extract(hdr.optical);
+        transition select(standard_metadata.ingress_port) {
+            PORT_CPU: parse_check;
+            default:  parse_kind;
+        }
+    }
+
+    state parse_check {
+        packet.extract(hdr.check);
+        transition parse_kind;
+    }
+
+    state parse_kind {
         transition select(hdr.optical.version, hdr.optical.kind, hdr.optical.inner_type) {
             (OPTICAL_VERSION, OpticalKind.DATA, ETHERTYPE_IPV4): parse_ipv4;
             (OPTICAL_VERSION, OpticalKind.REQUEST, _):           parse_request;
@@ -222,6 +235,7 @@ control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
         packet.emit(hdr.linecard);
         packet.emit(hdr.flow_control);
         packet.emit(hdr.optical);
+        packet.emit(hdr.check);
         packet.emit(hdr.stamp);
         packet.emit(hdr.invitation);
         packet.emit(hdr.configuration);

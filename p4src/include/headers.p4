@@ -26,6 +26,11 @@ header optical_t {
     bit<16> inner_type;
 }
 
+// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own.
+header check_t {
+    bit<32> crc;  // CRC-32 (as Ethernet's) of optical_t and of what follows this header
+}
+
 // REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t.
 header request_t {
     bit<32> frame;           // of the sender, when it made the request
@@ -66,7 +71,8 @@ header invitation_t {
     bit<32> answer_ns;  // from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
 }
 
-// CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then.
+// CONFIGURATION: optical_t, configuration_t. From the master, or out of band the controller, to an edge that has
+// answered; it has joined then.
 header configuration_t {
     bit<32> session;      // nonce of the invitation that was answered
     bit<32> slot_ns;      // at most MAX_SLOT_NS
@@ -76,7 +82,8 @@ header configuration_t {
     bit<64> phase_ns;     // T_d, two's complement; at most MAX_PHASE_NS either way
 }
 
-// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured.
+// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was
+// measured, from the master or out of band from the controller.
 header sync_t {
     bit<32> session;
     bit<32> frame;     // in which the edge sent what is (to be) measured

@@ -101,6 +101,7 @@ control ToLineCard(inout edge_headers_t hdr,
         hdr.flow_control.value = value;
         hdr.slot_tick.setInvalid();
         hdr.optical.setInvalid();
+        hdr.check.setInvalid();
         hdr.stamp.setInvalid();
         hdr.invitation.setInvalid();
         hdr.configuration.setInvalid();

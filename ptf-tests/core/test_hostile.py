@@ -5,7 +5,7 @@ from support.base import frame, tick
 from support.core import FIBRES, LIGHT, SLOT, CoreTest, beacon
 from support.hostile import Hostile
 
-DIGEST = "01a97d5c896d90da6a2322f79a2ba0022f26118cf074f339b652f7bf79cde368"
+DIGEST = "93d9ea76d11ad312679ecca25ef137e9fcacb704c041852c02e9acfad8075f05"
 
 
 class HostileToCore(Hostile, CoreTest):

@@ -4,7 +4,7 @@ import test_membership as in_band
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, OpticalKind
 from support import edge as e
-from support.base import DEADLINE_S, frame
+from support.base import DEADLINE_S, frame, sealed
 
 QUEUE = 3
 
@@ -14,7 +14,7 @@ class OutOfBandMemberTest(in_band.MemberTest):
 
     def told(self, kind, *headers):
         parts = in_band.light(kind, *headers, src_edge=e.MASTER, dst_edge=e.SLAVE)
-        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
 
 
@@ -83,7 +83,7 @@ class MasterTellsTheControllerThatItEnds(e.MasterTest):
         self.assertEqual(self.said(), OpticalKind.COMMIT)
         order = wire.Fault(session=0, frame=in_band.FRAME, code=FaultCode.SHUTDOWN, flags=0, edge=e.MASTER)
         parts = in_band.light(OpticalKind.FAULT, order, src_edge=e.MASTER, dst_edge=e.MASTER)
-        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
         self.assertEqual(self.said(), OpticalKind.FAULT)
 

@@ -3,7 +3,7 @@
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, FlowOp, LineCardKind, OpticalKind
 from support import edge as e
-from support.base import ethernet, frame, linecard, optical, tick
+from support.base import ethernet, frame, linecard, optical, sealed, tick
 
 NONCE, RECEIVED_NS, ANSWER_NS, MARGIN_NS = 70, 5_000, 300_000, 1_000
 HOLD_FRAMES, FRAME = 3, 40
@@ -220,7 +220,7 @@ class LeavesAtShutdown(MemberTest):
         self.from_master(OpticalKind.FAULT, wire.Fault(session=NONCE + 1, **shutdown))
         self.await_drops(DropReason.NOT_A_MEMBER, 1)
         parts = light(OpticalKind.FAULT, wire.Fault(session=NONCE, **shutdown), src_edge=e.MASTER, dst_edge=e.SLAVE)
-        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.expect_control(FlowOp.STOP)
         self.expect_silence()
 

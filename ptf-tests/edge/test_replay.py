@@ -4,7 +4,7 @@ and the schedule in force is as if they had not come."""
 from slotwise import wire
 from slotwise.wire import DropReason, FaultCode, OpticalKind
 from support import edge as e
-from support.base import ethernet, frame, optical, tick
+from support.base import ethernet, frame, optical, sealed, tick
 
 OLD_QUEUE, NEW_QUEUE = 2, 3
 BEACON_REPEAT = 1
@@ -243,7 +243,7 @@ class ShutdownTest(e.MasterTest):
     def order(self, frame_number, flags=0, code=FaultCode.SHUTDOWN, session=0, dst_edge=e.MASTER):
         parts = (ethernet(wire.ETHERTYPE_OPTICAL), optical(OpticalKind.FAULT, src_edge=e.MASTER, dst_edge=dst_edge),
                  wire.Fault(session=session, frame=frame_number, code=code, flags=flags, edge=e.MASTER))
-        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
 
     def expect_ending(self, ending):
@@ -282,5 +282,5 @@ class MessageForAnotherEdge(e.MasterTest):
     """A packet-out that was meant for another switch."""
 
     def runTest(self):
-        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(e.MASTER, e.REMOTE, next_version=1)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*e.beacon(e.MASTER, e.REMOTE, next_version=1))))
         self.expect_drop(DropReason.MISDIRECTED)

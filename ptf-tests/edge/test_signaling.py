@@ -3,7 +3,7 @@
 from slotwise import wire
 from slotwise.wire import DropReason, OpticalKind
 from support import edge as e
-from support.base import ethernet, frame, linecard, optical
+from support.base import ethernet, frame, linecard, optical, sealed
 
 FIRST_BLOCK, SECOND_BLOCK = 0, 1
 
@@ -191,12 +191,33 @@ class PacketOutToSelf(e.MasterTest):
     """Only a commit is for the switch itself."""
 
     def runTest(self):
-        self.switch.packet_out(wire.PORT_SELF, frame(*request(1, e.SLAVE)))
-        self.switch.packet_out(wire.PORT_SELF, frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15, dst_edge=e.MASTER)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*request(1, e.SLAVE))))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), optical(15, dst_edge=e.MASTER))))
         self.expect_drop(DropReason.BAD_VERSION, 2)
+
+
+class CommitWithWrongBits(e.MasterTest):
+    """Whatever a wrong bit would make of it, from the optical header on; without a check it is none either."""
+
+    def runTest(self):
+        whole = sealed(frame(*e.beacon(e.MASTER, e.MASTER, next_version=1)))
+        bits = range(8 * (wire.Ethernet.SIZE + 1), 8 * len(whole))
+        for bit in bits:
+            wrong = bytearray(whole)
+            wrong[bit // 8] ^= 0x80 >> bit % 8
+            self.switch.packet_out(wire.PORT_SELF, bytes(wrong))
+        self.packet_outs_handled(e.OTHER_HOST_PORT)
+        self.assertEqual(self.drops(DropReason.BAD_CHECK), len(bits))
+        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(e.MASTER, e.MASTER, next_version=1), bytes(wire.Check.SIZE)))
+        self.packet_outs_handled(e.OTHER_HOST_PORT)
+        self.assertEqual(self.drops(DropReason.BAD_CHECK), len(bits) + 1)
+        for _ in range(2):  # the whole one is taken, once
+            self.switch.packet_out(wire.PORT_SELF, whole)
+        self.packet_outs_handled(e.OTHER_HOST_PORT)
+        self.assertEqual(self.drops(DropReason.STALE), 1)
 
 
 class TruncatedCommit(e.MasterTest):
     def runTest(self):
-        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(0, 0, next_version=1))[:-1])
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*e.beacon(0, 0, next_version=1))[:-1]))
         self.expect_drop(DropReason.TRUNCATED)

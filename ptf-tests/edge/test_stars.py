@@ -3,7 +3,7 @@
 from slotwise import wire
 from slotwise.wire import DropReason
 from support import edge as e
-from support.base import DEADLINE_S, ethernet, frame, ipv4, optical
+from support.base import DEADLINE_S, ethernet, frame, ipv4, optical, sealed
 
 FIRST, SECOND = 0, 1  # cores
 OLD_QUEUE, NEW_QUEUE = 2, 3
@@ -55,7 +55,7 @@ class BeaconOfOneStar(TwoStars):
 class CommitNamesItsStar(TwoStars):
     def runTest(self):
         header = optical(wire.OpticalKind.COMMIT, dst_edge=self.edge, queue=wire.SIGNALING_QUEUE, core=SECOND)
-        self.switch.packet_out(wire.PORT_SELF, frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1))))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
         self.tick_of(SECOND, 0, 6)  # announced
         self.tick_of(SECOND, e.SLOT, 7)
@@ -93,7 +93,7 @@ class NoSuchStar(e.MasterTest):
 class CommitForNoSuchStar(e.MasterTest):
     def runTest(self):
         header = optical(wire.OpticalKind.COMMIT, queue=wire.SIGNALING_QUEUE, core=wire.MAX_CORES)
-        self.switch.packet_out(wire.PORT_SELF, frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(ethernet(wire.ETHERTYPE_OPTICAL), header, wire.Commit(next_version=1))))
         self.expect_drop(DropReason.BAD_FIELD)
 
 
@@ -156,7 +156,7 @@ class OutOfBandTest(e.EdgeTest):
         self.await_drops(DropReason.UNSYNCHRONIZED, 1)
 
     def told(self, src_edge=e.MASTER, **fields):
-        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(src_edge, e.SLAVE, **fields)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*e.beacon(src_edge, e.SLAVE, **fields))))
         self.packet_outs_handled(e.OTHER_HOST_PORT)
 
 
@@ -191,7 +191,7 @@ class RequestOutOfBandNamesItsStarAndSaysWhetherThereIsLight(TwoStars):
         self.assertEqual(ingress_port, wire.PORT_LINECARD)
         header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
         self.assertEqual((header.kind, header.core), (wire.OpticalKind.REQUEST, SECOND))
-        return wire.Request.decode(packet[wire.Ethernet.SIZE + wire.Optical.SIZE:])
+        return wire.Request.decode(packet[wire.Ethernet.SIZE + wire.Optical.SIZE + wire.Check.SIZE:])
 
     def alarm(self, over):
         self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
@@ -224,5 +224,5 @@ class BeaconFromTheControllerInBand(e.EdgeTest):
     """Who was not told to listen to the controller does not."""
 
     def runTest(self):
-        self.switch.packet_out(wire.PORT_SELF, frame(*e.beacon(e.MASTER, e.SLAVE)))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*e.beacon(e.MASTER, e.SLAVE))))
         self.expect_drop(DropReason.BAD_COMMIT)

@@ -7,7 +7,7 @@ from support.base import ethernet, frame, ipv4, linecard
 from support.hostile import Hostile
 from support.xcp import MS, header
 
-DIGEST = "fc9ead826770215964a87865e84df9511293c32c98934c3840800f6255f915d7"
+DIGEST = "7150c0719efba75e7c066677824d7854ecdafa14abac78d10dd9373dc404e253"
 OUT = [r.OUT_PORT, r.IN_PORT, wire.PORT_LINECARD]
 
 

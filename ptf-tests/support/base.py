@@ -2,6 +2,7 @@
 """What every test of a switch program starts from. Nothing here knows which target is tested."""
 import queue
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class SwitchTest(BaseTest):
             port, found = self.switch.packet_in(DEADLINE_S)
         except queue.Empty:
             self.fail("no packet-in")
-        self.assertEqual((port, found.hex()), (ingress_port, frame(*parts).hex()))
+        self.assertEqual((port, found.hex()), (ingress_port, sealed(frame(*parts)).hex()))
 
     def expect_silence(self):
         result = self.dataplane.poll(device_number=0, timeout=QUIET_S)
@@ -111,6 +112,28 @@ class SwitchTest(BaseTest):
 
 def frame(*parts):
     return b"".join(p if isinstance(p, bytes) else p.encode() for p in parts)
+
+
+# Of the headers that a kind of message has behind the optical one.
+PAYLOAD_BYTES = {
+    wire.OpticalKind.REQUEST: wire.Request.SIZE + wire.REQUEST_ENTRIES * wire.RequestEntry.SIZE,
+    wire.OpticalKind.COMMIT: wire.Commit.SIZE,
+    wire.OpticalKind.INVITATION: wire.Stamp.SIZE + wire.Invitation.SIZE,
+    wire.OpticalKind.CONFIGURATION: wire.Configuration.SIZE,
+    wire.OpticalKind.SYNC: wire.Stamp.SIZE + wire.Sync.SIZE,
+    wire.OpticalKind.FAULT: wire.Fault.SIZE,
+}
+
+
+def sealed(data):
+    """A frame as it goes between switch and controller: with its check, if it has an optical header."""
+    start, end = wire.Ethernet.SIZE, wire.Ethernet.SIZE + wire.Optical.SIZE
+    if len(data) < end or int.from_bytes(data[start - 2:start], "big") != wire.ETHERTYPE_OPTICAL:
+        return data
+    header = wire.Optical.decode(data[start:])
+    size = PAYLOAD_BYTES.get(header.kind, 0) if header.version == wire.OPTICAL_VERSION else 0
+    check = wire.Check(crc=zlib.crc32(data[start:end + size]))
+    return data[:end] + check.encode() + data[end:]
 
 
 def optical(kind, **fields):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An edge with two hosts' ports and one fibre, as master (edge 4) or as slave (edge 1)."""
 from slotwise import wire
-from support.base import SwitchTest, ethernet, frame, linecard, optical, tick
+from support.base import SwitchTest, ethernet, frame, linecard, optical, sealed, tick
 
 HOST_PORT, OTHER_HOST_PORT = 1, 2
 FIBRE = wire.PORT_OPTICAL_BASE
@@ -47,7 +47,7 @@ class EdgeTest(SwitchTest):
     def commit(self, next_version, first_frame=0):
         """A commit from the controller."""
         parts = beacon(self.edge, self.edge, next_version=next_version, first_frame=first_frame % (1 << 32))
-        self.switch.packet_out(wire.PORT_SELF, frame(*parts))
+        self.switch.packet_out(wire.PORT_SELF, sealed(frame(*parts)))
         self.packet_outs_handled(OTHER_HOST_PORT)
 
 

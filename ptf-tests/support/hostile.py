@@ -7,7 +7,7 @@ from pathlib import Path
 import ptf
 
 from slotwise import wire
-from support.base import DEADLINE_S, UNKNOWN_VERSION, ethernet, frame
+from support.base import DEADLINE_S, UNKNOWN_VERSION, ethernet, frame, sealed
 
 FRAMES = 600
 MIN_LENGTH = wire.Ethernet.SIZE  # what a raw socket can send
@@ -70,7 +70,13 @@ class Hostile:
             port, whole = numbers.choice(templates)
             if numbers.below(8) == 0:
                 port = numbers.choice(templates)[0]
-            data = mutate(numbers, whole)
+            # Most messages of the controller are whole, whatever they say.
+            if port == wire.PORT_CPU and numbers.below(4) == 0:
+                data = mutate(numbers, sealed(whole))
+            elif port == wire.PORT_CPU:
+                data = sealed(mutate(numbers, whole))
+            else:
+                data = mutate(numbers, whole)
             transcript.append(f"sent into {port}: {data.hex()}")
             self.send_and_wait(port, data, ports[0])
         for port in ports:
@@ -127,6 +133,7 @@ class Hostile:
             self.send_and_wait(port, data, marker_port)
         self.send(*last[-1])
         found = []
-        while not found or found[-1] != last[-1]:
+        expected = (last[-1][0], sealed(last[-1][1]))
+        while not found or found[-1] != expected:
             found.append(self.switch.packet_in(DEADLINE_S))
         return [f"packet-in from {port}: {data.hex()}" for port, data in found]

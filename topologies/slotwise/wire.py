@@ -140,6 +140,7 @@ class DropReason(IntEnum):
     STALE = 16  # control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER = 17  # control message of a session that is not in force, or to or from a stranger
     BAD_FIELD = 18  # control message with a field out of range
+    BAD_CHECK = 19  # message from the controller that is not as it was made
 
 
 class Header:
@@ -201,6 +202,15 @@ class Optical(Header):
 
 
 @dataclass(frozen=True)
+class Check(Header):
+    """Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. 4 bytes."""
+
+    crc: int = 0  # CRC-32 (as Ethernet's) of optical_t and of what follows this header
+    SIZE: ClassVar[int] = 4
+    LAYOUT: ClassVar[tuple] = (("crc", 32),)
+
+
+@dataclass(frozen=True)
 class Request(Header):
     """REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t. 16 bytes."""
 
@@ -259,7 +269,7 @@ class Invitation(Header):
 
 @dataclass(frozen=True)
 class Configuration(Header):
-    """CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then. 24 bytes."""
+    """CONFIGURATION: optical_t, configuration_t. From the master, or out of band the controller, to an edge that has answered; it has joined then. 24 bytes."""
 
     session: int = 0  # nonce of the invitation that was answered
     slot_ns: int = 0  # at most MAX_SLOT_NS
@@ -273,7 +283,7 @@ class Configuration(Header):
 
 @dataclass(frozen=True)
 class Sync(Header):
-    """SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured. 24 bytes."""
+    """SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured, from the master or out of band from the controller. 24 bytes."""
 
     session: int = 0
     frame: int = 0  # in which the edge sent what is (to be) measured

@@ -5,7 +5,9 @@ mod support;
 
 use slotwise_fabric::{ControlMessage, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{Commit, DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_LINECARD, PORT_SELF, PacketIn};
+use slotwise_wire::{
+    Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_LINECARD, PORT_SELF, PacketIn,
+};
 use support::*;
 
 const LATENCY_NS: u64 = 20_000;
@@ -57,7 +59,7 @@ fn run(fabric: &mut Fabric, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Ve
                 continue;
             }
             assert_eq!((event.device_id, port), (Device::Edge(0).id(), PORT_LINECARD));
-            let beacon = Commit::decode(&frame[Ethernet::SIZE + Optical::SIZE..]).unwrap();
+            let beacon = Commit::decode(&frame[Ethernet::SIZE + Optical::SIZE + Check::SIZE..]).unwrap();
             if hands_on(beacon.frame) {
                 let slave = Device::Edge(optical.dst_edge).id();
                 let at_ns = event.at_ns + 2 * LATENCY_NS;
@@ -139,7 +141,7 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
             1,
             &beacon.encode(),
         );
-        packet_out(PORT_SELF, &message)
+        to_self(&message)
     };
     let now_ns = fabric.now();
     for (src_edge, frame, reason) in [

@@ -14,7 +14,7 @@ use slotwise_fabric::{
     Invariants,
 };
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{DropReason, Ethernet, Optical, PacketIn, Request};
+use slotwise_wire::{Check, DropReason, Ethernet, Optical, PacketIn, Request};
 use support::*;
 
 const ALL_KINDS: &str = "  - name: mixed
@@ -101,7 +101,7 @@ impl Controller for Scripted {
             let Message::Packet(frame) = arrival.message;
             let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
             let optical = Optical::decode(frame).unwrap();
-            let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
+            let request = Request::decode(&frame[Optical::SIZE + Check::SIZE..]).unwrap();
             if request.active_version == 1 {
                 self.in_force.entry(optical.src_edge).or_insert(request.frame);
             }
@@ -356,7 +356,7 @@ fn a_large_star_hears_every_request_once_a_frame() {
         };
         let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
         let optical = Optical::decode(frame).unwrap();
-        let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
+        let request = Request::decode(&frame[Optical::SIZE + Check::SIZE..]).unwrap();
         *requests
             .entry((optical.src_edge, request.block, request.frame))
             .or_insert(0) += 1;

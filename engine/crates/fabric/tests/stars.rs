@@ -5,9 +5,7 @@ mod support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode, Place};
 use slotwise_scenario::{Device, HostId, Scenario};
-use slotwise_wire::{
-    Commit, DropReason, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, Request, SIGNALING_QUEUE,
-};
+use slotwise_wire::{Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PacketIn, Request, SIGNALING_QUEUE};
 use support::*;
 
 const TWIN: &str = include_str!("../../../../topologies/star4-twin.yaml");
@@ -85,7 +83,7 @@ fn requests(fabric: &mut Fabric) -> Vec<(u64, u16, u16, u32)> {
         };
         let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
         let optical = Optical::decode(frame).unwrap();
-        let request = Request::decode(&frame[Optical::SIZE..]).unwrap();
+        let request = Request::decode(&frame[Optical::SIZE + Check::SIZE..]).unwrap();
         requests.push((event.device_id, optical.src_edge, request.block, request.active_version));
     }
     requests
@@ -201,7 +199,7 @@ fn a_commit_of_one_star_leaves_the_other_as_it_is() {
     message[at..at + Optical::SIZE].copy_from_slice(&named.encode());
     let now_ns = fabric.now();
     fabric
-        .packet_out(now_ns, Device::Edge(1).id(), &packet_out(PORT_SELF, &message))
+        .packet_out(now_ns, Device::Edge(1).id(), &to_self(&message))
         .unwrap();
     run_frames(&mut fabric, &scenario, 4);
     requests(&mut fabric);
@@ -218,7 +216,7 @@ fn a_commit_of_one_star_leaves_the_other_as_it_is() {
     let message = optical_frame(OpticalKind::Commit, 0, 1, SIGNALING_QUEUE, 1, &staged.encode());
     let now_ns = fabric.now();
     fabric
-        .packet_out(now_ns, Device::Edge(1).id(), &packet_out(PORT_SELF, &message))
+        .packet_out(now_ns, Device::Edge(1).id(), &to_self(&message))
         .unwrap();
     run_frames(&mut fabric, &scenario, 1);
     let drops = fabric.p4_drops(Device::Edge(1)).unwrap();

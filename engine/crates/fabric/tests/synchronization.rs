@@ -6,7 +6,7 @@ mod support;
 use slotwise_fabric::{DropCause, Fabric, Invariant, Place};
 use slotwise_scenario::{Device, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
-    DropReason, Fault, FaultCode, Invitation, OpticalKind, PORT_SELF, SIGNALING_QUEUE, Stamp, Sync as SyncMessage,
+    DropReason, Fault, FaultCode, Invitation, OpticalKind, SIGNALING_QUEUE, Stamp, Sync as SyncMessage,
 };
 use support::members::*;
 use support::*;
@@ -62,7 +62,7 @@ fn slots_of(fabric: &mut Fabric, edge: u16) -> u64 {
 
 /// An optical frame as a packet-out for the edge itself.
 fn told(kind: OpticalKind, to: u16, payload: &[u8]) -> Vec<u8> {
-    packet_out(PORT_SELF, &optical_frame(kind, 0, to, SIGNALING_QUEUE, 1, payload))
+    to_self(&optical_frame(kind, 0, to, SIGNALING_QUEUE, 1, payload))
 }
 
 /// A result of the master, as the controller can tell it out of band.

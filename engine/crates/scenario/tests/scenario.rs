@@ -22,7 +22,12 @@ fn star4_has_the_times_and_sizes_of_its_comment() {
     assert_eq!(fibre.transmission_ns(1480), 59_200);
     assert_eq!(fibre.t_d_ns(), 100_000);
     assert_eq!(
-        (star.voq_count(), star.request_blocks(0), star.first_slot_ticks(0, 0), star.signaling_ticks(0)),
+        (
+            star.voq_count(),
+            star.request_blocks(0),
+            star.first_slot_ticks(0, 0),
+            star.signaling_ticks(0)
+        ),
         (4, 0..1, 2, 2)
     );
     assert_eq!(star.data_slots(), 16);

@@ -3,7 +3,7 @@
 
 use slotwise_reproduce::star::ControlUse;
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{Commit, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, PacketOut, Request};
+use slotwise_wire::{Check, Commit, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, PacketOut, Request};
 
 /// What it knows of one star.
 struct Star {
@@ -87,7 +87,7 @@ impl ControlMeter {
 
 fn decode(frame: &[u8]) -> Option<(Optical, &[u8])> {
     let optical = Optical::decode(frame.get(Ethernet::SIZE..)?)?;
-    Some((optical, &frame[Ethernet::SIZE + Optical::SIZE..]))
+    Some((optical, frame.get(Ethernet::SIZE + Optical::SIZE + Check::SIZE..)?))
 }
 
 #[cfg(test)]
@@ -108,7 +108,14 @@ mod tests {
             dst_edge: to,
             ..Optical::default()
         };
-        [header, &ethernet.encode(), &optical.encode(), payload].concat()
+        [
+            header,
+            &ethernet.encode(),
+            &optical.encode(),
+            &Check::default().encode(),
+            payload,
+        ]
+        .concat()
     }
 
     fn request(from: u16, frame: u32, active_version: u32) -> Vec<u8> {

@@ -541,11 +541,13 @@ pub enum DropReason {
     NotAMember = 17,
     /// Control message with a field out of range.
     BadField = 18,
+    /// Message from the controller that is not as it was made.
+    BadCheck = 19,
 }
 
 impl DropReason {
     /// Every member, by code.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::None,
         Self::NoRoute,
         Self::NoVoq,
@@ -565,6 +567,7 @@ impl DropReason {
         Self::Stale,
         Self::NotAMember,
         Self::BadField,
+        Self::BadCheck,
     ];
 
     /// The name that P4 uses.
@@ -589,6 +592,7 @@ impl DropReason {
             Self::Stale => "STALE",
             Self::NotAMember => "NOT_A_MEMBER",
             Self::BadField => "BAD_FIELD",
+            Self::BadCheck => "BAD_CHECK",
         }
     }
 }
@@ -623,6 +627,7 @@ impl TryFrom<u8> for DropReason {
             16 => Ok(Self::Stale),
             17 => Ok(Self::NotAMember),
             18 => Ok(Self::BadField),
+            19 => Ok(Self::BadCheck),
             _ => Err(UnknownCode { enumeration: "DropReason", code: code.into() }),
         }
     }

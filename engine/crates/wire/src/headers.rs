@@ -101,6 +101,33 @@ impl Optical {
     }
 }
 
+/// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. `check_t`, 4 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Check {
+    /// CRC-32 (as Ethernet's) of optical_t and of what follows this header. 32 bits.
+    pub crc: u32,
+}
+
+impl Check {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 4;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            crc: get(b, 0, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.crc));
+        b
+    }
+}
+
 /// REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t. `request_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Request {
@@ -284,7 +311,7 @@ impl Invitation {
     }
 }
 
-/// CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then. `configuration_t`, 24 bytes.
+/// CONFIGURATION: optical_t, configuration_t. From the master, or out of band the controller, to an edge that has answered; it has joined then. `configuration_t`, 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Configuration {
     /// Nonce of the invitation that was answered. 32 bits.
@@ -331,7 +358,7 @@ impl Configuration {
     }
 }
 
-/// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured. `sync_t`, 24 bytes.
+/// SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured, from the master or out of band from the controller. `sync_t`, 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sync {
     /// Session. 32 bits.

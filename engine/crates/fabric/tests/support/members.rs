@@ -4,12 +4,13 @@
 use slotwise_fabric::{ControlMessage, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
-    Ethernet, INVITATION_ANSWER, Invitation, Optical, OpticalKind, PORT_CPU, PacketIn, Stamp, Sync as SyncMessage,
+    Check, Ethernet, INVITATION_ANSWER, Invitation, Optical, OpticalKind, PORT_CPU, PacketIn, Stamp,
+    Sync as SyncMessage,
 };
 
 use super::*;
 
-const HEADER: usize = PacketIn::SIZE + Ethernet::SIZE + Optical::SIZE;
+const HEADER: usize = PacketIn::SIZE + Ethernet::SIZE + Optical::SIZE + Check::SIZE;
 /// Frames without a measurement after which an edge gives up: some are lost, and some on their way.
 pub fn hold_frames(scenario: &Scenario, edge: u16) -> u64 {
     8 + 4 * scenario.edges[usize::from(edge)].fibres[0].delay_ns / scenario.frame.frame_ns()

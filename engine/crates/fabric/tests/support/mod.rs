@@ -7,11 +7,12 @@ pub mod members;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crc::{CRC_32_ISO_HDLC, Crc};
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_p4::{ActionCall, Bits, KeyField, Pipeline, Program, TableEntry};
 use slotwise_scenario::{Device, HostId, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
-    Commit, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, Ipv4, OPTICAL_VERSION, Optical, OpticalKind,
+    Check, Commit, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, Ipv4, OPTICAL_VERSION, Optical, OpticalKind,
     PORT_CORE_CONTROL, PORT_CPU, PORT_SELF, PacketOut, SIGNALING_QUEUE,
 };
 
@@ -335,6 +336,17 @@ pub fn packet_out(port: u16, frame: &[u8]) -> Vec<u8> {
     message
 }
 
+/// A packet-out of an optical message for the switch itself, with its check.
+pub fn to_self(frame: &[u8]) -> Vec<u8> {
+    let (head, payload) = frame.split_at(Ethernet::SIZE + Optical::SIZE);
+    let crc = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+    let mut digest = crc.digest();
+    digest.update(&head[Ethernet::SIZE..]);
+    digest.update(payload);
+    let check = Check { crc: digest.finalize() };
+    packet_out(PORT_SELF, &[head, &check.encode(), payload].concat())
+}
+
 /// A packet-out that stages a version at the master.
 pub fn commit(version: u32, first_frame: u32) -> Vec<u8> {
     let commit = Commit {
@@ -342,10 +354,14 @@ pub fn commit(version: u32, first_frame: u32) -> Vec<u8> {
         first_frame,
         ..Commit::default()
     };
-    packet_out(
-        PORT_SELF,
-        &optical_frame(OpticalKind::Commit, 0, 0, SIGNALING_QUEUE, 1, &commit.encode()),
-    )
+    to_self(&optical_frame(
+        OpticalKind::Commit,
+        0,
+        0,
+        SIGNALING_QUEUE,
+        1,
+        &commit.encode(),
+    ))
 }
 
 pub fn optical_frame(kind: OpticalKind, from: u16, to: u16, queue: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {

@@ -15,6 +15,7 @@ import org.slotwise.core.demand.FrameNumber;
 import org.slotwise.core.demand.FrameWindow;
 import org.slotwise.core.demand.Request;
 import org.slotwise.core.demand.RequestReader;
+import org.slotwise.core.demand.RequestRefusal;
 import org.slotwise.core.membership.Membership;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
@@ -23,6 +24,7 @@ import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.core.schedule.Scheduler;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.tables.MemberOrder;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.WireConstants;
 
 /**
@@ -378,6 +380,9 @@ public final class Controller implements NetworkController {
     private void onPacketIn(long nowNs, Event.PacketIn packet) {
         Request request;
         try {
+            if (ControlMessage.isCorrupted(packet.frame())) {
+                throw new RequestReader.Refused(RequestRefusal.BAD_CHECK);
+            }
             if (relay.isForSlave(packet.frame())) {
                 commands.add(relay.handOn(packet.device(), packet.port(), packet.frame()));
                 statistics.count(Counter.BEACONS_HANDED_ON);

@@ -26,8 +26,6 @@ import org.slotwise.core.wire.WireConstants;
  * it does. What is handed on is made anew from the fields, so nothing else passes.
  */
 final class MasterRelay {
-    private static final int PAYLOAD = EthernetHeader.SIZE + OpticalHeader.SIZE;
-
     private final Network network;
     /** By slave: which messages are new. */
     private final Map<Edge, FrameWindow> frames = new HashMap<>();
@@ -78,7 +76,7 @@ final class MasterRelay {
     }
 
     private byte[] beacon(Edge slave, byte[] frame) throws Refused {
-        CommitHeader beacon = required(CommitHeader.decode(frame, PAYLOAD));
+        CommitHeader beacon = required(CommitHeader.decode(frame, ControlMessage.PAYLOAD));
         if (!Version.of(beacon.nextVersion()).follows(Version.of(beacon.activeVersion()))) {
             throw new Refused(RequestRefusal.BAD_FIELD);
         }
@@ -87,7 +85,7 @@ final class MasterRelay {
     }
 
     private byte[] shutdown(Edge slave, byte[] frame) throws Refused {
-        FaultHeader fault = required(FaultHeader.decode(frame, PAYLOAD));
+        FaultHeader fault = required(FaultHeader.decode(frame, ControlMessage.PAYLOAD));
         if (fault.code() != FaultCode.SHUTDOWN.code() || fault.flags() != 0
                 || fault.edge() != network.master().id().value()) {
             throw new Refused(RequestRefusal.BAD_FIELD);

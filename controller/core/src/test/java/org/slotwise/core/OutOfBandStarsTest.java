@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -20,6 +19,7 @@ import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
 import org.slotwise.core.wire.CommitHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
@@ -48,12 +48,7 @@ class OutOfBandStarsTest {
     }
 
     private static byte[] beacon(int core, int from, int to, long frame) {
-        byte[] ethernet = new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode();
-        byte[] optical = new OpticalHeader(WireConstants.OPTICAL_VERSION, OpticalKind.COMMIT.code(), 0, from, to,
-                WireConstants.SIGNALING_QUEUE, 0, core, 1, 0).encode();
-        byte[] commit = new CommitHeader(frame, 0, 0, 0).encode();
-        return ByteBuffer.allocate(ethernet.length + optical.length + commit.length)
-                .put(ethernet).put(optical).put(commit).array();
+        return ControlMessage.encode(OpticalKind.COMMIT, core, from, to, 0, 1, new CommitHeader(frame, 0, 0, 0).encode());
     }
 
     @Test

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -40,7 +39,7 @@ import org.slotwise.core.wire.WireConstants;
 class OutOfBandTest {
     private static final DeviceId MASTER = DeviceId.of(1);
     private static final DeviceId SLAVE = DeviceId.of(3);
-    private static final int HEADERS = EthernetHeader.SIZE + OpticalHeader.SIZE;
+    private static final int HEADERS = ControlMessage.PAYLOAD;
 
     private final Network network = network(1, Networks.star(3, 8));
     private final Controller controller =
@@ -52,11 +51,12 @@ class OutOfBandTest {
     }
 
     private static byte[] beacon(int version, int core, int from, int to, long frame) {
-        byte[] ethernet = new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode();
-        byte[] optical = new OpticalHeader(version, OpticalKind.COMMIT.code(), 0, from, to,
-                WireConstants.SIGNALING_QUEUE, 0, core, 99, 0).encode();
-        return ByteBuffer.allocate(HEADERS + CommitHeader.SIZE)
-                .put(ethernet).put(optical).put(new CommitHeader(frame, 4, 5, frame + 1).encode()).array();
+        return beacon(version, core, from, to, new CommitHeader(frame, 4, 5, frame + 1));
+    }
+
+    private static byte[] beacon(int version, int core, int from, int to, CommitHeader commit) {
+        return ControlMessage.seal(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL), new OpticalHeader(version,
+                OpticalKind.COMMIT.code(), 0, from, to, WireConstants.SIGNALING_QUEUE, 0, core, 99, 0), commit.encode());
     }
 
     private static byte[] beacon(int to, long frame) {
@@ -104,11 +104,13 @@ class OutOfBandTest {
         assertRefused(RequestRefusal.UNKNOWN_EDGE, MASTER, port, beacon(0, 11));
         assertRefused(RequestRefusal.BAD_VERSION, MASTER, port, beacon(9, 0, 0, 2, 11));
         assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, beacon(2, 1_000_000));
-        byte[] versionsApart = beacon(2, 11);
-        versionsApart[HEADERS + 11] ^= 2;
+        byte[] versionsApart = beacon(WireConstants.OPTICAL_VERSION, 0, 0, 2, new CommitHeader(11, 4, 7, 12));
         assertRefused(RequestRefusal.BAD_FIELD, MASTER, port, versionsApart);
         byte[] whole = beacon(2, 11);
         assertRefused(RequestRefusal.TRUNCATED, MASTER, port, Arrays.copyOf(whole, whole.length - 1));
+        byte[] wrongBit = whole.clone();
+        wrongBit[HEADERS + 15] ^= 1;
+        assertRefused(RequestRefusal.BAD_CHECK, MASTER, port, wrongBit);
         assertEquals(1, packetIn(MASTER, port, whole).size(), "none of these changed anything");
     }
 

@@ -2,6 +2,7 @@
 package org.slotwise.core;
 
 import java.io.ByteArrayOutputStream;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
@@ -78,14 +79,12 @@ public final class RequestMessage {
 
     /** Bytes from Ethernet on. */
     public byte[] encode() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
-        bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, core, 1, 0).encode());
-        bytes.writeBytes(new RequestHeader(frame, active, next, block, flags).encode());
+        ByteArrayOutputStream entries = new ByteArrayOutputStream();
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
-            bytes.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());
+            entries.writeBytes(new RequestEntryHeader(backlog[entry], arrived[entry]).encode());
         }
-        return bytes.toByteArray();
+        return ControlMessage.seal(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL),
+                new OpticalHeader(WireConstants.OPTICAL_VERSION, kind, 0, edge, 0, WireConstants.SIGNALING_QUEUE, 0, core, 1, 0),
+                new RequestHeader(frame, active, next, block, flags).encode(), entries.toByteArray());
     }
 }

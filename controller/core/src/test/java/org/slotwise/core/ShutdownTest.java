@@ -15,10 +15,9 @@ import org.slotwise.core.network.CoreId;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.wire.EthernetHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.FaultHeader;
-import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.WireConstants;
 
 /** A master that is shut down where edges join by invitation. */
@@ -58,7 +57,7 @@ class ShutdownTest {
         for (Command.PacketOut packet : packetOuts) {
             assertEquals(MASTER, packet.device());
             assertEquals(WireConstants.PORT_SELF, packet.port());
-            FaultHeader.decode(packet.frame(), EthernetHeader.SIZE + OpticalHeader.SIZE)
+            FaultHeader.decode(packet.frame(), ControlMessage.PAYLOAD)
                     .filter(fault -> fault.code() == FaultCode.SHUTDOWN.code()).ifPresent(found::add);
         }
         return found;

@@ -19,8 +19,7 @@ import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
 import org.slotwise.core.wire.CommitHeader;
-import org.slotwise.core.wire.EthernetHeader;
-import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.WireConstants;
 
 /**
@@ -144,7 +143,7 @@ final class StarModel {
         assertEquals(network.master().device(), packet.device());
         assertEquals(WireConstants.PORT_SELF, packet.port());
         CommitHeader commit =
-                CommitHeader.decode(packet.frame(), EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
+                CommitHeader.decode(packet.frame(), ControlMessage.PAYLOAD).orElseThrow();
         assertNotEquals(active & 1, commit.nextVersion() & 1, "commit for the bank in force");
         if (!loseCommits) {
             stagedVersion = commit.nextVersion();

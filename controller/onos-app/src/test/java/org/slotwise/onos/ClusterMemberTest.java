@@ -33,8 +33,7 @@ import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.wire.CommitHeader;
-import org.slotwise.core.wire.EthernetHeader;
-import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.WireConstants;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.RuleTranslator;
@@ -126,7 +125,7 @@ class ClusterMemberTest {
 
     private CommitHeader sentCommit() {
         byte[] bytes = onos.packets.sent.get(onos.packets.sent.size() - 1).data().array();
-        return CommitHeader.decode(bytes, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
+        return CommitHeader.decode(bytes, ControlMessage.PAYLOAD).orElseThrow();
     }
 
     private Snapshot runUntilSteady(ClusterMember member, long backlog) {

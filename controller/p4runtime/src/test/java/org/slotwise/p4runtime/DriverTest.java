@@ -34,8 +34,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.core.wire.CommitHeader;
-import org.slotwise.core.wire.EthernetHeader;
-import org.slotwise.core.wire.OpticalHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.WireConstants;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
@@ -92,7 +91,7 @@ class DriverTest {
     private static long committedVersion(FakeP4Runtime.PacketOutSeen packet) {
         assertEquals(MASTER, packet.device());
         ByteString payload = packet.payload();
-        return CommitHeader.decode(payload.toByteArray(), EthernetHeader.SIZE + OpticalHeader.SIZE)
+        return CommitHeader.decode(payload.toByteArray(), ControlMessage.PAYLOAD)
                 .orElseThrow().nextVersion();
     }
 

@@ -8,6 +8,7 @@ import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.EdgeId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.network.Version;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.OpticalHeader;
 import org.slotwise.core.wire.OpticalKind;
@@ -17,7 +18,7 @@ import org.slotwise.core.wire.WireConstants;
 
 /** Reads request messages from packet-ins; whatever bytes come, it gives a request or says why not. */
 public final class RequestReader {
-    private static final int SIZE = EthernetHeader.SIZE + OpticalHeader.SIZE + RequestHeader.SIZE
+    private static final int SIZE = ControlMessage.PAYLOAD + RequestHeader.SIZE
             + WireConstants.REQUEST_ENTRIES * RequestEntryHeader.SIZE;
 
     private final Network network;
@@ -76,7 +77,7 @@ public final class RequestReader {
         }
         int edge = edgeIndex(optical.get().srcEdge());
         checkOrigin(network.edges().get(edge), optical.get().core(), device, port);
-        RequestHeader header = RequestHeader.decode(frame, EthernetHeader.SIZE + OpticalHeader.SIZE).orElseThrow();
+        RequestHeader header = RequestHeader.decode(frame, ControlMessage.PAYLOAD).orElseThrow();
         int block = header.block() - network.firstRequestBlock();
         if (block < 0 || block >= network.requestBlocks()) {
             throw new Refused(RequestRefusal.BAD_BLOCK);
@@ -122,7 +123,7 @@ public final class RequestReader {
     private static Request withEntries(int edge, int block, RequestHeader header, byte[] frame) {
         long[] backlog = new long[WireConstants.REQUEST_ENTRIES];
         long[] arrived = new long[WireConstants.REQUEST_ENTRIES];
-        int offset = EthernetHeader.SIZE + OpticalHeader.SIZE + RequestHeader.SIZE;
+        int offset = ControlMessage.PAYLOAD + RequestHeader.SIZE;
         for (int entry = 0; entry < WireConstants.REQUEST_ENTRIES; entry++) {
             RequestEntryHeader queue =
                     RequestEntryHeader.decode(frame, offset + entry * RequestEntryHeader.SIZE).orElseThrow();

@@ -5,6 +5,8 @@ package org.slotwise.core.demand;
 public enum RequestRefusal {
     /** Shorter than its headers say. */
     TRUNCATED,
+    /** Not as the switch made it, whatever kind of message it is. */
+    BAD_CHECK,
     /** Not an optical frame, or a version of it that is not known. */
     BAD_VERSION,
     /** An optical frame that is no request. */

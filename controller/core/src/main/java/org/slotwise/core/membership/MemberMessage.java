@@ -6,6 +6,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.EdgeId;
 import org.slotwise.core.network.Network;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.FaultHeader;
@@ -18,7 +19,6 @@ import org.slotwise.core.wire.WireConstants;
 
 /** A message of an edge about its membership, every field within its range. Immutable. */
 final class MemberMessage {
-    private static final int PAYLOAD = EthernetHeader.SIZE + OpticalHeader.SIZE;
     private static final int FAULT_IS_OVER = 1;
 
     private final int edge;
@@ -85,21 +85,21 @@ final class MemberMessage {
             throw new Refused(MemberRefusal.UNEXPECTED_PORT);
         }
         if (optical.kind() == OpticalKind.FAULT.code()) {
-            return fault(index, edge, optical, required(FaultHeader.decode(frame, PAYLOAD)));
+            return fault(index, edge, optical, required(FaultHeader.decode(frame, ControlMessage.PAYLOAD)));
         }
-        StampHeader stamp = required(StampHeader.decode(frame, PAYLOAD));
+        StampHeader stamp = required(StampHeader.decode(frame, ControlMessage.PAYLOAD));
         // Modulo 2^64, so that either clock may be ahead (equation 3.3 of the AAPN thesis).
         long measuredNs = stamp.receivedNs() - stamp.sentNs() - network.master().fibre().delayNs();
         checkPhase(measuredNs);
         if (optical.kind() == OpticalKind.INVITATION.code()) {
-            InvitationHeader answer = required(InvitationHeader.decode(frame, PAYLOAD + StampHeader.SIZE));
+            InvitationHeader answer = required(InvitationHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE));
             if (answer.flags() != WireConstants.INVITATION_ANSWER || answer.mac() != edge.mac().value()) {
                 throw new Refused(MemberRefusal.BAD_FIELD);
             }
             return new MemberMessage(index, optical, OpticalKind.INVITATION, answer.nonce(), 0, stamp.sentNs(), measuredNs, 0, null,
                     false);
         }
-        SyncHeader sync = required(SyncHeader.decode(frame, PAYLOAD + StampHeader.SIZE));
+        SyncHeader sync = required(SyncHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE));
         checkPhase(sync.phaseNs());
         return new MemberMessage(index, optical, OpticalKind.SYNC, sync.session(), sync.frame(), stamp.sentNs(),
                 measuredNs, sync.phaseNs(), null, false);

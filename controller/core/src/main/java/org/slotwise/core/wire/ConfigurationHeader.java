@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** CONFIGURATION: optical_t, configuration_t. From the master to an edge that has answered; it has joined then. {@code configuration_t}, 24 bytes; immutable. */
+/** CONFIGURATION: optical_t, configuration_t. From the master, or out of band the controller, to an edge that has answered; it has joined then. {@code configuration_t}, 24 bytes; immutable. */
 public final class ConfigurationHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 24;

@@ -61,7 +61,10 @@ public enum DropReason {
     NOT_A_MEMBER(17),
 
     /** Control message with a field out of range. */
-    BAD_FIELD(18);
+    BAD_FIELD(18),
+
+    /** Message from the controller that is not as it was made. */
+    BAD_CHECK(19);
 
     private final int code;
 

@@ -5,7 +5,7 @@ package org.slotwise.core.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured. {@code sync_t}, 24 bytes; immutable. */
+/** SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was measured, from the master or out of band from the controller. {@code sync_t}, 24 bytes; immutable. */
 public final class SyncHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 24;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.core.membership;
 
-import java.io.ByteArrayOutputStream;
 import org.slotwise.core.network.Network;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.FaultHeader;
 import org.slotwise.core.wire.InvitationHeader;
@@ -27,14 +27,9 @@ public final class MemberMessages {
 
     /** Any message, numbered after the one before. */
     byte[] message(OpticalKind kind, int edge, byte[]... headers) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        bytes.writeBytes(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL).encode());
-        bytes.writeBytes(new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
-                WireConstants.SIGNALING_QUEUE, 0, 0, ++sequence, 0).encode());
-        for (byte[] header : headers) {
-            bytes.writeBytes(header);
-        }
-        return bytes.toByteArray();
+        return ControlMessage.seal(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL),
+                new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
+                        WireConstants.SIGNALING_QUEUE, 0, 0, ++sequence, 0), headers);
     }
 
     /** The answer to an invitation, by which T_d is {@code measuredNs}. */

@@ -13,6 +13,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.wire.ConfigurationHeader;
+import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.EthernetHeader;
 import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.OpticalHeader;
@@ -24,7 +25,7 @@ import org.slotwise.core.wire.WireConstants;
 /** Out of band the controller tells edges what in-band the master does. */
 class OutOfBandMembershipTest {
     private static final int EDGE = 1;
-    private static final int PAYLOAD = EthernetHeader.SIZE + OpticalHeader.SIZE;
+    private static final int PAYLOAD = ControlMessage.PAYLOAD;
     private static final long NONCE = 101;
     private static final long PHASE_NS = -70_000;
 
