@@ -36,6 +36,7 @@ control Alarm(inout edge_headers_t hdr,
             hdr.linecard.setInvalid();
             hdr.alarm.setInvalid();
             if (meta.fault_port == PORT_CPU) {
+                hdr.optical.core = (bit<8>)meta.core;
                 hdr.packet_in.setValid();
                 hdr.packet_in.ingress_port = standard_metadata.ingress_port;
                 hdr.packet_in._pad = 0;

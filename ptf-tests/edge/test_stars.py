@@ -207,6 +207,21 @@ class RequestOutOfBandNamesItsStarAndSaysWhetherThereIsLight(TwoStars):
         self.assertEqual(self.request_of(12).flags & wire.REQUEST_NO_LIGHT, 0)
 
 
+class FaultNamesItsStar(TwoStars):
+    """Only the second star is joined by invitation: the first one's line card has nobody to tell."""
+
+    def runTest(self):
+        self.switch.insert("membership", {"core": SECOND}, "by_invitation", fault_port=wire.PORT_CPU, margin_ns=1_000, out_of_band=0)
+        for core in (0, SECOND):
+            self.send(wire.PORT_LINECARD, ethernet(wire.ETHERTYPE_LINECARD),
+                      wire.Linecard(version=wire.LINECARD_VERSION, kind=wire.LineCardKind.ALARM, port=wire.PORT_OPTICAL_BASE + core),
+                      wire.Alarm(code=wire.FaultCode.POWER, flags=0))
+        _, packet = self.switch.packet_in(DEADLINE_S)
+        header = wire.Optical.decode(packet[wire.Ethernet.SIZE:])
+        self.assertEqual((header.kind, header.core), (wire.OpticalKind.FAULT, SECOND))
+        self.expect_silence()
+
+
 class BadBeaconsOutOfBand(OutOfBandTest):
     def runTest(self):
         self.told(frame=10)

@@ -6,7 +6,7 @@ import pytest
 
 from test_runs import ROOT, load_report, slotwise
 
-SCENARIOS = ["star4-drift", "star4-drift-out-of-band"]
+SCENARIOS = ["star4-drift", "star4-drift-out-of-band", "star4-twin-drift"]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -16,6 +16,8 @@ def test_edges_with_clocks_of_their_own_join_and_carry_traffic(name, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(path)
     assert report["verdict"]["ok"] and report["frame"]["signaling_slots"] == 4
+    cores = {edge["core"] for edge in report["synchronization"]}
+    assert {(edge["edge"], edge["core"]) for edge in report["synchronization"]} == {(n, core) for n in range(4) for core in cores}
     # Learning how the clocks run is included.
     assert all(abs(edge[bound]) < 1_000 for edge in report["synchronization"] for bound in ("min_ns", "max_ns"))
     assert all(flow["bytes"] > 0 for flow in report["phases"][1]["flows"])

@@ -76,3 +76,12 @@ link_changes:
     assert len(flows) == 24
     # What stays in the dark delivers a third.
     assert all(flow["bytes"] * 8 > 0.9 * RATE_BPS * 2 / 3 for flow in flows), flows
+
+
+def test_a_restarted_controller_goes_on_with_several_stars(tmp_path):
+    for name in ("star4-twin", "star4-twin-drift"):
+        scenario = tmp_path / f"{name}.yaml"
+        faults = "faults:\n- {kind: controller-restart, every_ms: 300, for_ms: 40}\n"
+        scenario.write_text((TOPOLOGIES / f"{name}.yaml").read_text() + faults)
+        (kind,) = run("simulate", scenario, tmp_path, "--duration", 1.5)["faults"]["kinds"]
+        assert kind["injected"] >= 2 and kind["not_recovered"] == 0, kind

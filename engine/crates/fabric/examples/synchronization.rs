@@ -53,7 +53,7 @@ fn measure(seed: u64, drift_ppb: u64, seconds: u64) -> (Vec<SyncError>, Vec<Sync
         join(&mut fabric, &scenario, edge, u32::from(edge));
     }
     run_frames(&mut fabric, &scenario, ACQUISITION_FRAMES);
-    let errors = |fabric: &Fabric| fabric.sync_errors().into_iter().map(|(_, error)| error).collect();
+    let errors = |fabric: &Fabric| fabric.sync_errors().into_iter().map(|(_, _, error)| error).collect();
     let acquiring = errors(&fabric);
     fabric.reset_sync_errors();
     run_frames(

@@ -171,7 +171,10 @@ impl<C: Controller> Lockstep<C> {
     /// A controller is there again: it configures the devices of `fabric`, which stands still meanwhile.
     pub fn attach(&mut self, fabric: &mut Fabric) -> Result<(), LockstepError<C::Error>> {
         self.detach(false);
-        let answer = self.controller.start(fabric).map_err(LockstepError::Controller)?;
+        let mut answer = self.controller.start(fabric).map_err(LockstepError::Controller)?;
+        // It hears the time in its first turn only: what it wants before is due then.
+        let soonest_ns = fabric.now() + 1;
+        answer.next_deadline_ns = answer.next_deadline_ns.map(|deadline_ns| deadline_ns.max(soonest_ns));
         self.presence = Presence::Present;
         self.take(fabric, answer)
     }

@@ -107,7 +107,10 @@ impl Fabric {
         let known = TimeDifference::constant(fibre.t_d_ns() as i64);
         let is_master = scenario.cores[usize::from(fibre.core)].master == edge;
         match scenario.clocks {
-            Some(clocks) if !is_master => (Clock::drifting(seed, u64::from(edge), clocks), None),
+            Some(clocks) if !is_master => {
+                let number = u64::from(fibre.core) << 16 | u64::from(edge);
+                (Clock::drifting(seed, number, clocks), None)
+            }
             _ => (Clock::ideal(), Some(known)),
         }
     }
@@ -239,13 +242,14 @@ impl Fabric {
     }
 
     /// How well each edge's slots met the core's since the run began, by line card.
-    pub fn sync_errors(&self) -> Vec<(u16, SyncError)> {
-        self.cards.iter().map(|card| (card.edge, card.sync_error)).collect()
+    pub fn sync_errors(&self) -> Vec<(u16, u16, SyncError)> {
+        let error = |card: &Card| (card.edge, card.core, card.sync_error);
+        self.cards.iter().map(error).collect()
     }
 
     /// How far the slots of each line card were from the core's since the last call; [`Fabric::sync_errors`] stays.
-    pub fn take_sync_errors(&mut self) -> Vec<(u16, SyncError)> {
-        let take = |card: &mut Card| (card.edge, std::mem::take(&mut card.recent_sync_error));
+    pub fn take_sync_errors(&mut self) -> Vec<(u16, u16, SyncError)> {
+        let take = |card: &mut Card| (card.edge, card.core, std::mem::take(&mut card.recent_sync_error));
         self.cards.iter_mut().map(take).collect()
     }
 

@@ -73,7 +73,7 @@ fn light_that_gets_weak_is_reported_before_it_is_lost() {
     assert_eq!(dark(&fabric), 0, "it goes on");
     fabric.reset_sync_errors();
     fabric.run_until(fabric.now() + scenario.frame.frame_ns());
-    let slots = fabric.sync_errors()[usize::from(EDGE)].1.slots;
+    let slots = fabric.sync_errors()[usize::from(EDGE)].2.slots;
     assert!(slots > 0, "it keeps its slots");
 
     // Without light nothing is measured either, so that T_d is lost some frames later.

@@ -406,3 +406,16 @@ fn a_controller_cannot_stop_time() {
         }
     ));
 }
+
+#[test]
+fn a_controller_that_starts_late_does_not_know_the_time_and_is_told() {
+    let scenario = silent_star4();
+    let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated));
+    let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
+    lockstep.detach(false);
+    lockstep.run_until(&mut fabric, 1_000_000).unwrap();
+    // What it wants at 1000 ns is due at once.
+    lockstep.attach(&mut fabric).unwrap();
+    let error = lockstep.run_until(&mut fabric, 2_000_000).unwrap_err();
+    assert!(matches!(error, LockstepError::PastDeadline { now_ns: 1_000_001, .. }));
+}

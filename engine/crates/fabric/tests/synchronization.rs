@@ -55,7 +55,7 @@ fn edge_drops(fabric: &Fabric, edge: u16, reason: DropReason) -> u64 {
 
 /// Slots that an edge has started since they were last counted.
 fn slots_of(fabric: &mut Fabric, edge: u16) -> u64 {
-    let slots = fabric.sync_errors()[usize::from(edge)].1.slots;
+    let slots = fabric.sync_errors()[usize::from(edge)].2.slots;
     fabric.reset_sync_errors();
     slots
 }
@@ -86,7 +86,7 @@ fn edges_with_clocks_of_their_own_meet_the_slots_of_the_core() {
     let mut fabric = joined(&scenario);
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 400);
-    for (edge, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.sync_errors() {
         assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(error.max_ns < 100 && error.min_ns > -100, "edge {edge}: {error:?}");
     }
@@ -100,7 +100,7 @@ fn long_fibres_cost_no_precision() {
     let mut fabric = joined(&scenario);
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 400);
-    for (edge, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.sync_errors() {
         assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(error.max_ns < 1_000 && error.min_ns > -1_000, "edge {edge}: {error:?}");
     }
@@ -143,7 +143,7 @@ fn a_late_joiner_disturbs_nobody() {
     run_frames(&mut fabric, &scenario, ACQUISITION_FRAMES);
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 50);
-    for (edge, error) in fabric.sync_errors() {
+    for (edge, _, error) in fabric.sync_errors() {
         assert_eq!(error.slots, 50 * u64::from(scenario.frame.slots), "edge {edge}");
     }
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -200,7 +200,7 @@ fn a_master_that_ends_tells_all_and_they_fall_silent() {
     run_frames(&mut fabric, &scenario, 3);
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 3);
-    let slots: Vec<u64> = fabric.sync_errors().iter().map(|(_, error)| error.slots).collect();
+    let slots: Vec<u64> = fabric.sync_errors().iter().map(|(_, _, error)| error.slots).collect();
     assert_eq!(slots[1..], [0, 0, 0]);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -226,7 +226,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
             .packet_out(fabric.now() + 200_000, Device::Edge(1).id(), &result)
             .unwrap();
     }
-    let error = fabric.sync_errors()[1].1;
+    let error = fabric.sync_errors()[1].2;
     assert!(error.max_ns < 100 && error.min_ns > -100, "{error:?}");
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -293,7 +293,7 @@ fn forged_replayed_and_senseless_messages_are_refused_and_counted() {
     }
     fabric.reset_sync_errors();
     run_frames(&mut fabric, &scenario, 20);
-    let error = fabric.sync_errors()[1].1;
+    let error = fabric.sync_errors()[1].2;
     assert_eq!(error.slots, 20 * u64::from(scenario.frame.slots), "it changed nothing");
     assert!(error.max_ns < 100 && error.min_ns > -100, "{error:?}");
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());

@@ -62,7 +62,7 @@ pub struct Recorder {
     signaling: Signaling,
     stars: Vec<Star>,
     /// Edges that follow their master's clock.
-    followers: Vec<u16>,
+    followers: Vec<(u16, u16, String)>,
 }
 
 fn stars(scenario: &Scenario) -> Vec<Star> {
@@ -84,11 +84,18 @@ fn stars(scenario: &Scenario) -> Vec<Star> {
     scenario.cores.iter().map(star).collect()
 }
 
-fn followers(scenario: &Scenario) -> Vec<u16> {
-    let is_master = |edge: u16| scenario.cores.iter().any(|core| core.master == edge);
-    let edges = scenario.edges.iter().map(|edge| edge.id);
-    edges
-        .filter(|edge| scenario.joins_by_invitation() && !is_master(*edge))
+/// Line cards with clocks of their own, by edge and core, and the names of their columns.
+fn followers(scenario: &Scenario) -> Vec<(u16, u16, String)> {
+    let is_master = |edge: u16, core: u16| scenario.cores[usize::from(core)].master == edge;
+    let name = |edge: u16, core: u16| match scenario.cores.len() {
+        1 => format!("edge{edge}"),
+        _ => format!("edge{edge}-core{core}"),
+    };
+    let fibres = scenario.edges.iter();
+    fibres
+        .flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)))
+        .filter(|&(edge, core)| scenario.joins_by_invitation() && !is_master(edge, core))
+        .map(|(edge, core)| (edge, core, name(edge, core)))
         .collect()
 }
 
@@ -158,7 +165,7 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
     match table {
         TableName::Links | TableName::Kept => Vec::new(),
         TableName::Control => stars(scenario).into_iter().map(|star| star.name).collect(),
-        TableName::Clocks => followers(scenario).iter().map(|edge| format!("edge{edge}")).collect(),
+        TableName::Clocks => followers(scenario).into_iter().map(|(_, _, name)| name).collect(),
         TableName::Flows => {
             let phases = 0..scenario.phases.len();
             let flows = phases.flat_map(|phase| scenario.flows(phase));
@@ -250,9 +257,9 @@ impl Recorder {
             return;
         }
         let errors = fabric.take_sync_errors();
-        for edge in &self.followers {
-            let of_edge = errors.iter().find(|(of, _)| of == edge);
-            let error = of_edge.map(|(_, error)| *error).unwrap_or_default();
+        for (edge, core, name) in &self.followers {
+            let of_card = errors.iter().find(|(at, to, _)| (at, to) == (edge, core));
+            let error = of_card.map(|(_, _, error)| *error).unwrap_or_default();
             let row = [
                 time_s,
                 error.slots as f64,
@@ -261,7 +268,7 @@ impl Recorder {
                 mean(error.sum_ns as f64, error.slots),
                 error.max_ns.abs().max(error.min_ns.abs()) as f64,
             ];
-            self.recording.clocks.push(&format!("edge{edge}"), row);
+            self.recording.clocks.push(name, row);
         }
     }
 

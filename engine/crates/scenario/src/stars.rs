@@ -60,14 +60,16 @@ impl Scenario {
     }
 
     /// Ticks with `repeat >= 1` that an edge's card for `core` gets at the start of slot 0: one for each request block, and one
-    /// for the commit beacon. Out of band a star's master makes all beacons then, slaves none.
+    /// for the commit beacon. Out of band a star's master makes all beacons then, slaves none. Where there are several stars
+    /// slot 0 may also be a slave's, which is told or sends a message more if it joins by invitation.
     pub fn first_slot_ticks(&self, core: u16, edge: u16) -> u16 {
         let beacons = match self.frame.signaling {
             Signaling::InBand => 1,
             Signaling::OutOfBand if self.cores[usize::from(core)].master == edge => self.edges.len() as u16,
             Signaling::OutOfBand => 0,
         };
-        self.request_blocks(core).len() as u16 + beacons
+        let of_member = u16::from(self.joins_by_invitation() && self.cores.len() > 1);
+        self.request_blocks(core).len() as u16 + beacons + of_member
     }
 
     /// The same at the start of each later signaling slot. Out of band one message is light.

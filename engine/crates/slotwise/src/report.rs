@@ -81,6 +81,8 @@ pub struct FirstLight {
 pub struct Synchronization {
     /// The edge.
     pub edge: u16,
+    /// The core whose star it is about.
+    pub core: u16,
     /// Slots that it started, from when it joined.
     pub slots: u64,
     /// Earliest.
@@ -260,9 +262,13 @@ impl Report {
         }
         let worst = |it: &Synchronization| it.max_ns.max(-it.min_ns);
         if let Some(clock) = self.synchronization.iter().max_by_key(|it| worst(it)) {
+            let core = match self.stars.len() {
+                0 => String::new(),
+                _ => format!(" to core {}", clock.core),
+            };
             let _ = writeln!(
                 text,
-                "  clocks       slots off the core's by {} ns at most, at edge {} (mean {:.1} ns over {} slots)",
+                "  clocks       slots off the core's by {} ns at most, at edge {}{core} (mean {:.1} ns over {} slots)",
                 worst(clock),
                 clock.edge,
                 clock.mean_ns,

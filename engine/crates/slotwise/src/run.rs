@@ -287,8 +287,9 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
     }
     let edges = fabric.sync_errors().into_iter();
     edges
-        .map(|(edge, error)| Synchronization {
+        .map(|(edge, core, error)| Synchronization {
             edge,
+            core,
             slots: error.slots,
             max_ns: error.max_ns,
             min_ns: error.min_ns,

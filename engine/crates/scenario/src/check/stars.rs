@@ -17,10 +17,6 @@ pub(super) fn stars(scenario: &Scenario, r: &mut Reader) {
         r.report("/cores".into(), reason, format!("at most {SIGNALING_QUEUE}"));
     }
     fibres(scenario, r);
-    if scenario.clocks.is_some() && scenario.cores.len() > 1 {
-        let reason = format!("clocks of their own and {} masters to follow", scenario.cores.len());
-        r.report("/clocks".into(), reason, "one core");
-    }
 }
 
 fn fibres(scenario: &Scenario, r: &mut Reader) {

@@ -21,6 +21,7 @@ import org.slotwise.core.tables.OverlayRules;
 import org.slotwise.core.tables.SwitchRules;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
+import org.slotwise.core.wire.WireConstants;
 
 /**
  * The controller of a network of several cores. Each star has a {@link Controller} of its own, which knows nothing of the
@@ -153,16 +154,15 @@ public final class OverlaidStars implements NetworkController {
     }
 
     /**
-     * In-band a master speaks, and an edge is master of one star at most. Out of band each edge does, for the star that the
-     * packet names. What is no star's is refused by any.
+     * What an edge itself says names its star; light is of the star whose core it comes from. What is no star's is refused by
+     * any.
      */
     private Star starThatHears(Event.PacketIn packet) {
         List<Star> found = starsOf(packet.device());
-        OptionalInt named = network.outOfBand() ? RequestReader.starOf(packet.frame()) : OptionalInt.empty();
+        OptionalInt core = packet.port() == WireConstants.PORT_LINECARD ? RequestReader.starOf(packet.frame())
+                : OptionalInt.of(packet.port() - WireConstants.PORT_OPTICAL_BASE);
         return found.stream()
-                .filter(star -> network.outOfBand()
-                        ? named.equals(OptionalInt.of(star.network.core().id().value()))
-                        : star.network.master().device().equals(packet.device()))
+                .filter(star -> core.equals(OptionalInt.of(star.network.core().id().value())))
                 .findFirst().orElse(found.get(0));
     }
 

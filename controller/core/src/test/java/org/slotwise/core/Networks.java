@@ -76,7 +76,7 @@ public final class Networks {
 
     /** The same network whose slaves join by invitation. */
     public static Network byInvitation(Network network) {
-        return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
+        return new Network(network.frame(), network.timestampUnit(), network.cores(), network.edges(),
                 network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
                 network.timestampToleranceNs());
     }

@@ -235,7 +235,10 @@ final class StarModel {
                     message.backlog(entry, backlog[index][to]).arrived(entry, arrived[index][to] & 0xffff_ffffL);
                 }
             }
-            int port = edge == network.master() ? WireConstants.PORT_LINECARD : network.master().fibre().port();
+            // What an edge itself says names its star; light does not.
+            boolean isMaster = edge == network.master();
+            message.core(isMaster ? network.core().id().value() : 0);
+            int port = isMaster ? WireConstants.PORT_LINECARD : network.master().fibre().port();
             deliver(new Event.PacketIn(network.master().device(), port, message.encode()));
         }
     }

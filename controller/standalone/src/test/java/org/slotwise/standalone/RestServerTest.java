@@ -20,6 +20,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.core.Networks;
+import org.slotwise.core.network.Network;
 import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
@@ -110,8 +113,29 @@ class RestServerTest {
     }
 
     private void serveTwins() throws IOException {
+        serve(Networks.overlaid(4, 20, 2));
+    }
+
+    private void serve(Network network) throws IOException {
         server.close();
-        server = RestServer.start(settings(0), new RunningController(Networks.overlaid(4, 20, 2)), audit);
+        server = RestServer.start(settings(0), new RunningController(network), audit);
+    }
+
+    @Test
+    void membersOfSeveralStarsSayOfWhichTheyAre() throws Exception {
+        serve(Networks.byInvitation(Networks.overlaid(4, 20, 2)));
+        everyPathOfTheDocumentAnswersAsDescribed();
+        List<String> members = new ArrayList<>();
+        get("members").get("members").forEach(member -> members.add(member.get("core") + ":" + member.get("edge")));
+        assertEquals(List.of("0:1", "0:2", "0:3", "1:0", "1:2", "1:3"), members);
+    }
+
+    @Test
+    void outOfBandNoSlotIsShownAsASignalingSlot() throws Exception {
+        serve(Networks.outOfBand(Networks.star(4, 20)));
+        JsonNode schedule = get("schedule");
+        assertEquals(0, schedule.get("first_data_slot").intValue());
+        assertFalse(schedule.toString().contains("signaling"), schedule::toString);
     }
 
     @Test

@@ -48,7 +48,9 @@ final class RunningController implements ControllerService {
             int queue = star.queue(star.edges().get(2));
             message.backlog(queue, 400_000).arrived(queue, 10_000L * frame);
         }
-        int port = edge == star.master() ? WireConstants.PORT_LINECARD : star.master().fibre().port();
+        boolean isMaster = edge == star.master();
+        message.core(isMaster ? star.core().id().value() : 0);
+        int port = isMaster ? WireConstants.PORT_LINECARD : star.master().fibre().port();
         deliver(new Event.PacketIn(star.master().device(), port, message.encode()));
     }
 

@@ -46,7 +46,7 @@ public final class RequestReader {
         }
     }
 
-    /** The core whose star a message out of band says it is about, if it has an optical header. */
+    /** The core whose star a message of an edge itself says it is about, if it has an optical header. */
     public static OptionalInt starOf(byte[] frame) {
         return OpticalHeader.decode(frame, EthernetHeader.SIZE).map(optical -> OptionalInt.of(optical.core()))
                 .orElse(OptionalInt.empty());

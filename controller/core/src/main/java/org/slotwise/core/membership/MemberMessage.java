@@ -80,7 +80,7 @@ final class MemberMessage {
         Edge edge = network.edges().get(index);
         boolean inBand = device.equals(network.master().device()) && port == network.master().fibre().port();
         boolean outOfBand = device.equals(edge.device()) && port == WireConstants.PORT_LINECARD
-                && optical.kind() == OpticalKind.FAULT.code();
+                && optical.kind() == OpticalKind.FAULT.code() && optical.core() == network.core().id().value();
         if (!inBand && !outOfBand) {
             throw new Refused(MemberRefusal.UNEXPECTED_PORT);
         }

@@ -141,10 +141,6 @@ public final class Network {
     }
 
     private List<Network> overlay() {
-        if (byInvitation) {
-            throw new InvalidNetworkException("membership", "edges join by invitation in a network of one core, got "
-                    + cores.size() + " cores");
-        }
         for (int i = 0; i < edges.size(); i++) {
             if (edges.get(i).id().value() != i) {
                 throw new InvalidNetworkException("edges", "with several cores edges are numbered from 0 without a gap,"

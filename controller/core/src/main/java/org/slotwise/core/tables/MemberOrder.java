@@ -53,14 +53,14 @@ public final class MemberOrder {
     List<TableEntry> entries(Network network, Edge edge) {
         switch (kind) {
             case INVITE:
-                return List.of(inItsSlot(network, edge, 1).action("send_invitation")
+                return List.of(inItsSlot(network, edge, 0).action("send_invitation")
                         .param("edge", edge.id().value()).param("nonce", session).param("mac", edge.mac().value())
                         .param("answer_ns", answerNs).param("port", network.master().fibre().port()).build());
             case CONFIGURE:
                 if (network.outOfBand()) {
                     return List.of(member(network, edge, session));
                 }
-                return List.of(inItsSlot(network, edge, 1).action("send_configuration")
+                return List.of(inItsSlot(network, edge, 0).action("send_configuration")
                         .param("edge", edge.id().value()).param("session", session)
                         .param("slot_ns", network.frame().slotNs()).param("guard_ns", network.frame().guardNs())
                         .param("slots", network.frame().slots()).param("hold_frames", holdFrames)
@@ -70,19 +70,21 @@ public final class MemberOrder {
                 if (network.outOfBand()) {
                     return List.of(OutOfBandRules.beacon(network, edge), member(network, edge, session));
                 }
-                return List.of(toIt(network, edge, 1, "send_commit"), toIt(network, edge, 2, "send_sync"),
+                return List.of(toIt(network, edge, 0, "send_commit"), toIt(network, edge, 1, "send_sync"),
                         member(network, edge, session));
         }
     }
 
-    private static TableEntry toIt(Network network, Edge edge, int repeat, String action) {
-        return inItsSlot(network, edge, repeat).action(action)
+    private static TableEntry toIt(Network network, Edge edge, int message, String action) {
+        return inItsSlot(network, edge, message).action(action)
                 .param("edge", edge.id().value()).param("port", network.master().fibre().port()).build();
     }
 
-    private static TableEntry.Builder inItsSlot(Network network, Edge edge, int repeat) {
+    /** What the master says by light in an edge's slot, numbered from 0. */
+    private static TableEntry.Builder inItsSlot(Network network, Edge edge, int message) {
+        int slot = network.signalingSlot(edge);
         return TableEntry.in(SwitchRules.SIGNALING).exact(SwitchRules.CORE, network.core().id().value())
-                .exact("slot", network.signalingSlot(edge)).exact("repeat", repeat);
+                .exact("slot", slot).exact("repeat", SwitchRules.firstLight(network, network.master(), slot) + message);
     }
 
     private static TableEntry member(Network network, Edge edge, long session) {

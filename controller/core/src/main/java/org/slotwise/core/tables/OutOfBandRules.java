@@ -34,7 +34,8 @@ final class OutOfBandRules {
             }
             firstRequest += network.edges().size();
         } else if (network.byInvitation()) {
-            rules.add(message(network, network.signalingSlot(edge), 1).action("send_sync")
+            int slot = network.signalingSlot(edge);
+            rules.add(message(network, slot, SwitchRules.firstLight(network, edge, slot)).action("send_sync")
                     .param("edge", network.master().id().value()).param("port", edge.fibre().port()).build());
         }
         for (int block = 0; block < network.requestBlocks(); block++) {
@@ -42,6 +43,11 @@ final class OutOfBandRules {
                     .param("block", network.firstRequestBlock() + block).param("port", WireConstants.PORT_CPU).build());
         }
         return rules;
+    }
+
+    /** How many messages an edge may say in slot 0. */
+    static int messages(Network network, Edge edge) {
+        return network.requestBlocks() + (edge == network.master() ? network.edges().size() : 0);
     }
 
     /** The master's beacon for a slave, each at its own place behind the core's. */

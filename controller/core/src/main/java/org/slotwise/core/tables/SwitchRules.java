@@ -336,6 +336,14 @@ public final class SwitchRules {
         return slot == 0 ? 2 : 1;
     }
 
+    /** The tick of an edge's first message that is light: out of band it comes behind what is said in slot 0. */
+    static int firstLight(Network network, Edge edge, int slot) {
+        if (network.outOfBand()) {
+            return slot == 0 ? OutOfBandRules.messages(network, edge) + 1 : 1;
+        }
+        return edge == network.master() ? firstMessage(slot) : 1;
+    }
+
     private TableEntry.Builder signaling() {
         return TableEntry.in(SIGNALING).exact(CORE, network.core().id().value());
     }

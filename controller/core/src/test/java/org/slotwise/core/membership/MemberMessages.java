@@ -25,11 +25,12 @@ public final class MemberMessages {
         this.network = network;
     }
 
-    /** Any message, numbered after the one before. */
+    /** Any message, numbered after the one before. What an edge itself says names its star; light does not. */
     byte[] message(OpticalKind kind, int edge, byte[]... headers) {
+        int core = kind == OpticalKind.FAULT ? network.core().id().value() : 0;
         return ControlMessage.seal(new EthernetHeader(0, 0, WireConstants.ETHERTYPE_OPTICAL),
                 new OpticalHeader(WireConstants.OPTICAL_VERSION, kind.code(), 0, edge, 0,
-                        WireConstants.SIGNALING_QUEUE, 0, 0, ++sequence, 0), headers);
+                        WireConstants.SIGNALING_QUEUE, 0, core, ++sequence, 0), headers);
     }
 
     /** The answer to an invitation, by which T_d is {@code measuredNs}. */

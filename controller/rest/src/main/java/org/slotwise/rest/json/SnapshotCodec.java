@@ -116,20 +116,29 @@ public final class SnapshotCodec {
         ObjectNode node = object()
                 .put("membership", snapshot.network().byInvitation() ? "invitation" : "static");
         ArrayNode members = node.putArray("members");
-        for (Member member : snapshot.members()) {
-            ObjectNode entry = members.addObject().put("edge", member.edge().value())
-                    .put("state", member.state().name().toLowerCase(Locale.ROOT))
-                    .put("session", member.session()).put("invitations", member.invitations())
-                    .put("measurements", member.measurements()).put("t_d_ns", member.phaseNs())
-                    .put("error_ns", member.errorNs()).put("largest_error_ns", member.largestErrorNs());
-            ArrayNode faults = entry.putArray("faults");
-            member.faultsSinceNs().keySet().forEach(fault -> faults.add(fault.name().toLowerCase(Locale.ROOT)));
+        for (Snapshot star : snapshot.states()) {
+            for (Member member : star.members()) {
+                ObjectNode entry = members.addObject().put("edge", member.edge().value());
+                if (!snapshot.stars().isEmpty()) {
+                    entry.put("core", star.network().core().id().value());
+                }
+                putMember(entry, member);
+            }
         }
         ObjectNode refused = node.putObject("refused");
         for (MemberRefusal reason : MemberRefusal.values()) {
             refused.put(reason.name().toLowerCase(Locale.ROOT), snapshot.memberRefusals().get(reason));
         }
         return node;
+    }
+
+    private static void putMember(ObjectNode entry, Member member) {
+        entry.put("state", member.state().name().toLowerCase(Locale.ROOT))
+                .put("session", member.session()).put("invitations", member.invitations())
+                .put("measurements", member.measurements()).put("t_d_ns", member.phaseNs())
+                .put("error_ns", member.errorNs()).put("largest_error_ns", member.largestErrorNs());
+        ArrayNode faults = entry.putArray("faults");
+        member.faultsSinceNs().keySet().forEach(fault -> faults.add(fault.name().toLowerCase(Locale.ROOT)));
     }
 
     /** What each edge has for each other, and what it gets. */
