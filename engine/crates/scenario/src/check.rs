@@ -6,6 +6,7 @@ mod stars;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Endpoint;
+use crate::clocks;
 use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
@@ -24,6 +25,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     if r.problems.is_empty() {
         fibres(scenario, r);
         optics::check(scenario, r);
+        clocks::check(scenario, r);
         out_of_band::check(scenario, r);
         queues(scenario, r);
         phases(scenario, r);

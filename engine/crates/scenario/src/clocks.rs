@@ -5,9 +5,13 @@ use std::ops::RangeInclusive;
 
 use slotwise_wire::{Stamp, Sync};
 
-use crate::model::Scenario;
+use crate::model::{Scenario, Signaling};
 use crate::reader::{Fields, Reader};
 use crate::timing::WIRE_OVERHEAD_BYTES;
+
+/// An edge that is not measured goes on for so many frames, and what is on its way (the controller's `hold_frames`).
+const HOLD_FRAMES: u64 = 8;
+const PPB: u128 = 1_000_000_000;
 
 /// An edge's T_d is its delay less its offset; line cards take a second either way.
 const MAX_OFFSET_NS: RangeInclusive<u64> = 0..=500_000_000;
@@ -37,6 +41,30 @@ pub(crate) fn clocks(r: &mut Reader, parent: &Fields) -> Option<Clocks> {
         walk_ppb: r.integer(&fields, "walk_ppb", 0..=10_000),
         step_ns: r.integer(&fields, "step_ns", 100_000..=1_000_000_000),
     })
+}
+
+/// An edge that has not learnt its clock's rate keeps a guard clear on either side, so it must leave before it can be farther off.
+pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
+    let Some(clocks) = scenario.clocks else {
+        return;
+    };
+    let frame_ns = scenario.frame.frame_ns();
+    let delays = scenario.edges.iter().flat_map(|edge| &edge.fibres);
+    let longest_ns = delays.map(|fibre| fibre.delay_ns).max().unwrap_or(0);
+    let under_way_ns = match scenario.frame.signaling {
+        Signaling::InBand => 3 * longest_ns,
+        Signaling::OutOfBand => u64::from(scenario.controller.beacon_hold_frames) * frame_ns,
+    };
+    // Its T_d is as old when it is configured at the latest.
+    let held_ns = 2 * u128::from(HOLD_FRAMES * frame_ns + under_way_ns);
+    let off_ns = held_ns * u128::from(clocks.max_drift_ppb) / PPB;
+    let guard_ns = u128::from(scenario.frame.guard_ns);
+    if off_ns > guard_ns {
+        let reason =
+            format!("an edge that learns its clock may be {off_ns} ns off, more than the guard of {guard_ns} ns");
+        let expected = format!("at most {}, shorter frames or a longer guard", guard_ns * PPB / held_ns);
+        r.report("/clocks/max_drift_ppb".into(), reason, expected);
+    }
 }
 
 impl Scenario {

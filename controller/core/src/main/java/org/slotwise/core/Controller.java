@@ -353,6 +353,9 @@ public final class Controller implements NetworkController {
         boolean busy = phase == Phase.WAITING_FOR_DEVICES || phase == Phase.CONFIGURING || phase == Phase.WRITING;
         if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
             boolean changed = switches.orderMaster(memberOrders(), commands);
+            if (!changed) {
+                membership.ordersInForce(nowNs);
+            }
             if (!changed && reports.master().isPresent()) {
                 attendance.masterObeys(nowNs, reports.master().get().frame());
             }

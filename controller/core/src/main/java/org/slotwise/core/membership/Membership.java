@@ -26,7 +26,7 @@ import org.slotwise.core.wire.OpticalKind;
  * time that doubles, up to {@value #LAST_BACK_OFF_FRAMES} frames.
  */
 public final class Membership {
-    /** Frames beyond the answer's time for tables and messages on their way. */
+    /** Frames beyond the answer's time for messages on their way. */
     private static final int PATIENCE_FRAMES = 16;
     private static final int FIRST_BACK_OFF_FRAMES = 2;
     private static final int LAST_BACK_OFF_FRAMES = 64;
@@ -34,6 +34,8 @@ public final class Membership {
     private static final int HOLD_FRAMES = 8;
     /** Field width of a configuration. */
     private static final int MAX_HOLD_FRAMES = 0xffff;
+    /** Until the master's tables are as ordered nothing is due. */
+    private static final long NOT_YET = Long.MAX_VALUE;
     /** Measurements after which an edge has learnt how its clock runs. */
     private static final int LEARNING_MEASUREMENTS = 16;
 
@@ -57,7 +59,7 @@ public final class Membership {
         /** Sequence number of this session's last fault; null before. */
         private Long lastFault;
         private long backOffFrames;
-        /** When something is to be done if nothing is heard. */
+        /** When something is to be done if nothing is heard; NOT_YET if what is waited for has not been said yet. */
         private long deadlineNs;
         private final Map<FaultCode, Long> faults = new EnumMap<>(FaultCode.class);
     }
@@ -132,7 +134,7 @@ public final class Membership {
         record.state = MemberState.CONFIGURING;
         record.faults.clear();
         record.phaseNs = message.measuredNs();
-        record.deadlineNs = nowNs + frames(PATIENCE_FRAMES + holdFrames(message.edge()));
+        record.deadlineNs = NOT_YET;
         notifyConfiguration(message.edge());
     }
 
@@ -238,9 +240,23 @@ public final class Membership {
                 record.frames.reset();
                 record.lastFault = null;
                 record.invitations++;
-                record.deadlineNs = nowNs + answerNs(edge) + frames(PATIENCE_FRAMES);
+                record.deadlineNs = NOT_YET;
             } else {
                 becomeAbsent(nowNs, edge);
+            }
+        }
+    }
+
+    /**
+     * The master's tables are as {@link #orders} says. From then on edges are waited for: a configuration only for as long as an
+     * edge that took it may go unmeasured, as T_d grows old.
+     */
+    public void ordersInForce(long nowNs) {
+        for (int edge = 0; edge < records.length; edge++) {
+            Record record = records[edge];
+            if (record.deadlineNs == NOT_YET) {
+                record.deadlineNs = nowNs + (record.state == MemberState.INVITED
+                        ? answerNs(edge) + frames(PATIENCE_FRAMES) : frames(holdFrames(edge)));
             }
         }
     }
@@ -249,8 +265,9 @@ public final class Membership {
     public OptionalLong deadlineNs() {
         OptionalLong deadline = OptionalLong.empty();
         for (int edge = 0; edge < records.length && masterHeard; edge++) {
-            if (!isMaster(edge) && !rests(records[edge]) && (deadline.isEmpty() || records[edge].deadlineNs < deadline.getAsLong())) {
-                deadline = OptionalLong.of(records[edge].deadlineNs);
+            long own = isMaster(edge) || rests(records[edge]) ? NOT_YET : records[edge].deadlineNs;
+            if (own != NOT_YET && (deadline.isEmpty() || own < deadline.getAsLong())) {
+                deadline = OptionalLong.of(own);
             }
         }
         return deadline;
@@ -313,10 +330,10 @@ public final class Membership {
     }
 
     private int holdFrames(int index) {
-        long underWay = 4 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs();
-        // Out of band the way to the controller and back is shorter than that (docs/protocols.md).
-        long byController = network.outOfBand() ? network.beaconHoldFrames() : 0;
-        return (int) Math.min(HOLD_FRAMES + underWay + byController, MAX_HOLD_FRAMES);
+        // There and back; out of band a result comes as a beacon does, and that takes no longer than beacons hold.
+        long underWay = network.outOfBand() ? network.beaconHoldFrames()
+                : 3 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs();
+        return (int) Math.min(HOLD_FRAMES + underWay, MAX_HOLD_FRAMES);
     }
 
     private long frames(long count) {

@@ -65,7 +65,7 @@ public final class MemberOrder {
                         .param("slot_ns", network.frame().slotNs()).param("guard_ns", network.frame().guardNs())
                         .param("slots", network.frame().slots()).param("hold_frames", holdFrames)
                         .param("phase_ns", phaseNs).param("port", network.master().fibre().port()).build(),
-                        member(network, edge, session));
+                        toIt(network, edge, 1, "send_sync"), member(network, edge, session));
             default:
                 if (network.outOfBand()) {
                     return List.of(OutOfBandRules.beacon(network, edge), member(network, edge, session));

@@ -34,6 +34,7 @@ class MembershipTest {
     MembershipTest() {
         membership.masterAt(nowNs, MASTER_FRAME);
         membership.onTime(nowNs);
+        membership.ordersInForce(nowNs);
     }
 
     private Member member() {
@@ -93,6 +94,7 @@ class MembershipTest {
         assertTrue(orders().contains("send_configuration{edge=1, guard_ns=10000, hold_frames=8, phase_ns=-70000, "
                 + "port=256, session=101, slot_ns=250000, slots=8}"), orders());
         assertTrue(orders().contains("accept_session{session=101}"), orders());
+        assertTrue(orders().contains("[core=0, repeat=2, slot=1] -> send_sync{edge=1"), orders());
     }
 
     @Test
@@ -118,9 +120,32 @@ class MembershipTest {
             nowNs += waits[round];
             membership.masterAt(nowNs, MASTER_FRAME + 50 * (round + 1));
             membership.onTime(nowNs);
+            membership.ordersInForce(nowNs);
             assertEquals(MASTER_FRAME + 50 * (round + 1) + 1, member().session());
         }
         assertEquals(List.of(2 * FRAME_NS, 4 * FRAME_NS, 8 * FRAME_NS), List.of(waits[0], waits[1], waits[2]));
+    }
+
+    @Test
+    void edgeIsWaitedForFromWhenTheMasterHasItsOrders() {
+        long answeredBy = membership.deadlineNs().orElseThrow();
+        nowNs = answeredBy;
+        membership.onTime(nowNs);
+        nowNs = membership.deadlineNs().orElseThrow();
+        membership.onTime(nowNs);
+        assertEquals(MemberState.INVITED, member().state());
+        assertTrue(membership.deadlineNs().isEmpty(), "its table is being written");
+        membership.onTime(nowNs + 1_000 * FRAME_NS);
+        assertEquals(MemberState.INVITED, member().state());
+        nowNs += 1_000 * FRAME_NS;
+        membership.ordersInForce(nowNs);
+        receive(answer(member().session(), -70_000));
+        assertEquals(MemberState.CONFIGURING, member().state());
+        membership.ordersInForce(nowNs);
+        // An edge goes unmeasured for 8 frames, so T_d may not be older either.
+        nowNs += 8 * FRAME_NS;
+        membership.onTime(nowNs);
+        assertEquals(MemberState.ABSENT, member().state());
     }
 
     @Test
