@@ -36,7 +36,7 @@ class SlotwiseConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"netcfg-star4.json", "netcfg-star3-bmv2.json"})
+    @ValueSource(strings = {"netcfg-star4.json", "netcfg-star4-drift.json", "netcfg-star3-bmv2.json"})
     void examplesForUsersAreValidAndHaveTheSwitchesOfTheirNetworks(String file) throws IOException {
         JsonNode netcfg = read(file);
         JsonNode network = netcfg.at(NETWORK);
