@@ -50,6 +50,7 @@ const bit<32> MAX_ANSWER_NS     = 1000000000;  // longest time from an invitatio
 const bit<32> MAX_SLOT_NS       = 1000000000;  // longest slot that a configuration may name
 const bit<64> MAX_PHASE_NS      = 1000000000;  // largest T_d, either sign
 const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
+const bit<16> HOLD_FRAMES       = 8;           // that an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration
 
 // Frame numbers and versions are serial numbers (RFC 1982): only the difference of two of them says which is newer.
 const bit<32> FRAME_LEAD        = 1;     // frames that a control message may be ahead of who takes it: their ticks may differ by that

@@ -38,6 +38,7 @@ MAX_ANSWER_NS = 1000000000  # longest time from an invitation to its answer
 MAX_SLOT_NS = 1000000000  # longest slot that a configuration may name
 MAX_PHASE_NS = 1000000000  # largest T_d, either sign
 MAX_MEMBERS = 240  # edges that a master measures
+HOLD_FRAMES = 8  # that an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration
 FRAME_LEAD = 1  # frames that a control message may be ahead of who takes it: their ticks may differ by that
 FRAME_WINDOW = 1024  # frames that it may be behind; no beacon hold is longer
 ORDER_WINDOW = 65536  # the same of what the controller wants of a master: its view may be old

@@ -3,14 +3,12 @@
 
 use std::ops::RangeInclusive;
 
-use slotwise_wire::{Stamp, Sync};
+use slotwise_wire::{HOLD_FRAMES, Stamp, Sync};
 
 use crate::model::{Scenario, Signaling};
 use crate::reader::{Fields, Reader};
 use crate::timing::WIRE_OVERHEAD_BYTES;
 
-/// An edge that is not measured goes on for so many frames, and what is on its way (the controller's `hold_frames`).
-const HOLD_FRAMES: u64 = 8;
 const PPB: u128 = 1_000_000_000;
 
 /// An edge's T_d is its delay less its offset; line cards take a second either way.
@@ -55,8 +53,8 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
         Signaling::InBand => 3 * longest_ns,
         Signaling::OutOfBand => u64::from(scenario.controller.beacon_hold_frames) * frame_ns,
     };
-    // Its T_d is as old when it is configured at the latest.
-    let held_ns = 2 * u128::from(HOLD_FRAMES * frame_ns + under_way_ns);
+    // The controller's `hold_frames`; its T_d is as old when it is configured at the latest.
+    let held_ns = 2 * u128::from(u64::from(HOLD_FRAMES) * frame_ns + under_way_ns);
     let off_ns = held_ns * u128::from(clocks.max_drift_ppb) / PPB;
     let guard_ns = u128::from(scenario.frame.guard_ns);
     if off_ns > guard_ns {

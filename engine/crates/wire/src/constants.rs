@@ -69,6 +69,8 @@ pub const MAX_SLOT_NS: u32 = 1000000000;
 pub const MAX_PHASE_NS: u64 = 1000000000;
 /// Edges that a master measures.
 pub const MAX_MEMBERS: u32 = 240;
+/// That an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration.
+pub const HOLD_FRAMES: u16 = 8;
 /// Frames that a control message may be ahead of who takes it: their ticks may differ by that.
 pub const FRAME_LEAD: u32 = 1;
 /// Frames that it may be behind; no beacon hold is longer.

@@ -16,6 +16,7 @@ import org.slotwise.core.tables.MemberOrder;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.wire.FaultCode;
 import org.slotwise.core.wire.OpticalKind;
+import org.slotwise.core.wire.WireConstants;
 
 /**
  * Invites edges, configures those that answer, and notices when one is gone. Pure: what happened and when comes in, and what
@@ -30,8 +31,6 @@ public final class Membership {
     private static final int PATIENCE_FRAMES = 16;
     private static final int FIRST_BACK_OFF_FRAMES = 2;
     private static final int LAST_BACK_OFF_FRAMES = 64;
-    /** An edge gives up when it was not measured for so many frames, and for the way there and back. */
-    private static final int HOLD_FRAMES = 8;
     /** Field width of a configuration. */
     private static final int MAX_HOLD_FRAMES = 0xffff;
     /** Until the master's tables are as ordered nothing is due. */
@@ -333,7 +332,7 @@ public final class Membership {
         // There and back; out of band a result comes as a beacon does, and that takes no longer than beacons hold.
         long underWay = network.outOfBand() ? network.beaconHoldFrames()
                 : 3 * network.edges().get(index).fibre().delayNs() / network.frame().frameNs();
-        return (int) Math.min(HOLD_FRAMES + underWay, MAX_HOLD_FRAMES);
+        return (int) Math.min(WireConstants.HOLD_FRAMES + underWay, MAX_HOLD_FRAMES);
     }
 
     private long frames(long count) {

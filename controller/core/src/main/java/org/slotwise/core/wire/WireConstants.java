@@ -104,6 +104,9 @@ public final class WireConstants {
     /** Edges that a master measures. */
     public static final int MAX_MEMBERS = 240;
 
+    /** That an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration. */
+    public static final int HOLD_FRAMES = 8;
+
     /** Frames that a control message may be ahead of who takes it: their ticks may differ by that. */
     public static final int FRAME_LEAD = 1;
 
