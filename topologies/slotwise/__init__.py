@@ -4,7 +4,13 @@
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
 """
-from slotwise.experiment import Experiment, Report, RunFailed, Star
+from slotwise.errors import MissingPackage, SlotwiseError, UnknownEndpoint, UnknownFibre, UnknownName, UnknownPhase, UnknownTable
+from slotwise.experiment import Experiment, RunFailed, Star
+from slotwise.home import CommandNotFound, HomeNotFound
+from slotwise.report import Report
 from slotwise.scenario import ScenarioError
 
-__all__ = ["Experiment", "Report", "RunFailed", "ScenarioError", "Star"]
+__all__ = [
+    "CommandNotFound", "Experiment", "HomeNotFound", "MissingPackage", "Report", "RunFailed", "ScenarioError", "SlotwiseError", "Star",
+    "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
+]

@@ -5,9 +5,25 @@ Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
 
 
+from slotwise.errors import UnknownName
+
+FAULTS = {
+    "link-cut": ("for_s", "edge"),
+    "edge-restart": ("for_s", "edge"),
+    "core-down": ("for_s",),
+    "controller-restart": ("for_s",),
+    "clock-step": ("least_ns", "most_ns", "edge"),
+    "messages-lost": ("for_s", "share"),
+    "messages-duplicated": ("for_s", "share"),
+    "messages-reordered": ("for_s", "share"),
+    "messages-corrupted": ("for_s", "share"),
+}
+"""Kinds of faults with the options of each."""
+
+
 def star(
     edges: int = 4,
-    hosts_per_edge: int = 2,
+    hosts_per_edge: int | list[int] = 2,
     *,
     rate_bps: int = 200_000_000,
     delays_ns: list[int] | None = None,
@@ -18,7 +34,8 @@ def star(
     queue_limit_bytes: int = 400_000,
     access_rate_bps: int = 1_000_000_000,
     access_delay_ns: int = 1_000,
-    scheduler: str = "fair",
+    scheduler: str | dict = "fair",
+    signaling: str | None = None,
     control_latency_ns: int = 200_000,
     beacon_hold_frames: int = 1,
     seed: int = 1,
@@ -28,9 +45,10 @@ def star(
 ) -> dict:
     """`edges` edges around one core, whose master is edge 0, or around one core for each of `masters`.
 
-    `slots` is per frame: one signaling slot an edge, the others carry data; unless given, four data slots an edge.
+    `hosts_per_edge` is one number for all edges, or one for each. `slots` is per frame: one signaling slot an edge, the others carry data; unless given, four data slots an edge.
     `delays_ns` is the propagation delay of each edge's fibre; unless given, 10 µs to 100 µs, evenly spread.
     `ports` is the core's port of each edge; edges with the same one share it. Unless given, each has its own.
+    `signaling` is in-band, unless given, or out-of-band.
     """
     if masters is None:
         masters = [0]
@@ -42,16 +60,19 @@ def star(
         delays_ns = spread(10_000, 100_000, edges)
     if len(delays_ns) != edges:
         raise ValueError(f"delays_ns: expected one for each of {edges} edges, got {len(delays_ns)}")
+    hosts = [hosts_per_edge] * edges if isinstance(hosts_per_edge, int) else list(hosts_per_edge)
+    if len(hosts) != edges:
+        raise ValueError(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {len(hosts)}")
     return {
         "version": 1,
         "name": name or f"star{edges}",
         "seed": seed,
-        "frame": {"slots": slots or 5 * edges, "slot_ns": slot_ns, "guard_ns": guard_ns},
+        "frame": {"slots": slots or 5 * edges, "slot_ns": slot_ns, "guard_ns": guard_ns} | ({"signaling": signaling} if signaling else {}),
         "cores": [{"id": core, "master": master} for core, master in enumerate(masters)],
         "edges": [
             {
                 "id": edge,
-                "hosts": hosts_per_edge,
+                "hosts": hosts[edge],
                 "fibres": [
                     {"core": core, "rate_bps": rate_bps, "delay_ns": delay_ns} | ({"port": ports[edge]} if ports else {})
                     for core in range(len(masters))
@@ -68,6 +89,35 @@ def star(
         },
         "phases": [],
     }
+
+
+def clocks(
+    *, max_offset_ns: int = 400_000_000, max_drift_ppb: int = 50_000, walk_ppb: int = 50, step_ns: int = 1_000_000,
+) -> dict:
+    """Clocks of their own for all edges but the master: offsets from 0 to `max_offset_ns`, rates within `max_drift_ppb` (parts per
+    billion) of the master's, each step of `step_ns` changing a rate by at most `walk_ppb`."""
+    return {"max_offset_ns": max_offset_ns, "max_drift_ppb": max_drift_ppb, "walk_ppb": walk_ppb, "step_ns": step_ns}
+
+
+def optics(*, launch_mdbm: int = 1_000, sensitivity_mdbm: int = -28_000, margin_mdb: int = 3_000) -> dict:
+    """Transmitters and receivers: power into a fibre and least power that is read, in dBm / 1000, and how near to it light is
+    reported, in dB / 1000."""
+    return {"launch_mdbm": launch_mdbm, "sensitivity_mdbm": sensitivity_mdbm, "margin_mdb": margin_mdb}
+
+
+def fault(kind: str, every_s: float, **options) -> dict:
+    """One kind of faults on purpose, `every_s` seconds apart on average. Its options are those of `FAULTS`: `for_s` its mean length in
+    s, `edge` where (drawn unless given), `share` of the messages hit, `least_ns` and `most_ns` of a step. Raises UnknownName, and
+    TypeError for an option that the kind does not have."""
+    if kind not in FAULTS:
+        raise UnknownName("kind of fault", kind, FAULTS, "Slotwise")
+    strange = sorted(set(options) - set(FAULTS[kind]))
+    if strange:
+        raise TypeError(f"{kind}: no option '{strange[0]}'; expected some of {', '.join(FAULTS[kind])}")
+    entry = {"kind": kind, "every_ms": round(every_s * 1000)}
+    for name, value in options.items():
+        entry |= {"for_ms": round(value * 1000)} if name == "for_s" else {name: value}
+    return entry
 
 
 def spread(low: int, high: int, count: int) -> list[int]:

@@ -1,26 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a clone keeps what this package needs: schemas, the engine's command, the main scenario."""
+"""Where Slotwise's files are: the engine's command, and the clone (or an installation laid out like one) it belongs to."""
 import os
 import shutil
 from pathlib import Path
 
-ROOT = Path(os.environ.get("SLOTWISE_HOME") or Path(__file__).resolve().parents[2])
-SCENARIO_SCHEMA = ROOT / "schema" / "scenario.schema.json"
+from slotwise.errors import SlotwiseError
+
+MARK = Path("schema", "scenario.schema.json")
+"""What makes a directory a home."""
+BUILT = Path("engine", "target", "release", "slotwise")
 
 
-class CommandNotFound(Exception):
-    """The engine has not been built."""
+class CommandNotFound(SlotwiseError):
+    """The engine's command is not there."""
+
+
+class HomeNotFound(SlotwiseError):
+    """Slotwise's files are not there: the package is installed apart from them."""
+
+
+def root() -> Path:
+    """$SLOTWISE_HOME; or the clone that this package is in; or the one that `slotwise` on the PATH, or else the working
+    directory, is in. Raises HomeNotFound."""
+    named = os.environ.get("SLOTWISE_HOME")
+    if named:
+        if not (Path(named) / MARK).is_file():
+            raise HomeNotFound(f"SLOTWISE_HOME={named}: {MARK} is not there; expected a clone of Slotwise")
+        return Path(named)
+    on_path = shutil.which("slotwise")
+    starts = [Path(__file__).resolve(), *([Path(on_path).resolve()] if on_path else []), Path.cwd() / "here"]
+    for start in starts:
+        for directory in start.parents:
+            if (directory / MARK).is_file():
+                return directory
+    raise HomeNotFound(
+        f"no {MARK} above {', '.join(str(start.parent) for start in starts)}: set SLOTWISE_HOME to a clone of Slotwise, "
+        "or put its `slotwise` on the PATH"
+    )
+
+
+def scenario_schema() -> Path:
+    """The JSON Schema of scenario files."""
+    return root() / MARK
 
 
 def slotwise_command() -> str:
-    """Path of the `slotwise` command: $SLOTWISE_COMMAND, the clone's release build, or the one on the PATH."""
+    """Path of the `slotwise` command: $SLOTWISE_COMMAND, the home's release build, or the one on the PATH. Raises
+    CommandNotFound."""
     named = os.environ.get("SLOTWISE_COMMAND")
     if named:
+        if shutil.which(named) is None:
+            raise CommandNotFound(f"SLOTWISE_COMMAND={named}: not an executable file")
         return named
-    built = ROOT / "engine" / "target" / "release" / "slotwise"
+    on_path = shutil.which("slotwise")
+    try:
+        built = root() / BUILT
+    except HomeNotFound as error:
+        raise CommandNotFound(str(error)) from error
     if built.exists():
         return str(built)
-    on_path = shutil.which("slotwise")
     if on_path:
         return on_path
     raise CommandNotFound(f"{built}: missing, and no slotwise on the PATH; `make setup` builds it")

@@ -20,15 +20,14 @@ from pathlib import Path
 
 import finsy as fy
 
-from .home import ROOT, slotwise_command
+from .home import root, slotwise_command
 from .wire import PORT_CPU, PORT_LINECARD
 
 A_IP, B_IP = "10.0.0.1", "10.0.0.2"
 PORT_TO_A, PORT_TO_B = 1, 2
 A_MAC, B_MAC = 0x0200_0000_000A, 0x0200_0000_000B
 PATIENCE_S = 30
-PROGRAM = ROOT / "p4src" / "p4c-out" / "router.json"
-P4INFO = ROOT / "p4src" / "p4c-out" / "router.p4info.txtpb"
+COMPILED = Path("p4src", "p4c-out")
 
 # Or it tells of every switch that it has no gNMI.
 logging.getLogger("finsy").setLevel(logging.ERROR)
@@ -156,13 +155,13 @@ class Chain:
             if link.xcp_bps:
                 entries.append(xcp_entry(link.xcp_bps))
             mac = fy.P4TableAction("set_router_params", mac=router_mac(number))
-            async with self._controller(number, p4blob=PROGRAM, p4force=True) as switch:
+            async with self._controller(number, p4blob=root() / COMPILED / "router.json", p4force=True) as switch:
                 await switch.insert(entries)
                 await switch.modify([fy.P4TableEntry("router_params", is_default_action=True, action=mac)])
 
     def _controller(self, number: int, **options) -> "fy.Switch":
         """Of a router, by its number from 1 on."""
-        options = fy.SwitchOptions(device_id=number, p4info=P4INFO, **options)
+        options = fy.SwitchOptions(device_id=number, p4info=root() / COMPILED / "router.p4info.txtpb", **options)
         return fy.Switch(f"r{number}", self._addresses[number - 1], options)
 
     def set_capacity(self, number: int, xcp_bps: int) -> None:

@@ -15,8 +15,9 @@ import jsonschema
 import yaml
 
 from slotwise import home
+from slotwise.errors import SlotwiseError
 
-MAX_FILE_BYTES = 4 << 20
+MAX_FILE_BYTES = 1 << 20
 
 
 class Problem(NamedTuple):
@@ -26,13 +27,15 @@ class Problem(NamedTuple):
     """JSON pointer to the place; empty for the whole file."""
     reason: str
     """What is wrong and what would be right."""
+    place: str = ""
+    """File and line of the program that said so; empty if it comes from a scenario file."""
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: {self.reason}"
+        return f"{self.pointer or '/'}: {self.reason}" + (f" ({self.place})" if self.place else "")
 
 
-class ScenarioError(Exception):
-    """A file is not a scenario."""
+class ScenarioError(SlotwiseError):
+    """A file, or what a program put together, is not a scenario; `problems` is everything that is wrong with it."""
 
     def __init__(self, source: str, problems: list[Problem]):
         super().__init__("\n".join(f"{source}: {problem}" for problem in problems))
@@ -95,9 +98,14 @@ def check(document: Any, source: str = "scenario") -> dict:
     return document
 
 
+def schema() -> dict:
+    """The JSON Schema of scenario files. Raises home.HomeNotFound."""
+    return json.loads(home.scenario_schema().read_text())
+
+
 @lru_cache(maxsize=1)
 def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(home.SCENARIO_SCHEMA.read_text()))
+    return jsonschema.Draft202012Validator(schema())
 
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:

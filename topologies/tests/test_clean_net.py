@@ -32,7 +32,7 @@ def scene(namespaces, tmp_path):
     (tmp_path / "slotwise-backup").mkdir()
     return subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
-         SCENE.format(clean_net=home.ROOT / "scripts" / "clean-net")],
+         SCENE.format(clean_net=home.root() / "scripts" / "clean-net")],
         cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
     )
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders and the short API. The `slotwise` command is a stand-in here: what it is given and what it answers."""
+import inspect
 import json
 import stat
+from pathlib import Path
 
 import pytest
 import yaml
 
-from slotwise import RunFailed, ScenarioError, Star, builders, scenario
+from slotwise import (
+    CommandNotFound, Experiment, RunFailed, ScenarioError, SlotwiseError, Star, UnknownEndpoint, UnknownFibre, UnknownName, builders,
+    scenario,
+)
 
 
 @pytest.mark.parametrize(("edges", "hosts"), [(2, 1), (4, 2), (64, 1)])
@@ -17,6 +22,14 @@ def test_a_star_of_any_size_is_a_scenario(edges, hosts):
     assert star.scenario["frame"]["slots"] == 5 * edges
 
 
+def test_each_edge_may_have_its_own_number_of_hosts():
+    star = Star(3, [0, 1, 4]).tcp()
+    scenario.check(star.scenario)
+    assert [edge["hosts"] for edge in star.scenario["edges"]] == [0, 1, 4]
+    with pytest.raises(ValueError, match="one for each of 3 edges, got 2"):
+        builders.star(3, [1, 2])
+
+
 def test_delays_are_spread_from_end_to_end():
     assert builders.spread(10, 100, 4) == [10, 40, 70, 100]
     assert builders.spread(10, 100, 1) == [10]
@@ -24,11 +37,67 @@ def test_delays_are_spread_from_end_to_end():
         builders.star(3, delays_ns=[1, 2])
 
 
+def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
+    star = Star(3, signaling="out-of-band").tcp().clocks(max_offset_ns=1000).optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
+    lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "least_ns": 100, "most_ns": 5000}
+    for kind, options in builders.FAULTS.items():
+        star.fault(kind, 0.1, **{name: lengths[name] for name in options})
+    scenario.check(star.scenario)
+    assert star.scenario["clocks"]["max_offset_ns"] == 1000
+    assert [edge["fibres"][0]["attenuation_mdb"] for edge in star.scenario["edges"]] == [0, 2500, 0]
+    assert star.scenario["faults"][0] == {"kind": "link-cut", "every_ms": 100, "for_ms": 20, "edge": 1}
+    assert sorted(builders.FAULTS) == sorted(schema_of_faults()["kind"]["enum"])
+
+
+def schema_of_faults() -> dict:
+    return scenario.schema()["properties"]["faults"]["items"]["properties"]
+
+
+def test_faults_that_there_are_not_are_refused():
+    with pytest.raises(UnknownName, match="no kind of fault 'link-cutt'; did you mean 'link-cut'?"):
+        Star().fault("link-cutt", 1)
+    with pytest.raises(TypeError, match="core-down: no option 'edge'; expected some of for_s"):
+        Star().fault("core-down", 1, edge=1)
+
+
 def test_unknown_arguments_are_refused():
     with pytest.raises(TypeError, match="slot"):
         Star(edges=4, slot=20)
     with pytest.raises(ScenarioError, match="rate_bps"):
         Star().tcp("all", "all", rate_bp=1).save("/nonexistent/scenario.yaml")
+
+
+def test_what_is_wrong_is_said_with_the_line_that_said_so():
+    star = Star().phase("first")
+    star.tcp("all", "all", rate_bp=1)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(ScenarioError) as refusal:
+        star.simulate()
+    assert str(refusal.value) == (
+        "scenario 'star4': /phases/0/traffic/0/rate_bp: unknown key 'rate_bp'; the nearest known key is 'rate_bps' "
+        f"({__file__}:{line})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "said"),
+    [
+        ("edge9", "all", "scenario 'star4' has no edge or host 'edge9'; did you mean '.*it has all, edge0, edge1, edge2, edge3"),
+        ("all", "h1_2", "edge1 of scenario 'star4' has no host 'h1_2'; did you mean '.*it has h1_0, h1_1"),
+        ("h7_0", "all", "it has all, edge0, edge1, edge2, edge3"),
+        (3, "all", "no edge or host '3'"),
+    ],
+)
+def test_unknown_ends_of_flows_are_refused_with_those_that_there_are(source, destination, said):
+    star = Star()
+    with pytest.raises(UnknownEndpoint, match=said):
+        star.tcp(source, destination)
+    assert star.scenario == Star().scenario
+
+
+def test_unknown_fibres_are_refused_with_those_that_there_are():
+    with pytest.raises(UnknownFibre, match="no fibre 'edge2-core1'; .*it has edge0-core0, edge1-core0, edge2-core0"):
+        Star(3).link_change(0.1, edge=2, core=1, up=False)
 
 
 def test_traffic_belongs_to_the_phase_before_it():
@@ -42,22 +111,21 @@ def test_traffic_belongs_to_the_phase_before_it():
 
 def test_the_base_of_an_experiment_is_not_changed():
     base = builders.star()
-    from slotwise import Experiment
-
-    Experiment(base).tcp()
-    assert base["phases"] == []
+    Experiment(base).tcp().optics()
+    assert base == builders.star()
 
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """A stand-in for `slotwise`: keeps its arguments and scenario, and writes the report that the test wants."""
 
-    def make(report: dict | None, status: int):
-        (tmp_path / "report.json").write_text(json.dumps(report))
+    def make(report: dict | str | None, status: int, said: str = ""):
+        (tmp_path / "answer.json").write_text(report if isinstance(report, str) else json.dumps(report))
         script = tmp_path / "slotwise"
         script.write_text(
             f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncp "$2" {tmp_path}/scenario.yaml\n'
-            + (f'cp {tmp_path}/report.json "$4"\n' if report else "") + f"exit {status}\n"
+            + (f'cp {tmp_path}/answer.json "$4"\n' if report else "")
+            + f"cat >&2 <<END\n{said}\nEND\nexit {status}\n"
         )
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("SLOTWISE_COMMAND", str(script))
@@ -74,13 +142,37 @@ def report(ok: bool) -> dict:
 
 def test_run_hands_the_scenario_over_and_returns_the_report(command):
     place = command(report(ok=True), 0)
-    result = Star(3).tcp().run(seed=7, duration_s=2, pcap="captures")
+    result = Star(3).tcp().run(seed=7, duration_s=2, pcap="captures", pcap_filter="edge0-*,data", snaplen=96, target="bmv2")
     arguments = (place / "arguments").read_text().split()
     assert arguments[0] == "emulate"
-    assert arguments[4:] == ["--seed", "7", "--duration", "2", "--pcap", "captures"]
+    assert arguments[4:] == [
+        "--seed", "7", "--duration", "2", "--pcap", "captures", "--pcap-filter", "edge0-*,data", "--snaplen", "96", "--target", "bmv2",
+    ]
     assert len(yaml.safe_load((place / "scenario.yaml").read_text())["edges"]) == 3
     assert result.ok
     assert result.goodput_bps("main") == {("h0_0", "h1_0"): 10.0}
+
+
+def test_simulate_takes_ports_columns_report_and_scheduler(command):
+    place = command(report(ok=True), 0)
+    star = Star(3).tcp()
+    kept = place / "kept.json"
+    result = star.simulate(rest_port=0, p4runtime_port=9000, columns=place, sample_frames=5, report=kept, scheduler="islip")
+    arguments = (place / "arguments").read_text().split()
+    assert arguments[:1] + arguments[2:] == [
+        "simulate", "--report", str(kept), "--rest-port", "0", "--p4runtime-port", "9000", "--columns", str(place), "--sample-frames", "5",
+    ]
+    assert yaml.safe_load((place / "scenario.yaml").read_text())["controller"]["scheduler"] == "islip"
+    assert star.scenario["controller"]["scheduler"] == "fair"
+    assert json.loads(kept.read_text()) == result.data
+    assert result.columns_directory == place
+
+
+def test_an_unknown_scheduler_is_refused_before_anything_runs(command):
+    place = command(report(ok=True), 0)
+    with pytest.raises(ScenarioError, match="/controller/scheduler: 'islop'"):
+        Star().tcp().simulate(scheduler="islop")
+    assert not (place / "arguments").exists()
 
 
 def test_a_broken_invariant_is_an_exception_with_the_report(command):
@@ -90,7 +182,55 @@ def test_a_broken_invariant_is_an_exception_with_the_report(command):
     assert failure.value.report.failures == ["1 collision"]
 
 
-def test_a_run_without_a_report_is_an_exception(command):
-    command(None, 3)
-    with pytest.raises(RunFailed, match="status 3 and without a report"):
+def test_a_run_without_a_report_is_an_exception_with_what_the_program_said(command, capfd):
+    command(None, 3, "a warning\nslotwise: the host agent has ended")
+    with pytest.raises(RunFailed, match="(?s)status 3 and without a report: a warning\nslotwise: the host agent has ended") as failure:
         Star().tcp().run()
+    assert failure.value.said == ["a warning", "slotwise: the host agent has ended"]
+    assert (failure.value.status, failure.value.report) == (3, None)
+    assert "the host agent has ended" in capfd.readouterr().err
+
+
+def test_an_earlier_report_is_not_taken_for_this_runs(command, tmp_path):
+    command(None, 1, "slotwise: no")
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(report(ok=True)))
+    with pytest.raises(RunFailed, match="without a report: slotwise: no"):
+        Star().tcp().simulate(report=kept)
+
+
+def test_half_a_report_is_none(command):
+    command('{"verdict": {"ok"', 0)
+    with pytest.raises(RunFailed, match="without a report"):
+        Star().tcp().simulate()
+
+
+def test_what_only_the_engine_refuses_is_said_of_the_callers_scenario(command):
+    place = command(None, 1)
+    script = place / "slotwise"
+    wrong = '#!/bin/sh\nprintf "slotwise: %s:\\n/frame/guard_ns: too long; expected less\\n/: empty\\n" "$2" >&2\nexit 1\n'
+    script.write_text(wrong)
+    with pytest.raises(ScenarioError) as refusal:
+        Star().tcp().simulate()
+    assert [(problem.pointer, problem.reason) for problem in refusal.value.problems] == [
+        ("/frame/guard_ns", "too long; expected less"), ("", "empty"),
+    ]
+    assert "scenario 'star4': /frame/guard_ns" in str(refusal.value)
+    assert "/tmp/slotwise" not in str(refusal.value)
+    assert str(Path(__file__)) in refusal.value.problems[0].place
+
+
+def test_a_file_is_named_as_the_caller_named_it(command, tmp_path):
+    place = command(None, 1)
+    (place / "slotwise").write_text('#!/bin/sh\nprintf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')
+    mine = tmp_path / "mine.yaml"
+    Star().tcp().save(mine)
+    with pytest.raises(ScenarioError, match=rf"^{mine}: /frame: odd; expected even"):
+        Experiment.load(mine).simulate()
+
+
+def test_a_command_that_is_not_there_is_an_exception(monkeypatch):
+    monkeypatch.setenv("SLOTWISE_COMMAND", "/nonexistent/slotwise")
+    with pytest.raises(CommandNotFound, match="SLOTWISE_COMMAND=/nonexistent/slotwise"):
+        Star().tcp().simulate()
+    assert issubclass(CommandNotFound, SlotwiseError)

@@ -11,7 +11,7 @@ import yaml
 
 from slotwise import home
 
-MN_FILE = home.ROOT / "topologies" / "slotwise" / "mn.py"
+MN_FILE = home.root() / "topologies" / "slotwise" / "mn.py"
 BRIDGE = """#!/bin/sh
 cp "$2" /tmp/scenario.yaml
 cp "$4" /tmp/ports.json
@@ -47,7 +47,7 @@ def mn(place: Path, stand_in: str, *arguments: str) -> subprocess.CompletedProce
 @pytest.fixture(autouse=True)
 def isolation(namespaces):
     """All tests here make interfaces and have a /tmp of their own."""
-    if home.ROOT.is_relative_to("/tmp"):
+    if home.root().is_relative_to("/tmp"):
         pytest.skip("the clone is below /tmp, which these tests hide")
 
 

@@ -8,7 +8,7 @@ import pytest
 from slotwise import builders, home, scenario
 from slotwise.scenario import HostId, ScenarioError
 
-EXAMPLES = home.ROOT / "schema" / "examples"
+EXAMPLES = home.root() / "schema" / "examples"
 
 
 def directives(file: Path, name: str) -> list[str]:
@@ -33,7 +33,7 @@ def test_invalid_examples_are_refused_where_the_schema_sees_it(file):
         assert any(f"'{key}'" in problem.reason for problem in problems)
 
 
-@pytest.mark.parametrize("file", sorted((home.ROOT / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted((home.root() / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
 def test_our_scenarios_load(file):
     scenario.load(file)
 

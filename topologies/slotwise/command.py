@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the engine's command for Python: what it says goes on to the terminal, and its last lines are kept."""
+import signal
+import subprocess
+import sys
+from collections import deque
+from threading import Thread
+from typing import NamedTuple
+
+from slotwise import home
+
+KEPT_LINES = 40
+MOST_LINE_BYTES = 4096
+# A child of the command may hold its standard error open after its end.
+DRAIN_S = 2
+
+
+class Ended(NamedTuple):
+    """How the command ended."""
+
+    status: int
+    """Exit status; negative: the signal that ended it."""
+    said: list[str]
+    """The last lines of its standard error."""
+
+    @property
+    def how(self) -> str:
+        """In words."""
+        return f"was ended by {signal.Signals(-self.status).name}" if self.status < 0 else f"ended with status {self.status}"
+
+
+def run(*arguments: str) -> Ended:
+    """Runs `slotwise ARGUMENTS` to its end. After Ctrl-C, which the command gets too, it has the time to write its report; a
+    second one kills it. Raises home.CommandNotFound."""
+    command = home.slotwise_command()
+    said: deque[str] = deque(maxlen=KEPT_LINES)
+    try:
+        process = subprocess.Popen([command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
+    reader = Thread(target=_pass_on, args=(process.stderr, said), daemon=True)
+    reader.start()
+    try:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    reader.join(DRAIN_S)
+    return Ended(process.returncode, list(said))
+
+
+def _pass_on(stream, said: deque[str]) -> None:
+    while line := stream.readline(MOST_LINE_BYTES):
+        text = line.decode(errors="replace")
+        said.append(text.rstrip())
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run left behind, as Python values and, where pandas is installed, as frames."""
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from slotwise.errors import MissingPackage, SlotwiseError, UnknownPhase, UnknownTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Report:
+    """`data` is the content of report.json (schema/report.schema.json). `columns_directory` is where the run wrote its columns,
+    None if nobody asked for them."""
+
+    def __init__(self, data: dict, columns_directory: Path | None = None):
+        self.data = data
+        self.columns_directory = columns_directory
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that had to hold did."""
+        return self.data["verdict"]["ok"]
+
+    @property
+    def failures(self) -> list[str]:
+        """What did not hold, a sentence each."""
+        return self.data["verdict"]["failures"]
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known although it is no failure, a sentence each."""
+        return self.data["verdict"]["notes"]
+
+    def phase(self, name: str) -> dict:
+        """A phase by its name: `start_ns`, `end_ns`, `flows`, `files`. Raises UnknownPhase."""
+        phases = {entry["name"]: entry for entry in self.data["phases"]}
+        if name not in phases:
+            raise UnknownPhase("phase", name, phases, "the report")
+        return phases[name]
+
+    def goodput_bps(self, phase: str) -> dict[tuple[str, str], float]:
+        """What the receivers of a phase got, summed by (source host, destination host). Raises UnknownPhase."""
+        goodput: dict[tuple[str, str], float] = {}
+        for flow in self.phase(phase)["flows"]:
+            pair = flow["from"], flow["to"]
+            goodput[pair] = goodput.get(pair, 0.0) + flow["goodput_bps"]
+        return goodput
+
+    def flows(self) -> DataFrame:
+        """A row a flow and phase, in their order: `phase` (its name), then the flow's fields; those of `delay_ns` and `stream`
+        as `delay_ns_mean` and so on. Raises MissingPackage."""
+        return self._of_phases("flows")
+
+    def files(self) -> DataFrame:
+        """A row a file, in the order of phases, as `flows` has them. Raises MissingPackage."""
+        return self._of_phases("files")
+
+    def series(self) -> DataFrame:
+        """A row a frame and ordered pair of edges: `frame_ms` (its start in fabric time), `from`, `to`, `demand_bytes`,
+        `granted_slots`, `delivered_bytes`. Raises MissingPackage."""
+        pandas = _import("pandas")
+        series = self.data["series"]
+        frames = [pandas.DataFrame({"frame_ms": series["frame_ms"], **pair}) for pair in series["pairs"]]
+        return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+    def tables(self) -> list[str]:
+        """Names of the tables of columns (docs/experiments.md). Raises SlotwiseError if the run wrote none."""
+        if self.columns_directory is None:
+            raise SlotwiseError("the run wrote no columns; simulate(columns=DIRECTORY) writes them")
+        return sorted(file.stem for file in self.columns_directory.glob("*.parquet"))
+
+    def columns(self, table: str) -> DataFrame:
+        """A table of columns: `queues`, `ports`, `access`, `flows`, `control`, `clocks`. Raises UnknownTable, MissingPackage, and
+        SlotwiseError if the run wrote none."""
+        tables = self.tables()
+        if table not in tables:
+            raise UnknownTable("table", table, tables, str(self.columns_directory))
+        _import("pyarrow")
+        return _import("pandas").read_parquet(self.columns_directory / f"{table}.parquet", engine="pyarrow")
+
+    def plot(self, file: str | Path) -> None:
+        """Draws demand and slots granted per edge pair over time into a PNG."""
+        from slotwise import plot  # Matplotlib takes a second to load
+
+        plot.draw(self.data, Path(file))
+
+    def _of_phases(self, what: str) -> DataFrame:
+        rows = [{**entry, "phase": phase["name"]} for phase in self.data["phases"] for entry in phase[what]]
+        frame = _import("pandas").json_normalize(rows, sep="_")
+        return frame[["phase", *(name for name in frame.columns if name != "phase")]] if rows else frame
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingPackage(
+            f"{name} is needed for frames and not installed; `pip install 'topologies/[frames]'` installs it, and build/venv has it"
+        ) from error

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports as Python values and as frames."""
+import sys
+
+import pandas
+import pytest
+
+from slotwise import MissingPackage, Report, SlotwiseError, UnknownPhase, UnknownTable
+
+
+def flow(source: str, goodput_bps: float) -> dict:
+    return {"kind": "tcp", "from": source, "to": "h1_0", "goodput_bps": goodput_bps, "delay_ns": {"mean": 7.0, "max": 9}, "stream": None}
+
+
+@pytest.fixture
+def report() -> Report:
+    phases = [
+        {"name": "one", "flows": [flow("h0_0", 1.0), flow("h0_1", 2.0)], "files": []},
+        {"name": "two", "flows": [flow("h0_0", 3.0)], "files": [{"from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}]},
+    ]
+    pair = {"from": 0, "to": 1, "demand_bytes": [5, 6], "granted_slots": [1, 2], "delivered_bytes": [3, 4]}
+    return Report({"phases": phases, "series": {"frame_ms": [0.0, 5.0], "pairs": [pair, {**pair, "from": 1, "to": 0}]}})
+
+
+def test_flows_are_rows_with_their_phase(report):
+    flows = report.flows()
+    assert list(flows["phase"]) == ["one", "one", "two"]
+    assert list(flows["goodput_bps"]) == [1.0, 2.0, 3.0]
+    assert list(flows["delay_ns_mean"]) == [7.0] * 3
+    assert flows.columns[0] == "phase"
+    assert flows.groupby("phase")["goodput_bps"].sum()["one"] == 3.0
+
+
+def test_files_and_frames_are_rows_too(report):
+    assert report.files().to_dict("records") == [{"phase": "two", "from": "h0_0", "to": "h1_0", "bytes": 10, "intact": True}]
+    series = report.series()
+    assert list(series.columns) == ["frame_ms", "from", "to", "demand_bytes", "granted_slots", "delivered_bytes"]
+    assert series.query("`from` == 1")["granted_slots"].tolist() == [1, 2]
+
+
+def test_a_report_without_flows_has_an_empty_frame():
+    assert Report({"phases": [{"name": "silence", "flows": [], "files": []}]}).flows().empty
+
+
+def test_an_unknown_phase_is_refused_with_those_that_there_are(report):
+    with pytest.raises(UnknownPhase, match="the report has no phase 'tow'; did you mean 'two'\\? it has one, two"):
+        report.goodput_bps("tow")
+
+
+def test_columns_are_read_by_name(report, tmp_path):
+    pandas.DataFrame({"queue": ["edge0->edge1"], "time_s": [0.5]}).to_parquet(tmp_path / "queues.parquet")
+    with_columns = Report(report.data, tmp_path)
+    assert with_columns.tables() == ["queues"]
+    assert with_columns.columns("queues").to_dict("records") == [{"queue": "edge0->edge1", "time_s": 0.5}]
+    with pytest.raises(UnknownTable, match="no table 'queue'; did you mean 'queues'"):
+        with_columns.columns("queue")
+    with pytest.raises(SlotwiseError, match=r"simulate\(columns=DIRECTORY\)"):
+        report.columns("queues")
+
+
+def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackage, match="pandas is needed for frames and not installed; `pip install"):
+        report.flows()
