@@ -119,7 +119,7 @@ enum bit<8> XcpVerdict {
     STANDARD    = 0,
     MINIMAL     = 1,
     BAD_VERSION = 2,
-    BAD_LENGTH  = 3,
+    BAD_LENGTH  = 3,  // of the header, or the IP packet is longer than its frame
     BAD_FORMAT  = 4,
     BAD_FIELDS  = 5   // packets further apart than a round trip, or not apart at all
 }

@@ -3,6 +3,8 @@
 #define SLOTWISE_EDGE_PARSER_P4
 #include "headers.p4"
 
+const bit<3> IP_MORE_FRAGMENTS = 1;  // bit of ipv4_t.flags
+
 struct edge_headers_t {
     packet_in_t         packet_in;
     packet_out_t        packet_out;
@@ -198,14 +200,15 @@ parser EdgeParser(packet_in packet,
         transition accept;
     }
 
-    // Ports are read only where they must be: behind a header without options, in a first fragment.
+    // Ports are read only behind a header without options, and not of fragments: the later ones have none, and all of a
+    // packet must go one way.
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, IP_PROTOCOL_TCP): parse_l4_ports;
-            (4, 5, 0, IP_PROTOCOL_UDP): parse_l4_ports;
-            (4, 5, 0, IP_PROTOCOL_XCP): parse_xcp_if_long_enough;
-            default:                    accept;
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
+            (4, 5, 0 &&& IP_MORE_FRAGMENTS, 0, IP_PROTOCOL_TCP): parse_l4_ports;
+            (4, 5, 0 &&& IP_MORE_FRAGMENTS, 0, IP_PROTOCOL_UDP): parse_l4_ports;
+            (4, 5, _,                       0, IP_PROTOCOL_XCP): parse_xcp_if_long_enough;
+            default:                                             accept;
         }
     }
 

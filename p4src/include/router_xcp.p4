@@ -50,7 +50,7 @@ control RouterXcp(inout router_headers_t hdr,
 
     apply {
         if (hdr.xcp.isValid()) {
-            check.apply(hdr.xcp, verdict);
+            check.apply(hdr.xcp, hdr.ipv4.total_len, standard_metadata.packet_length, verdict);
             xcp_headers.count((bit<32>)(bit<8>)verdict);
         }
         if (xcp_output.apply().hit) {

@@ -24,13 +24,16 @@ register<bit<64>>(MAX_QUEUES) xcp_positive_residue;
 register<bit<64>>(MAX_QUEUES) xcp_negative_residue;
 
 const bit<32> XCP_MAX_RTT_NS = 1000000000;  // a longer round trip counts as this
+const bit<32> ETHERNET_HEADER_BYTES = 14;
 
-control CheckXcp(in xcp_t xcp, out XcpVerdict verdict) {
+// `packet_bytes` is what the IP header says, `frame_bytes` what came with Ethernet's header: who says more than it sends
+// would have it counted.
+control CheckXcp(in xcp_t xcp, in bit<16> packet_bytes, in bit<32> frame_bytes, out XcpVerdict verdict) {
     apply {
         verdict = XcpVerdict.STANDARD;
         if (xcp.version != XCP_VERSION) {
             verdict = XcpVerdict.BAD_VERSION;
-        } else if (xcp.length != XCP_LENGTH) {
+        } else if (xcp.length != XCP_LENGTH || (bit<32>)packet_bytes + ETHERNET_HEADER_BYTES > frame_bytes) {
             verdict = XcpVerdict.BAD_LENGTH;
         } else if (xcp.format == XcpFormat.MINIMAL) {
             verdict = XcpVerdict.MINIMAL;

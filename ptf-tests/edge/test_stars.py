@@ -138,6 +138,20 @@ class FlowsAreSharedAndStay(ShareTest):
             self.assertEqual(self.core_of_next(), core)
 
 
+class FragmentsGoOneWay(ShareTest):
+    """Only a first fragment has ports; flows that would go both ways do not take it away from the others."""
+
+    def runTest(self):
+        ways = set()
+        for port in range(32):
+            ports = port.to_bytes(2, "big") + (80).to_bytes(2, "big")
+            for place in (dict(flags=1), dict(flags=1, frag_offset=1), dict(frag_offset=2)):
+                self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC),
+                          ipv4(REMOTE_HOST, ports, protocol=wire.IP_PROTOCOL_UDP, **place), ports)
+                ways.add(self.core_of_next())
+        self.assertEqual(len(ways), 1)
+
+
 class PartWithoutACore(ShareTest):
     parts = ()
 

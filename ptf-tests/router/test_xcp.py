@@ -167,6 +167,23 @@ class BadHeadersUntouched(r.RouterXcpTest):
         self.assertEqual(self.verdicts(), {"STANDARD": PACKETS + 1, "MINIMAL": 0, **expected})
 
 
+class LongerThanItsFrame(r.RouterXcpTest):
+    """A packet whose IP header says more than came counts for nothing: a few bytes would pass for 64 kB."""
+
+    def runTest(self):
+        self.control(START_NS)
+        for _ in range(PACKETS):
+            self.through(header())
+        for total_len in (PACKET_BYTES + 1, 65535):
+            packet = ipv4(self.xcp_dst, header().encode() + PAYLOAD, total_len=total_len)
+            self.send(self.in_port, ethernet(wire.ETHERTYPE_IPV4, dst=self.mac), packet, header(), PAYLOAD)
+            found = self.received(self.out_port)[self.shim_at:]
+            self.assertEqual(wire.Xcp.decode(found), header())
+        self.control(START_NS + RTT_NS)
+        self.expect_near(self.granted(), ALPHA * (r.CAPACITY - INPUT) / PACKETS)
+        self.assertEqual(self.verdicts()["BAD_LENGTH"], 2)
+
+
 class AcknowledgmentsCountAsBytes(r.RouterXcpTest):
     def runTest(self):
         minimal = header(format=XcpFormat.MINIMAL, rtt=0, x=0, delta_throughput=0, reverse_feedback=12345)

@@ -447,7 +447,7 @@ pub enum XcpVerdict {
     Minimal = 1,
     /// BAD_VERSION.
     BadVersion = 2,
-    /// BAD_LENGTH.
+    /// Of the header, or the IP packet is longer than its frame.
     BadLength = 3,
     /// BAD_FORMAT.
     BadFormat = 4,

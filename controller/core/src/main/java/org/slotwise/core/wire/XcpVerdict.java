@@ -15,7 +15,7 @@ public enum XcpVerdict {
     /** BAD_VERSION. */
     BAD_VERSION(2),
 
-    /** BAD_LENGTH. */
+    /** Of the header, or the IP packet is longer than its frame. */
     BAD_LENGTH(3),
 
     /** BAD_FORMAT. */
