@@ -7,7 +7,7 @@
 // Light passes if its slot connects its input, if it keeps clear of the guard and of the slot's end, and
 // if its output is free; what does not pass is lost and counted. The clock is the switch's own, so times
 // have the target's unit; a packet counts from the arrival of its head. The clock goes round (after 78 h in ns): only
-// differences count, and an output is busy for a slot at most.
+// differences count, and an output is busy for a slot at most. One that never was has 0.
 //
 //   guard? ──> crossbar (bank, slot, input) ──connect──> overrun? ──> collision? ──> output
 control Crossbar(inout core_metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -61,7 +61,7 @@ control Crossbar(inout core_metadata_t meta, inout standard_metadata_t standard_
             busy_until.read(busy, (bit<32>)output_port);
             if (offset + duration > meta.slot) {
                 meta.drop_reason = DropReason.OVERRUN;
-            } else if (busy - standard_metadata.ingress_global_timestamp - 1 < meta.slot) {
+            } else if (busy != 0 && busy - standard_metadata.ingress_global_timestamp - 1 < meta.slot) {
                 meta.drop_reason = DropReason.COLLISION;
             } else {
                 busy_until.write((bit<32>)output_port, standard_metadata.ingress_global_timestamp + duration);

@@ -7,7 +7,7 @@ from support.base import ethernet, frame, ipv4, linecard
 from support.hostile import Hostile
 from support.xcp import MS, header
 
-DIGEST = "7150c0719efba75e7c066677824d7854ecdafa14abac78d10dd9373dc404e253"
+DIGEST = "3a39ca010615de365ed56e6df83ba77350492c5d9fb689bca0122f2d1d5a19ed"
 OUT = [r.OUT_PORT, r.IN_PORT, wire.PORT_LINECARD]
 
 

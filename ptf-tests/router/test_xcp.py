@@ -5,7 +5,7 @@ from slotwise.wire import DropReason, IntervalTimer, XcpFormat
 from support import router as r
 from support.base import ethernet, frame, ipv4, linecard
 from support.xcp import (ALPHA, BETA, GAMMA, INITIAL_RTT_NS, LARGEST, MIN_CONTROL_NS, MIN_QUEUE_NS, MS, PACKET_BYTES, RATE_PER_BYTE,
-                         RTT_NS, START_NS, delta_of, header)
+                         PAYLOAD, RTT_NS, START_NS, delta_of, header)
 
 PACKETS = 10
 # Ten packets of 1000 bytes in 100 ms.

@@ -65,7 +65,8 @@ impl Program {
     }
 
     /// For differential tests: packets start with arbitrary values in the headers instead of zeros, so what differs then
-    /// depends on fields of headers that are not valid, which P4 leaves undefined.
+    /// depends on fields of headers that are not valid, which P4 leaves undefined. What an earlier packet would have left in
+    /// temporaries is arbitrary, too; nothing may depend on it.
     pub fn with_undefined_headers(mut self, seed: u64) -> Program {
         use rand::{Rng, SeedableRng};
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
@@ -74,13 +75,17 @@ impl Program {
                 types,
                 headers,
                 initial,
+                reset,
                 ..
             } = &mut ir.layout;
-            // Metadata is valid from the start, and zero.
-            let undefined: Vec<_> = headers.iter().filter(|header| initial[header.base] == 0).collect();
-            for header in undefined {
+            let valid: Vec<_> = headers.iter().map(|header| initial[header.base] != 0).collect();
+            for (header, valid) in headers.iter().zip(valid) {
                 for field in types[header.header_type].fields.iter().filter(|field| !field.variable) {
                     let start = header.base + field.offset;
+                    // Metadata is valid from the start, and zero.
+                    if valid && reset.iter().any(|words| words.contains(&start)) {
+                        continue;
+                    }
                     let words = &mut initial[start..start + value::limbs_for(field.width)];
                     words.fill_with(|| random.random());
                     value::truncate(words, field.width);

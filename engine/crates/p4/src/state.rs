@@ -81,8 +81,14 @@ impl Persistent {
 impl Packet {
     /// Ready for a new packet of `length` bytes.
     pub fn reset(&mut self, ir: &Ir, length: usize) {
-        self.words.clear();
-        self.words.extend_from_slice(&ir.layout.initial);
+        let initial = &ir.layout.initial;
+        if self.words.len() == initial.len() {
+            for words in &ir.layout.reset {
+                self.words[words.clone()].copy_from_slice(&initial[words.clone()]);
+            }
+        } else {
+            self.words.clone_from(initial);
+        }
         self.length = length as u64;
         self.ingress_length = length as u64;
         self.requests = Requests::default();

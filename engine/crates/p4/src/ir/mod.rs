@@ -11,6 +11,7 @@ use crate::expr::{Expr, WideExpr};
 use crate::hash::Algorithm;
 use crate::trace::SourceLocation;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(crate) use control::*;
 pub(crate) use parser::*;
@@ -76,6 +77,8 @@ pub(crate) struct Layout {
     pub union_stacks: Vec<UnionStack>,
     /// State of a packet before its parser runs: metadata valid, everything else zero.
     pub initial: Vec<u64>,
+    /// The words that a packet needs to find so; what is in the others is written before it is read.
+    pub reset: Vec<Range<Slot>>,
 }
 
 #[derive(Debug)]

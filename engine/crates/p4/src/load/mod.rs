@@ -10,6 +10,7 @@ mod number;
 mod objects;
 mod parser;
 mod tables;
+mod temporaries;
 
 use crate::LoadError;
 use crate::ir::{FieldRef, Ir, Layout, StandardMetadata};
@@ -46,7 +47,8 @@ pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
     };
     let root = Place::root(&value);
     check_version(&root)?;
-    let (layout, names) = headers::load(&root)?;
+    let (mut layout, names) = headers::load(&root)?;
+    layout.reset = temporaries::words_to_reset(&value, &layout, &names);
     let scope = Scope {
         layout: &layout,
         names: &names,

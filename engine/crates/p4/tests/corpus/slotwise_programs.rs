@@ -95,7 +95,7 @@ fn a_core_switches_alike_whatever_its_clock_says() {
 
 #[test]
 fn an_output_that_was_idle_for_long_is_free() {
-    for idle_ns in [SLOT_NS, ROUND_NS / 4, ROUND_NS / 2 + SLOT_NS, ROUND_NS - SLOT_NS] {
+    for idle_ns in [SLOT_NS, ROUND_NS / 4, ROUND_NS / 2 + SLOT_NS, ROUND_NS - 3 * SLOT_NS] {
         let mut core = core();
         assert_eq!(passes(&mut core, ROUND_NS - SLOT_NS, &LIGHT), PASSES);
         assert_eq!(passes(&mut core, ROUND_NS + idle_ns, &LIGHT), PASSES, "after {idle_ns} ns");

@@ -137,6 +137,7 @@ impl Router {
         let mut frame = ethernet(ETHERTYPE_IPV4);
         frame.extend(ipv4.encode());
         frame.extend(header.encode());
+        frame.resize(frame.len().max(Ethernet::SIZE + usize::from(ip_bytes)), 0);
         let out = self.run(INPUT, &frame).expect("a packet is forwarded");
         Xcp::decode(&out[Ethernet::SIZE + Ipv4::SIZE..]).unwrap()
     }
