@@ -44,7 +44,10 @@ control EdgeIngress(inout edge_headers_t hdr,
         mark_to_drop(standard_metadata);  // unless something below sends it
         star.apply(hdr, standard_metadata, meta);
         params.apply(meta);
-        membership_params.apply(meta);
+        // Data has no part in who is a member.
+        if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE && !hdr.ipv4.isValid()) {
+            membership_params.apply(meta);
+        }
 
         if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
