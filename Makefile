@@ -13,7 +13,7 @@ help:
 	@echo 'make bench      measure the engine, a live switch and the scheduler'
 	@echo 'make stf-corpus SOURCES=DIR  run p4c'"'"'s own STF tests (DIR: its sources; needs p4c)'
 	@echo 'make diff-bmv2  random tables and packets on the engine and on simple_switch_grpc (needs it)'
-	@echo 'make clean-net  end forgotten runs and delete their interfaces'
+	@echo 'make clean-net  delete what killed runs have left'
 	@echo 'make clean      delete everything that was built'
 
 setup:

@@ -4,7 +4,6 @@ import copy
 import json
 import re
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from slotwise import builders, command, scenario
 from slotwise.command import Ended
 from slotwise.errors import SlotwiseError, UnknownEndpoint, UnknownFibre
 from slotwise.report import Report
+from slotwise.rundir import RunDirectory
 from slotwise.scenario import Problem, ScenarioError
 
 DEFAULT_PHASE_S = 5
@@ -190,7 +190,7 @@ class Experiment:
         if scheduler is not None:
             document = {**document, "controller": {**document["controller"], "scheduler": scheduler}}
         self._checked(document)
-        with tempfile.TemporaryDirectory(prefix="slotwise-experiment-") as directory:
+        with RunDirectory("experiment") as directory:
             file = Path(directory, "scenario.yaml")
             file.write_text(yaml.safe_dump(document, sort_keys=False))
             report_file = Path(directory, "report.json") if report is None else Path(report)

@@ -6,9 +6,10 @@ It builds the scenario's hosts with Mininet and runs phases on command. JSON lin
     {"command": "phase", "index": 0, "duration_ms": 6000}
     {"command": "quit"}                                      (so does the end of the input)
 
-and on standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`. Flows run for
+and on standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for
 `duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow
-that fails is an `error` with its phase; the phase goes on.
+that fails is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent
+ends too.
 """
 import argparse
 import asyncio
@@ -35,6 +36,7 @@ MAX_DURATION_MS = 86_400_000
 # A phase that has taken this many times its duration (and not less than the least time) is given up.
 PATIENCE = 10
 LEAST_PATIENCE_S = 30
+WATCH_PERIOD_S = 0.2
 
 
 class CommandError(Exception):
@@ -49,9 +51,10 @@ class Agent:
         self.net = net
         self.directory = directory
         self.phase: asyncio.Task | None = None
+        self.has_lost_a_host = False
 
     async def serve(self) -> None:
-        """Runs until `quit`, the end of the input, SIGINT or SIGTERM."""
+        """Runs until `quit`, the end of the input, SIGINT or SIGTERM, or until a host has vanished."""
         loop = asyncio.get_running_loop()
         here = asyncio.current_task()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -59,6 +62,7 @@ class Agent:
         lines = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         emit({"event": "ready", "pid": os.getpid(), "ports": network.access_ports(self.net)})
+        watch = asyncio.create_task(self._watch_hosts(here))
         try:
             while line := await lines.readline():
                 try:
@@ -69,10 +73,21 @@ class Agent:
         except asyncio.CancelledError:
             pass
         finally:
+            watch.cancel()
             if self.phase:
                 self.phase.cancel()
                 with suppress(asyncio.CancelledError):
                     await self.phase
+
+    async def _watch_hosts(self, serving: asyncio.Task) -> None:
+        """Ends the agent when a host's shell, which holds its namespace, has ended."""
+        while not self.has_lost_a_host:
+            await asyncio.sleep(WATCH_PERIOD_S)
+            for host in self.net.hosts:
+                if host.shell.poll() is not None:
+                    self.has_lost_a_host = True
+                    emit({"event": "vanished", "host": host.name})
+        serving.cancel()
 
     def _obey(self, command: dict) -> bool:
         """Starts what the command says; False for `quit`."""
@@ -171,9 +186,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     try:
         with tempfile.TemporaryDirectory(prefix="slotwise-hosts-") as directory:
-            asyncio.run(Agent(scenario, net, Path(directory)).serve())
-    finally:
+            agent = Agent(scenario, net, Path(directory))
+            asyncio.run(agent.serve())
+            if agent.has_lost_a_host:
+                # Mininet would wait for its shell. What is left ends with the namespaces.
+                return 1
+    except BaseException:
         net.stop()
+        raise
+    net.stop()
     return 0
 
 

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/clean-net, in PID and network namespaces of its own: it kills whatever looks like a run."""
+"""scripts/clean-net, in PID and network namespaces of its own: it deletes interfaces."""
+import fcntl
 import os
 import subprocess
 
 import pytest
 
 from slotwise import home
+from slotwise.rundir import MARK, RunDirectory
 
-# A process of a run, known by its environment, and one of somebody else; an interface of an edge and one of somebody
-# else. What clean-net says and what is left goes to standard output.
+# A process of a dead run, one of a living one and one of nobody, known by their environments; an interface of an edge and one of
+# somebody else. The living run is outside of the PID namespace. What clean-net says and what is left goes to standard output.
 SCENE = """
 set -e
 mkfifo up
-SLOTWISE_INSIDE_NAMESPACE=1 bash -c 'echo > up; sleep 1000 & wait' & marked=$!
+{mark}=$PWD/slotwise-Ab12Cd bash -c 'echo > up; sleep 1000 & wait' & dead=$!
 read < up
+{mark}={live} sleep 1000 & live=$!
 sleep 1000 & other=$!
 ip link add e3-eth1 type veth peer name peer
 ip link add mine type bridge
 {clean_net}
-wait $marked || echo "marked $?"
+wait $dead || echo "dead $?"
+kill -0 $live && echo "live lives"
 kill -0 $other && echo "other lives"
 ip -brief link show
 """
@@ -26,23 +30,48 @@ ip -brief link show
 
 @pytest.fixture
 def scene(namespaces, tmp_path):
-    (tmp_path / "slotwise-hosts-abcd_123").mkdir()
-    (tmp_path / "slotwise-Ab12Cd").mkdir()
-    (tmp_path / "slotwise-Ab12Cd" / "controller.json").touch()
+    """Runs it beside a living run's directory, in a place of its own for temporary files."""
     (tmp_path / "slotwise-backup").mkdir()
-    return subprocess.run(
-        ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
-         SCENE.format(clean_net=home.root() / "scripts" / "clean-net")],
-        cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
-    )
+    for dead in ("slotwise-Ab12Cd", "slotwise-hosts-abcd_123"):
+        (tmp_path / dead).mkdir()
+        (tmp_path / dead / "lock").touch()
+
+    def run(live):
+        script = SCENE.format(mark=MARK, live=live, clean_net=home.root() / "scripts" / "clean-net")
+        return subprocess.run(
+            ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
+            cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+        )
+
+    return run
 
 
-def test_only_what_belongs_to_runs_goes(scene, tmp_path):
-    lines = scene.stdout.splitlines()
-    assert scene.returncode == 0, scene.stderr
+def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
+    live = tmp_path / "slotwise-living"
+    live.mkdir()
+    with open(live / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = scene(live)
+    lines = result.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    assert "dead 137" in lines
+    assert "live lives" in lines and "other lives" in lines
+    assert "interfaces: none" in lines and any(line.startswith("e3-eth1") for line in lines), "they may be the living run's"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["slotwise-backup", "slotwise-living", "up"]
+
+
+def test_interfaces_go_when_no_run_lives(scene):
+    result = scene("/nowhere")
+    lines = result.stdout.splitlines()
     assert "interfaces: e3-eth1" in lines
-    assert "marked 137" in lines
-    assert "other lives" in lines
     assert any(line.startswith("mine ") for line in lines)
     assert not any(line.startswith("e3-eth1") for line in lines)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["slotwise-backup", "up"]
+
+
+def test_a_directory_is_locked_while_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with RunDirectory("experiment") as name:
+        assert os.path.basename(name).startswith("slotwise-experiment-")
+        with open(os.path.join(name, "lock"), encoding="utf-8") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not list(tmp_path.iterdir())

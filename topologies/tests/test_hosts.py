@@ -2,6 +2,7 @@
 """The host agent, with real Mininet hosts in a network namespace; a Linux bridge stands in for the fabric."""
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,13 @@ def test_a_file_that_the_disk_cannot_hold_is_refused(tmp_path):
     with pytest.raises(ProcessError, match="bytes free"):
         write_pseudo_random(tmp_path / "huge", 1 << 60, "1")
     assert not (tmp_path / "huge").exists()
+
+
+def test_a_host_that_vanishes_is_told_and_ends_its_agent(agent):
+    agent.bridge(agent.hear()["ports"])
+    agent.tell({"command": "phase", "index": 0, "duration_ms": 60_000})
+    assert agent.hear()["event"] == "phase_started"
+    shells = subprocess.run(["pgrep", "--full", "--parent", str(agent.process.pid), "mininet:h0_0"], check=True, capture_output=True)
+    os.kill(int(shells.stdout), signal.SIGKILL)
+    assert agent.hear_until("vanished")[-1] == {"event": "vanished", "host": "h0_0"}
+    assert agent.process.wait() == 1

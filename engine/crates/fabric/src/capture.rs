@@ -54,11 +54,19 @@ impl CapturePoint {
 /// Gives the fabric somewhere to write captures; called once for each point, when its first frame comes.
 pub type OpenCapture = Box<dyn FnMut(CapturePoint) -> io::Result<Box<dyn Write + Send>> + Send>;
 
-/// Writes captures until the first error.
+/// A capture that ended before the run.
+#[derive(Debug)]
+pub struct CaptureFailure {
+    /// What it was of.
+    pub point: CapturePoint,
+    /// Why nothing more could be written.
+    pub error: io::Error,
+}
+
+/// Writes captures, each until its first error: one that cannot go on ends, and nothing else does.
 pub(crate) struct Captures {
     open: OpenCapture,
-    writers: BTreeMap<CapturePoint, PcapWriter<Box<dyn Write + Send>>>,
-    error: Option<io::Error>,
+    writers: BTreeMap<CapturePoint, io::Result<PcapWriter<Box<dyn Write + Send>>>>,
 }
 
 impl Captures {
@@ -66,49 +74,112 @@ impl Captures {
         Captures {
             open,
             writers: BTreeMap::new(),
-            error: None,
         }
     }
 
     pub(crate) fn record(&mut self, point: CapturePoint, at_ns: u64, frame: &[u8]) {
-        if self.error.is_none() {
-            self.error = self.write(point, at_ns, frame).err();
-        }
-    }
-
-    fn write(&mut self, point: CapturePoint, at_ns: u64, frame: &[u8]) -> io::Result<()> {
-        if !self.writers.contains_key(&point) {
-            let header = PcapHeader {
-                snaplen: SNAPLEN,
-                datalink: DataLink::ETHERNET,
-                ts_resolution: TsResolution::NanoSecond,
-                endianness: Endianness::Little,
-                ..PcapHeader::default()
-            };
-            let writer = PcapWriter::with_header((self.open)(point)?, header).map_err(io_error)?;
-            self.writers.insert(point, writer);
-        }
-        let Some(writer) = self.writers.get_mut(&point) else {
-            return Ok(());
-        };
+        let Captures { open, writers } = self;
+        let capture = writers.entry(point).or_insert_with(|| begin(open(point)?));
+        let Ok(writer) = capture else { return };
         let cut = &frame[..frame.len().min(SNAPLEN as usize)];
         let packet = PcapPacket::new(Duration::from_nanos(at_ns), frame.len() as u32, cut);
-        writer.write_packet(&packet).map_err(io_error)?;
-        Ok(())
+        if let Err(error) = writer.write_packet(&packet) {
+            *capture = Err(io_error(error));
+        }
     }
 
-    /// Ends all captures.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        for writer in self.writers.into_values() {
-            writer.into_writer().flush()?;
-        }
-        self.error.map_or(Ok(()), Err)
+    /// Ends all captures; gives those that had ended before.
+    pub(crate) fn finish(self) -> Vec<CaptureFailure> {
+        let end = |(point, capture): (CapturePoint, io::Result<PcapWriter<Box<dyn Write + Send>>>)| {
+            let flushed = capture.and_then(|writer| writer.into_writer().flush());
+            flushed.err().map(|error| CaptureFailure { point, error })
+        };
+        self.writers.into_iter().filter_map(end).collect()
     }
+}
+
+fn begin(file: Box<dyn Write + Send>) -> io::Result<PcapWriter<Box<dyn Write + Send>>> {
+    let header = PcapHeader {
+        snaplen: SNAPLEN,
+        datalink: DataLink::ETHERNET,
+        ts_resolution: TsResolution::NanoSecond,
+        endianness: Endianness::Little,
+        ..PcapHeader::default()
+    };
+    PcapWriter::with_header(file, header).map_err(io_error)
 }
 
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,
         other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// A file on a disk with room for so many bytes more.
+    struct Disk {
+        room: usize,
+        file: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let taken = bytes.len().min(self.room);
+            self.room -= taken;
+            self.file.lock().unwrap().extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_capture_that_cannot_go_on_ends_alone() {
+        let point = |port| CapturePoint::Port {
+            device: Device::Edge(0),
+            port,
+        };
+        let file = Arc::new(Mutex::new(Vec::new()));
+        let whole = file.clone();
+        let mut captures = Captures::new(Box::new(move |of| match of {
+            CapturePoint::Port { port: 1, .. } => Ok(Box::new(Disk {
+                room: 100,
+                file: Arc::default(),
+            })),
+            CapturePoint::Port { port: 2, .. } => Err(io::ErrorKind::PermissionDenied.into()),
+            _ => Ok(Box::new(Disk {
+                room: 10_000,
+                file: whole.clone(),
+            })),
+        }));
+        for _ in 0..10 {
+            (1..=3).for_each(|port| captures.record(point(port), 0, &[0; 60]));
+        }
+        let failed = captures.finish();
+        let failed: Vec<_> = failed
+            .iter()
+            .map(|failure| (failure.point, failure.error.kind()))
+            .collect();
+        assert_eq!(
+            failed,
+            [
+                (point(1), io::ErrorKind::StorageFull),
+                (point(2), io::ErrorKind::PermissionDenied)
+            ]
+        );
+        const FILE_HEADER: usize = 24;
+        const PACKET_HEADER: usize = 16;
+        assert_eq!(file.lock().unwrap().len(), FILE_HEADER + 10 * (PACKET_HEADER + 60));
     }
 }

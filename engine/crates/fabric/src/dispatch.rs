@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::faults::Way;
 use crate::linecard::{Controlled, Next};
+use crate::link::LightChange;
 use crate::message;
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
@@ -115,19 +116,20 @@ impl Fabric {
         }
     }
 
-    /// Both ends see at once whether there is light. True if it came or went.
-    pub(crate) fn change_link(&mut self, change: &LinkChange) -> bool {
-        let (edge, core) = (change.edge, change.core);
-        let Some(fibre) = self.edges[usize::from(edge)].cards[usize::from(core)] else {
-            return false;
-        };
-        let changed = self.fibres[fibre].change(change);
+    fn change_link(&mut self, change: &LinkChange) {
+        if let Some(fibre) = self.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
+            let changed = self.fibres[fibre].change(change);
+            self.light_changed(fibre, changed);
+        }
+    }
+
+    /// Both ends see at once what has become of the light of a fibre.
+    pub(crate) fn light_changed(&mut self, fibre: usize, changed: LightChange) {
+        let (edge, core) = (self.fibres[fibre].edge, self.fibres[fibre].core);
         if let Some(is_weak) = changed.is_weak {
             self.alarm(fibre, FaultCode::Power, !is_weak);
         }
-        let Some(is_up) = changed.is_up else {
-            return false;
-        };
+        let Some(is_up) = changed.is_up else { return };
         self.alarm(fibre, FaultCode::LossOfSignal, is_up);
         let port = optical_port(core);
         self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
@@ -141,7 +143,6 @@ impl Fabric {
             let port = optical_port(port);
             self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
         }
-        true
     }
 
     /// For the controller, or the agent that stands between it and the device.

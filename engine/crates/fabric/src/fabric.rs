@@ -2,7 +2,6 @@
 //! The fabric as its drivers see it.
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Program};
@@ -10,7 +9,7 @@ use slotwise_scenario::{Device, HostId, LinkChange, Scenario, Signaling};
 use slotwise_wire::{DropReason, Ethernet};
 
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
-use crate::capture::Captures;
+use crate::capture::{CaptureFailure, Captures};
 use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
@@ -509,12 +508,9 @@ impl Fabric {
         })
     }
 
-    /// Ends the captures.
-    ///
-    /// # Errors
-    /// The first error of any capture; nothing was captured after it.
-    pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.captures.take().map_or(Ok(()), Captures::finish)
+    /// Ends the captures; gives those that could not be written to the end.
+    pub fn finish_captures(&mut self) -> Vec<CaptureFailure> {
+        self.captures.take().map_or_else(Vec::new, Captures::finish)
     }
 }
 

@@ -3,9 +3,14 @@
 
 use slotwise_wire::{IntervalTick, IntervalTimer, TIMER_RETRY_NS};
 
+/// Shortest time from an answer to the next tick: whatever it is told, a card leaves time for packets.
+pub(crate) const MIN_INTERVAL_NS: u64 = 100_000;
+
 #[derive(Clone, Copy)]
 struct Timer {
     due_ns: u64,
+    /// When it last expired: what an answer counts from.
+    ticked_ns: u64,
     /// Smallest backlog since the last tick.
     least_bytes: u64,
 }
@@ -21,6 +26,7 @@ impl IntervalTimers {
     pub(crate) fn new(now_ns: u64) -> IntervalTimers {
         let timer = Timer {
             due_ns: now_ns,
+            ticked_ns: now_ns,
             least_bytes: 0,
         };
         IntervalTimers {
@@ -54,17 +60,24 @@ impl IntervalTimers {
         };
         *timer = Timer {
             due_ns: now_ns + u64::from(TIMER_RETRY_NS),
+            ticked_ns: timer.due_ns,
             least_bytes: backlog_bytes,
         };
         Some(tick)
     }
 
-    /// Sets a timer.
-    pub(crate) fn set(&mut self, timer: IntervalTimer, due_ns: u64) {
-        match timer {
-            IntervalTimer::Control => self.control.due_ns = due_ns,
-            IntervalTimer::Queue => self.queue.due_ns = due_ns,
+    /// Sets a timer as the answer to its last tick says, which may come later than that: the next tick is `value_ns` after the
+    /// last, and not too soon from now. False if that is no time to come.
+    pub(crate) fn answer(&mut self, timer: IntervalTimer, now_ns: u64, value_ns: u64) -> bool {
+        let timer = match timer {
+            IntervalTimer::Control => &mut self.control,
+            IntervalTimer::Queue => &mut self.queue,
+        };
+        let due_ns = timer.ticked_ns.checked_add(value_ns).filter(|_| value_ns > 0);
+        if let Some(due_ns) = due_ns {
+            timer.due_ns = due_ns.max(now_ns + MIN_INTERVAL_NS);
         }
+        due_ns.is_some()
     }
 }
 
@@ -84,12 +97,32 @@ mod tests {
                 .collect()
         };
         assert_eq!(ticks(&mut timers, 0, 700), [(QUEUE, 0, 0), (CONTROL, 0, 0)]);
-        timers.set(IntervalTimer::Queue, 2000);
+        assert!(timers.answer(IntervalTimer::Queue, 0, 200_000));
         timers.observe(300);
-        assert_eq!(timers.next_ns(), 2000);
-        assert_eq!(ticks(&mut timers, 2000, 500), [(QUEUE, 2000, 300)]);
-        timers.set(IntervalTimer::Queue, 2500);
-        assert_eq!(ticks(&mut timers, 2500, 900), [(QUEUE, 2500, 500)]);
+        assert_eq!(timers.next_ns(), 200_000);
+        assert_eq!(ticks(&mut timers, 200_000, 500), [(QUEUE, 200_000, 300)]);
+        assert!(timers.answer(IntervalTimer::Queue, 200_000, 100_000));
+        assert_eq!(ticks(&mut timers, 300_000, 900), [(QUEUE, 300_000, 500)]);
         assert_eq!(timers.next_ns(), u64::from(TIMER_RETRY_NS), "unanswered");
+    }
+
+    #[test]
+    fn an_answer_counts_from_its_tick_however_late_it_comes() {
+        const MS: u64 = 1_000_000;
+        let mut timers = IntervalTimers::new(0);
+        while timers.tick(MS, 0).is_some() {}
+        assert!(timers.answer(IntervalTimer::Queue, 2 * MS, 20 * MS));
+        assert!(timers.answer(IntervalTimer::Control, 3 * MS, 50 * MS));
+        assert_eq!(timers.next_ns(), 20 * MS);
+        // Its driver is late, its timer is not.
+        assert_eq!(timers.tick(21 * MS, 0).unwrap().local_ns, 20 * MS);
+        assert!(timers.answer(IntervalTimer::Queue, 22 * MS, MS));
+        assert_eq!(
+            timers.next_ns(),
+            22 * MS + MIN_INTERVAL_NS,
+            "never in the past, never at once"
+        );
+        assert!(!timers.answer(IntervalTimer::Queue, 22 * MS, 0));
+        assert!(!timers.answer(IntervalTimer::Queue, 22 * MS, u64::MAX));
     }
 }

@@ -40,7 +40,7 @@ mod traffic;
 pub use api::{
     ControlEvent, ControlMessage, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop,
 };
-pub use capture::{CapturePoint, OpenCapture};
+pub use capture::{CaptureFailure, CapturePoint, OpenCapture};
 pub use drops::{DropCause, DropCount, Drops, Place};
 pub use external::SwitchInput;
 pub use fabric::Fabric;

@@ -249,11 +249,9 @@ impl LineCard {
                 } else {
                     IntervalTimer::Control
                 };
-                // Of a time that is not to come the card would tick for ever.
-                let due_ns = now_ns.checked_add(message.value).filter(|due_ns| *due_ns > now_ns);
-                match (&mut queue.timers, due_ns) {
-                    (Some(timers), Some(due_ns)) => timers.set(timer, due_ns),
-                    _ => return Err(DropCause::Malformed),
+                let timers = queue.timers.as_mut();
+                if !timers.is_some_and(|timers| timers.answer(timer, now_ns, message.value)) {
+                    return Err(DropCause::Malformed);
                 }
             }
             FlowOp::SetPhase | FlowOp::Stop => unreachable!("returned above"),

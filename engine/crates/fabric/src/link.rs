@@ -57,7 +57,10 @@ pub(crate) struct FibrePair {
     pub(crate) delay_ns: u64,
     /// A draw of 64 bits below this is a loss.
     loss_threshold: u128,
+    /// What the scenario's link changes say.
     up: bool,
+    /// What a fault on purpose says: neither mends what the other broke.
+    cut: bool,
     attenuation_mdb: u32,
     /// Transmitters and receivers, and how many edges share the core's port; without them light is always good.
     optics: Option<(Optics, usize)>,
@@ -83,6 +86,7 @@ impl FibrePair {
             delay_ns: fibre.delay_ns,
             loss_threshold: loss_threshold(fibre.loss),
             up: true,
+            cut: false,
             attenuation_mdb: fibre.attenuation_mdb,
             optics: None,
             light: Light::Good,
@@ -106,22 +110,42 @@ impl FibrePair {
 
     /// Whether light passes, and can be read.
     pub(crate) fn is_up(&self) -> bool {
-        self.up && self.light != Light::Lost
+        self.passes_light() && self.light != Light::Lost
     }
 
     /// Whether light can be read only just.
     pub(crate) fn is_weak(&self) -> bool {
-        self.up && self.light == Light::Weak
+        self.passes_light() && self.light == Light::Weak
+    }
+
+    fn passes_light(&self) -> bool {
+        self.up && !self.cut
+    }
+
+    /// Whether a fault has cut it.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// A fault cuts it, or what it cut is mended.
+    pub(crate) fn set_cut(&mut self, cut: bool) -> LightChange {
+        self.changed(|pair| pair.cut = cut)
     }
 
     pub(crate) fn change(&mut self, change: &LinkChange) -> LightChange {
+        self.changed(|pair| {
+            pair.rate_bps = change.rate_bps.unwrap_or(pair.rate_bps);
+            pair.delay_ns = change.delay_ns.unwrap_or(pair.delay_ns);
+            pair.loss_threshold = change.loss.map_or(pair.loss_threshold, loss_threshold);
+            pair.attenuation_mdb = change.attenuation_mdb.unwrap_or(pair.attenuation_mdb);
+            pair.up = change.up.unwrap_or(pair.up);
+            pair.judge_light();
+        })
+    }
+
+    fn changed(&mut self, change: impl FnOnce(&mut FibrePair)) -> LightChange {
         let (was_up, was_weak) = (self.is_up(), self.is_weak());
-        self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
-        self.delay_ns = change.delay_ns.unwrap_or(self.delay_ns);
-        self.loss_threshold = change.loss.map_or(self.loss_threshold, loss_threshold);
-        self.attenuation_mdb = change.attenuation_mdb.unwrap_or(self.attenuation_mdb);
-        self.up = change.up.unwrap_or(self.up);
-        self.judge_light();
+        change(self);
         let changed = |was: bool, is: bool| (is != was).then_some(is);
         LightChange {
             is_up: changed(was_up, self.is_up()),
@@ -302,6 +326,20 @@ mod tests {
         assert_eq!(attenuate(20_000, None), changed(None, None), "still cut");
         assert_eq!(attenuate(24_000, Some(true)), changed(Some(true), Some(true)));
         assert_eq!(attenuate(20_000, None), changed(None, Some(false)));
+    }
+
+    #[test]
+    fn a_cut_and_a_change_do_not_mend_each_other() {
+        let mut pair = fibre(0.0);
+        let set_up = |up| LinkChange {
+            up: Some(up),
+            ..NO_CHANGE
+        };
+        assert_eq!(pair.set_cut(true).is_up, Some(false));
+        assert_eq!(pair.change(&set_up(true)).is_up, None, "still cut");
+        assert_eq!(pair.change(&set_up(false)).is_up, None);
+        assert_eq!(pair.set_cut(false).is_up, None, "still taken down");
+        assert_eq!(pair.change(&set_up(true)).is_up, Some(true));
     }
 
     #[test]

@@ -35,7 +35,7 @@ mod tls;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Notification, Waker, Work};
-pub use lockstep::{Arrival, ControllerPacket, LockstepError, LockstepLink, Turn};
+pub use lockstep::{Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Turn};
 pub use p4info::parse as parse_p4info;
 pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};
 pub use tls::Tls;

@@ -2,7 +2,7 @@
 //! Virtual time: fabric and controller take turns. See docs/architecture.md, "lock step".
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use slotwise_p4::{Bits, Pipeline, Port};
 
@@ -39,9 +39,23 @@ pub struct Turn {
     pub next_deadline_ns: Option<u64>,
 }
 
+/// Says why the controller need not be waited for any longer, if there is a reason.
+pub type GiveUp = Box<dyn FnMut() -> Option<String> + Send>;
+
+/// How often that is asked while nothing is heard.
+const GIVE_UP_PERIOD: Duration = Duration::from_millis(50);
+
 /// Why the run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum LockstepError {
+    /// There is a reason not to wait.
+    #[error("{reason} (turn {sequence})")]
+    GivenUp {
+        /// Turn that the controller owes.
+        sequence: u64,
+        /// What [`GiveUp`] said.
+        reason: String,
+    },
     /// Nothing was heard for the patience given.
     #[error("the controller did not answer turn {sequence} within {patience:?}")]
     Timeout {
@@ -92,6 +106,7 @@ pub enum LockstepError {
 pub struct LockstepLink {
     hub: DeviceHub,
     patience: Duration,
+    give_up: GiveUp,
     sequence: u64,
     /// Packet-outs since the connection began, refused ones included.
     received: u64,
@@ -109,12 +124,19 @@ impl LockstepLink {
         LockstepLink {
             hub,
             patience,
+            give_up: Box::new(|| None),
             sequence: 0,
             received: 0,
             packet_outs: Vec::new(),
             absent: BTreeSet::new(),
             has_controller: false,
         }
+    }
+
+    /// The same; while nothing is heard, `give_up` is asked now and then.
+    pub fn unless(mut self, give_up: GiveUp) -> LockstepLink {
+        self.give_up = give_up;
+        self
     }
 
     /// Waits until the controller has configured the devices and says so (`Done` 0). `execute` gets its commands.
@@ -227,9 +249,19 @@ impl LockstepLink {
 
     fn next_event(&mut self) -> Result<HubEvent, LockstepError> {
         let (sequence, patience) = (self.sequence, self.patience);
-        self.hub
-            .wait(patience)
-            .ok_or(LockstepError::Timeout { sequence, patience })
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if let Some(event) = self.hub.wait(left.min(GIVE_UP_PERIOD)) {
+                return Ok(event);
+            }
+            if let Some(reason) = (self.give_up)() {
+                return Err(LockstepError::GivenUp { sequence, reason });
+            }
+            if left.is_zero() {
+                return Err(LockstepError::Timeout { sequence, patience });
+            }
+        }
     }
 
     /// Gives the controller a turn at `now_ns`: what the devices sent it before, then the time. `execute` gets its commands

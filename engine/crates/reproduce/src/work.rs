@@ -33,6 +33,8 @@ use crate::{columns, plot};
 /// Part of its time to which `quick` shortens a run.
 const QUICK_SCALE: f64 = 0.02;
 const QUICK_PARTS: u64 = 50;
+/// Beside the tables of a run: what they were made from.
+const MARKER: &str = "done.json";
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -162,9 +164,7 @@ fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
 
 /// Writes a file in one step: another name first, then renamed.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".part");
-    let draft = PathBuf::from(draft);
+    let draft = beside(path, ".part");
     fs::write(&draft, bytes)
         .and_then(|()| fs::rename(&draft, path))
         .map_err(file_error(path))
@@ -283,7 +283,7 @@ fn one(
     (program, stars): (&Arc<Program>, &dyn StarRunner),
     advance: &impl Fn(u64),
 ) -> Result<bool, WorkError> {
-    let marker = job.directory.join("done.json");
+    let marker = job.directory.join(MARKER);
     let earlier: Option<Inputs> = fs::read(&marker)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -306,22 +306,51 @@ fn one(
         seed: job.seed,
         source,
     })?;
-    fs::create_dir_all(&job.directory).map_err(file_error(&job.directory))?;
+    keep(&recording, job)?;
+    Ok(false)
+}
+
+/// Puts the results of a job in place in one step: whenever this is interrupted, those that are there are of one run and whole.
+fn keep(recording: &Recording, job: &Job) -> Result<(), WorkError> {
+    let (draft, old) = (beside(&job.directory, ".part"), beside(&job.directory, ".old"));
+    for leftover in [&draft, &old] {
+        delete(leftover)?;
+    }
+    fs::create_dir_all(&draft).map_err(file_error(&draft))?;
     for (name, table) in recording
         .tables()
         .into_iter()
         .filter(|(_, table)| !table.names.is_empty())
     {
-        let path = job.directory.join(format!("{name}.parquet"));
+        let path = draft.join(format!("{name}.parquet"));
         let mut bytes = Vec::new();
         columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
             path: path.clone(),
             source,
         })?;
-        write(&path, &bytes)?;
+        fs::write(&path, bytes).map_err(file_error(&path))?;
     }
-    write(&marker, json!(job.inputs).to_string().as_bytes())?;
-    Ok(false)
+    let marker = draft.join(MARKER);
+    fs::write(&marker, json!(job.inputs).to_string()).map_err(file_error(&marker))?;
+    if job.directory.exists() {
+        fs::rename(&job.directory, &old).map_err(file_error(&job.directory))?;
+    }
+    fs::rename(&draft, &job.directory).map_err(file_error(&draft))?;
+    delete(&old)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Deletes a directory if it is there.
+fn delete(directory: &Path) -> Result<(), WorkError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error(directory)(error)),
+        _ => Ok(()),
+    }
 }
 
 fn load(job: &Job) -> Result<Recording, WorkError> {

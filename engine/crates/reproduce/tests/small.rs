@@ -235,3 +235,28 @@ fn the_experiments_of_the_repository_can_be_run() {
         );
     }
 }
+
+#[test]
+fn results_of_two_runs_are_never_mixed() {
+    let directory = tempfile::tempdir().unwrap();
+    let quick = Options {
+        quick: true,
+        ..options(directory.path(), "out", 1)
+    };
+    let program = program();
+    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    let right = files(&quick.results());
+    let run = quick.results().join("runs/xcp/5");
+    // A run of another scenario was interrupted while it put its results in place; the scenario is as it was again.
+    fs::rename(&run, quick.results().join("runs/xcp/5.old")).unwrap();
+    let draft = quick.results().join("runs/xcp/5.part");
+    fs::create_dir(&draft).unwrap();
+    fs::write(draft.join("links.parquet"), "of another run").unwrap();
+    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    assert!(files(&quick.results()) == right, "made again, and nothing else is left");
+    // A table that this run does not have.
+    fs::write(run.join("queues.parquet"), "of another run").unwrap();
+    fs::write(run.join("done.json"), "{}").unwrap();
+    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    assert!(files(&quick.results()) == right);
+}

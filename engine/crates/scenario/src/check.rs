@@ -11,7 +11,9 @@ use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
 use crate::out_of_band;
+use crate::parse::MAX_SLOTS;
 use crate::reader::Reader;
+use crate::scheduler;
 
 /// What one phase may ask of the hosts, so that a small file cannot fill the memory.
 const MAX_FLOWS: usize = 100_000;
@@ -29,6 +31,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         out_of_band::check(scenario, r);
         queues(scenario, r);
         phases(scenario, r);
+        scheduler::check(scenario, r);
         link_changes(scenario, r);
         faults::check(scenario, r);
     }
@@ -68,6 +71,14 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
     if frame.slots <= scenario.signaling_slots() {
         let reason = format!("{} slots are all signaling slots of {edges} edges", frame.slots);
         r.report("/frame/slots".into(), reason, format!("more than {edges}"));
+    }
+    // The crossbar of a core has as many connections in each of its two banks.
+    const CONNECTIONS: u64 = 262_144;
+    let (slots, cores) = (u64::from(frame.slots), scenario.cores.len() as u64);
+    let most = (MAX_SLOTS / cores).min(CONNECTIONS / edges as u64);
+    if slots > most {
+        let reason = format!("switches have no room for {slots} slots of {cores} cores and {edges} edges");
+        r.report("/frame/slots".into(), reason, format!("at most {most}"));
     }
     // Frame numbers have 32 bits on the wire.
     if u128::from(scenario.end_ns()) / u128::from(frame.frame_ns()) > u128::from(u32::MAX) {
@@ -227,12 +238,22 @@ fn link_changes(scenario: &Scenario, r: &mut Reader) {
             );
         }
         let edge = scenario.edges.get(usize::from(change.edge));
-        if !edge.is_some_and(|edge| edge.fibres.iter().any(|fibre| fibre.core == change.core)) {
+        let fibre = edge.and_then(|edge| edge.fibre_to(change.core));
+        if fibre.is_none() {
             let reason = format!("no fibre joins edge {} and core {}", change.edge, change.core);
             r.report(format!("{place}/edge"), reason, "an edge with a fibre to that core");
         }
         if let Some(rate_bps) = change.rate_bps {
             carries_packets(scenario, change.core, rate_bps, format!("{place}/rate_bps"), r);
+            // A core knows one time per byte, and drops what it takes to last beyond its slot.
+            if let Some(fibre) = fibre.filter(|fibre| rate_bps > fibre.rate_bps) {
+                let reason = format!("{rate_bps} bit/s is faster than the core reckons with");
+                r.report(
+                    format!("{place}/rate_bps"),
+                    reason,
+                    format!("at most {}", fibre.rate_bps),
+                );
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod parse;
 mod problem;
 mod reader;
 mod routed;
+mod scheduler;
 mod sources;
 mod stars;
 mod timing;
@@ -37,6 +38,7 @@ pub use model::{
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
+pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 

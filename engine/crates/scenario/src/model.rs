@@ -5,6 +5,7 @@ use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
 use crate::optics::Optics;
+use crate::scheduler::{SchedulerChange, SchedulerChoice};
 
 /// A network, what its hosts do, and what happens to its links.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Scenario {
     pub clocks: Option<Clocks>,
     /// Transmitters and receivers; without them no light is too weak.
     pub optics: Option<Optics>,
+    /// Other schedulers from some time on, in the order of the file.
+    pub scheduler_changes: Vec<SchedulerChange>,
     /// What happens to fibres, in the order of the file.
     pub link_changes: Vec<LinkChange>,
     /// Faults on purpose. Virtual time only.
@@ -170,10 +173,10 @@ impl Scheduler {
 }
 
 /// Controller and commit protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
     /// Scheduler to start with.
-    pub scheduler: Scheduler,
+    pub scheduler: SchedulerChoice,
     /// Time between switch and controller in virtual time, each direction.
     pub control_latency_ns: u64,
     /// Frames for which a slave trusts a commit beacon.

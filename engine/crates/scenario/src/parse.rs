@@ -13,13 +13,17 @@ use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
-use crate::{MAX_FILE_BYTES, check, sources};
+use crate::{MAX_FILE_BYTES, check, scheduler, sources};
 
+/// Of all cores: what the table of an edge's slots holds in each of its two banks.
+pub(crate) const MAX_SLOTS: u64 = 4096;
 pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
 pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 pub(crate) const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
 pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
+/// Times from the start of the first phase.
+pub(crate) const AT_MS: RangeInclusive<u64> = 0..=1000 * *DURATION_MS.end();
 // What every JSON implementation represents exactly.
 pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
 
@@ -73,6 +77,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         "phases",
         "clocks",
         "optics",
+        "scheduler_changes",
         "link_changes",
         "faults",
     ];
@@ -102,6 +107,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),
+        scheduler_changes: scheduler::changes(r, &fields),
         link_changes: link_changes(r, &fields),
         faults: faults(r, &fields),
     }
@@ -131,7 +137,7 @@ fn frame(r: &mut Reader, parent: &Fields) -> Frame {
         ),
     };
     Frame {
-        slots: r.integer(&fields, "slots", 1..=8192) as u32,
+        slots: r.integer(&fields, "slots", 1..=MAX_SLOTS) as u32,
         slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
         guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
         signaling,
@@ -209,15 +215,14 @@ fn controller(r: &mut Reader, parent: &Fields) -> Controller {
     let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames", "xcp_bps"];
     let Some(fields) = section(r, parent, "controller", &keys) else {
         return Controller {
-            scheduler: Scheduler::Fair,
+            scheduler: Scheduler::Fair.into(),
             control_latency_ns: 0,
             beacon_hold_frames: 1,
             xcp_bps: None,
         };
     };
-    let schedulers = Scheduler::ALL.map(|scheduler| (scheduler.name(), scheduler));
     Controller {
-        scheduler: r.choice(&fields, "scheduler", &schedulers),
+        scheduler: scheduler::choice(r, &fields, "scheduler"),
         control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
         beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", 1..=16) as u32,
         xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
@@ -333,7 +338,7 @@ fn link_change(r: &mut Reader, value: &Value, pointer: String) -> LinkChange {
         );
     }
     LinkChange {
-        at_ms: r.integer(&fields, "at_ms", 0..=1000 * DURATION_MS.end()),
+        at_ms: r.integer(&fields, "at_ms", AT_MS),
         core: r.integer(&fields, "core", STATION) as u16,
         edge: r.integer(&fields, "edge", STATION) as u16,
         rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),

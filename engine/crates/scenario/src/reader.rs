@@ -277,7 +277,7 @@ fn nearest(name: &str, known: &[&str]) -> String {
 }
 
 /// A value as a message shows it, cut to a length that a terminal bears.
-fn describe(value: &Value) -> String {
+pub(crate) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::Bool(flag) => flag.to_string(),

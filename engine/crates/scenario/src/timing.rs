@@ -120,7 +120,7 @@ impl Scenario {
         requests + WIRE_OVERHEAD_BYTES + Commit::SIZE as u64 + self.sync_bytes()
     }
 
-    /// The same run with phases and link changes stretched or shortened so that it takes `total_ms`.
+    /// The same run with phases and changes stretched or shortened so that it takes `total_ms`.
     ///
     /// # Errors
     /// [`TooShort`] when a phase would have less than a millisecond.
@@ -141,6 +141,9 @@ impl Scenario {
             }
         }
         for change in &mut scaled.link_changes {
+            change.at_ms = scale(change.at_ms);
+        }
+        for change in &mut scaled.scheduler_changes {
             change.at_ms = scale(change.at_ms);
         }
         Ok(scaled)

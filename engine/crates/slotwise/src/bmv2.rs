@@ -21,6 +21,7 @@ use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 use crate::controller::CONTROL_PRIORITY;
 use crate::home::Home;
 use crate::run::{RunError, check_free};
+use crate::run_directory::MARK;
 
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.
 const SHORTEST_SLOT_NS: u64 = 10_000_000;
@@ -87,11 +88,12 @@ pub struct Bmv2 {
 }
 
 /// Looks at what can be known before anything starts; gives the program to start.
-pub fn check(scenario: &Scenario, program: Option<&Path>) -> Result<PathBuf, TargetError> {
+pub fn check(scenario: &Scenario, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
     if scenario.frame.slot_ns < SHORTEST_SLOT_NS {
         return Err(TargetError::ShortSlot {
             slot_ns: scenario.frame.slot_ns,
-        });
+        }
+        .into());
     }
     let program = program.unwrap_or(Path::new("simple_switch_grpc"));
     // As exec does: a name with a slash is a path.
@@ -103,28 +105,30 @@ pub fn check(scenario: &Scenario, program: Option<&Path>) -> Result<PathBuf, Tar
             .map(|directory| directory.join(program))
             .collect()
     };
-    candidates
-        .into_iter()
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| TargetError::NoProgram {
-            program: program.display().to_string(),
-        })
+    let found = candidates.into_iter().find(|candidate| candidate.is_file());
+    let found = found.ok_or_else(|| TargetError::NoProgram {
+        program: program.display().to_string(),
+    })?;
+    free_ports(first_port, switches(scenario).count() * PORTS_A_SWITCH)?;
+    Ok(found)
+}
+
+fn switches(scenario: &Scenario) -> impl Iterator<Item = Device> {
+    let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
+    edges.chain(scenario.cores.iter().map(|core| Device::Core(core.id)))
 }
 
 impl Bmv2 {
     /// Starts a switch for each device of the scenario, without a program. Their ports on loopback count from `first_port`, or are
     /// the system's choice if that is 0; their output goes to files in `directory`.
     pub fn start(program: &Path, scenario: &Scenario, first_port: u16, directory: &Path) -> Result<Bmv2, RunError> {
-        let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
-        let devices: Vec<Device> = edges
-            .chain(scenario.cores.iter().map(|core| Device::Core(core.id)))
-            .collect();
+        let devices: Vec<Device> = switches(scenario).collect();
         let ports = free_ports(first_port, devices.len() * PORTS_A_SWITCH)?;
         let has_thrift = serves_thrift(program)?;
         let mut switches = Vec::new();
         for (device, ports) in devices.into_iter().zip(ports.chunks_exact(PORTS_A_SWITCH)) {
             let log = directory.join(format!("{device}.log"));
-            let process = spawn(program, device, ports, has_thrift, &log)
+            let process = spawn(program, device, ports, has_thrift, (directory, &log))
                 .map_err(|error| format!("{}: cannot start: {error}", program.display()))?;
             switches.push(Switch {
                 device,
@@ -222,7 +226,13 @@ fn serves_thrift(program: &Path) -> Result<bool, RunError> {
     Ok(String::from_utf8_lossy(&text).contains("--thrift-port"))
 }
 
-fn spawn(program: &Path, device: Device, ports: &[SocketAddr], has_thrift: bool, log: &Path) -> io::Result<Child> {
+fn spawn(
+    program: &Path,
+    device: Device,
+    ports: &[SocketAddr],
+    has_thrift: bool,
+    (directory, log): (&Path, &Path),
+) -> io::Result<Child> {
     let output = File::create(log)?;
     let errors = output.try_clone()?;
     let mut command = Command::new(program);
@@ -240,6 +250,7 @@ fn spawn(program: &Path, device: Device, ports: &[SocketAddr], has_thrift: bool,
             "--drop-port",
             &PORT_DROP.to_string(),
         ])
+        .env(MARK, directory)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors);
@@ -294,12 +305,12 @@ mod tests {
     #[test]
     fn short_slots_are_refused_before_a_missing_program() {
         let nowhere = Path::new("/nonexistent/simple_switch_grpc");
-        let reason = check(&star(9_999_999), Some(nowhere)).unwrap_err().to_string();
+        let reason = check(&star(9_999_999), Some(nowhere), 0).unwrap_err().to_string();
         assert!(
             reason.starts_with("/frame/slot_ns: BMv2 cannot follow slots of 9999999 ns"),
             "{reason}"
         );
-        let reason = check(&star(10_000_000), Some(nowhere)).unwrap_err().to_string();
+        let reason = check(&star(10_000_000), Some(nowhere), 0).unwrap_err().to_string();
         assert!(
             reason.contains("/nonexistent/simple_switch_grpc: not found"),
             "{reason}"

@@ -2,6 +2,7 @@
 //! The controller as a child process: its configuration, its start, its statistics.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,11 +11,13 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use slotwise_netio::{CpuPlan, be_realtime};
-use slotwise_scenario::{Device, HostId, MacAddress, Scenario, edge_mac, optical_port};
+use slotwise_scenario::{Device, HostId, MacAddress, Scenario, SchedulerChoice, SettingValue, edge_mac, optical_port};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::home::{Home, HomeError};
+use crate::run_directory::MARK;
 
 /// Which clock the controller lives by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,14 +48,53 @@ pub enum ControllerError {
     /// Its configuration could not be written, or the process not started.
     #[error("controller: {0}")]
     Io(#[from] std::io::Error),
+    /// It does not take a scheduler.
+    #[error("controller: scheduler '{scheduler}': {reason}")]
+    Refused {
+        /// Which.
+        scheduler: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// It does not say where its REST server is.
+    #[error("controller: expected the address of its REST server, got {0}")]
+    NoRest(String),
 }
 
 /// Heap is small and collected by one thread: the controller shares two cores with the fabric. The quick compiler only, since the
 /// thorough one takes the cores away from it just when the first requests come.
-const JVM_OPTIONS: [&str; 4] = ["-Xms64m", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+const JVM_OPTIONS: [&str; 5] = [
+    "-Xms64m",
+    "-Xmx1g",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    // Its file in /tmp would stay after SIGKILL.
+    "-XX:-UsePerfData",
+];
 
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
 pub const CONTROL_PRIORITY: i32 = 10;
+
+/// Digests of the programs that the controller gives the switches, by their names.
+///
+/// # Errors
+/// When one is not there.
+pub fn programs(home: &Home) -> Result<BTreeMap<&'static str, String>, ControllerError> {
+    let digest = |name| {
+        let (json, _) = home.p4(name)?;
+        let digest = Sha256::digest(std::fs::read(json)?);
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((name, format!("sha256:{hex}")))
+    };
+    ["edge", "core"].into_iter().map(digest).collect()
+}
+
+/// What the machine would leave elsewhere if it were killed.
+fn temporary_files(directory: &Path) -> OsString {
+    let mut option = OsString::from("-Djava.io.tmpdir=");
+    option.push(directory);
+    option
+}
 
 /// Starts the controller for `scenario`; its state and configuration live in `directory`, what it logs goes to `log`.
 pub fn start<E: Send + 'static>(
@@ -93,10 +135,12 @@ pub fn start<E: Send + 'static>(
     let mut command = Command::new("java");
     command
         .args(JVM_OPTIONS)
+        .arg(temporary_files(directory))
         .arg("-jar")
         .arg(home.controller_jar()?)
         .arg("--config")
         .arg(&file)
+        .env(MARK, directory)
         .stderr(log);
     if clock == Clock::Wall {
         let cpus = CpuPlan::new();
@@ -180,7 +224,7 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
         "timestamp_tolerance_ns": timestamps.tolerance_ns,
         "cores": cores,
         "edges": edges,
-        "scheduler": {"name": scenario.controller.scheduler.name(), "settings": {}},
+        "scheduler": choice_json(&scenario.controller.scheduler),
         "beacon_hold_frames": scenario.controller.beacon_hold_frames,
         "mtu": scenario.hosts.mtu,
         "xcp": scenario.has_xcp(),
@@ -192,18 +236,61 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
     network
 }
 
+/// A scheduler as the controller reads it.
+pub fn choice_json(choice: &SchedulerChoice) -> Value {
+    let settings = choice.settings.iter().map(|(name, value)| {
+        let value = match value {
+            SettingValue::Integer(number) => json!(number),
+            SettingValue::Text(text) => json!(text),
+        };
+        (name.clone(), value)
+    });
+    json!({"name": choice.scheduler.name(), "settings": settings.collect::<serde_json::Map<_, _>>()})
+}
+
+/// Has the controller use another scheduler from the next frame on that it schedules; gives it with all its settings.
+///
+/// # Errors
+/// What the controller, or the way to it, has against it.
+pub fn choose(rest: SocketAddr, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
+    let refused = |reason: &dyn std::fmt::Display| ControllerError::Refused {
+        scheduler: choice.scheduler.name(),
+        reason: reason.to_string(),
+    };
+    let url = format!("http://{rest}/slotwise/v1/scheduler");
+    let mut answer = agent()
+        .put(url)
+        .send_json(choice_json(choice))
+        .map_err(|error| refused(&error))?;
+    answer.body_mut().read_json().map_err(|error| refused(&error))
+}
+
+fn agent() -> ureq::Agent {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    ureq::Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .into()
+}
+
 fn mac_text(mac: MacAddress) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
+/// Where the REST server of a controller listens that has said that it is ready.
+///
+/// # Errors
+/// When it does not say.
+pub fn rest(ready: &Value) -> Result<SocketAddr, ControllerError> {
+    let address = ready["rest"].as_str().and_then(|url| url.rsplit("//").next());
+    address
+        .and_then(|address| address.parse().ok())
+        .ok_or_else(|| ControllerError::NoRest(ready.to_string()))
+}
+
 /// The controller's statistics resource, or `null` if it does not answer.
 pub fn statistics(rest: SocketAddr) -> Value {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
-        .build()
-        .into();
-    let answer = agent.get(format!("http://{rest}/slotwise/v1/statistics")).call();
+    let answer = agent().get(format!("http://{rest}/slotwise/v1/statistics")).call();
     answer
         .ok()
         .and_then(|mut answer| answer.body_mut().read_json().ok())
@@ -226,15 +313,34 @@ mod tests {
         validator.iter_errors(network).map(|error| error.to_string()).collect()
     }
 
+    /// The schema and the controller's own tests read these files.
     #[test]
-    fn networks_fit_the_schema() {
-        for text in [
-            include_str!("../../../../topologies/star4.yaml"),
-            include_str!("../../../../topologies/star4-twin.yaml"),
-            include_str!("../../../../topologies/combiner.yaml"),
-        ] {
-            let network = network_of(text);
-            assert_eq!(wrong_with(&network), [""; 0], "{network}");
+    fn networks_of_the_examples_are_kept_and_fit_the_schema() {
+        const UPDATE: &str = "SLOTWISE_UPDATE_NETWORKS";
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/examples");
+        let mut files: Vec<_> = std::fs::read_dir(examples.join("valid"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        assert!(!files.is_empty());
+        for file in files {
+            let scenario = Scenario::parse(&std::fs::read(&file).unwrap()).unwrap();
+            let network = network(&scenario, EXACT);
+            assert_eq!(wrong_with(&network), [""; 0], "{}", file.display());
+            let kept = examples
+                .join("networks")
+                .join(file.file_stem().unwrap())
+                .with_extension("json");
+            let text = format!("{network:#}\n");
+            if std::env::var_os(UPDATE).is_some() {
+                std::fs::write(&kept, &text).unwrap();
+            }
+            assert!(
+                std::fs::read_to_string(&kept).is_ok_and(|before| before == text),
+                "{}: not what the scenario says; {UPDATE}=1 cargo test -p slotwise networks_of_the_examples makes it anew",
+                kept.display()
+            );
         }
     }
 

@@ -6,7 +6,9 @@
 
 mod start;
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,10 +22,12 @@ use signal_hook::iterator::Signals;
 use slotwise_fabric::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_p4runtime::Server;
-use slotwise_scenario::Scenario;
+use slotwise_scenario::{Phase, Scenario};
 
+use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
 use crate::child::{ChildEvent, JsonChild};
+use crate::choices::Choices;
 use crate::controller::{self, Addresses};
 use crate::home::Home;
 use crate::isolate;
@@ -31,9 +35,15 @@ use crate::live::{LiveView, Snapshot};
 use crate::progress::Progress;
 use crate::realtime::{Access, Outcome, Realtime};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
+use crate::run_directory::{MARK, RunDirectory};
 
-/// Time for the hosts or the controller to come up or to go.
+/// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for them to go by themselves. What they have made goes with their namespaces.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// P4Runtime and REST, unless others are asked for.
+const PORTS: (u16, u16) = (9559, 8181);
+const NS_PER_MS: u64 = 1_000_000;
 const VIEW_PERIOD: Duration = Duration::from_millis(200);
 /// A controller that ends more often than this is not started again.
 const MAX_RESTARTS: u32 = 5;
@@ -87,7 +97,18 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
-    let addresses = args.run.addresses();
+    let addresses = args.run.addresses(PORTS);
+    args.run.check_outputs()?;
+    let attachments = match &args.attach {
+        Some(file) => Some(attach::read(file, &scenario).map_err(|error| format!("{}: {error}", file.display()))?),
+        None => None,
+    };
+    if args.external_controller && !scenario.scheduler_changes.is_empty() {
+        let place = args.run.scenario.display();
+        return Err(
+            format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
+        );
+    }
     if !args.external_controller {
         home.controller_jar()?;
         check_free(addresses.rest, "controller (REST)")?;
@@ -98,7 +119,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
             None
         }
         Target::Bmv2 => Some(
-            bmv2::check(&scenario, args.bmv2.as_deref())
+            bmv2::check(&scenario, args.bmv2.as_deref(), addresses.p4runtime.port())
                 .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
@@ -110,13 +131,15 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     }
     let (sender, heard) = channel();
     listen_to_signals(sender.clone())?;
-    let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
+    let directory = RunDirectory::create()?;
     let mut emulation = Emulation {
         args: &args.run,
         external_controller: args.external_controller,
         scenario: &scenario,
         home: &home,
         addresses,
+        rest: None,
+        choices: Choices::new(&scenario),
         bmv2_program,
         bmv2: None,
         directory: directory.path(),
@@ -127,8 +150,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         restarts: 0,
         interrupted: false,
     };
-    match &args.attach {
-        Some(file) => emulation.attached(file),
+    match attachments {
+        Some(list) => emulation.attached(&list),
         None => emulation.with_hosts(),
     }
     .map(Some)
@@ -151,7 +174,11 @@ struct Emulation<'a> {
     external_controller: bool,
     scenario: &'a Scenario,
     home: &'a Home,
+    /// As asked for.
     addresses: Addresses,
+    /// Where the controller's REST server listens, once it is ready.
+    rest: Option<SocketAddr>,
+    choices: Choices,
     bmv2_program: Option<PathBuf>,
     bmv2: Option<Bmv2>,
     directory: &'a Path,
@@ -201,23 +228,23 @@ impl Emulation<'_> {
                 Ok(())
             });
         }
-        command.env("PYTHONPATH", self.home.topologies());
+        // What the agent leaves when it is killed goes with the run.
+        command
+            .env("PYTHONPATH", self.home.topologies())
+            .env("TMPDIR", self.directory)
+            .env(MARK, self.directory);
         isolate::in_new_network(&mut command);
         let hosts = JsonChild::spawn("hosts", command, self.sender.clone(), Heard::Hosts)?;
         let ready = self.await_event("hosts", "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
         let access = Access::open(&ready["ports"], Some(namespace))?;
         let mut running = self.start(access, Some(hosts))?;
-        match self.run_phases(&mut running) {
-            Ok(()) => self.finish(running),
-            Err(error) => Err(self.cause(running, error)),
-        }
+        let ended = self.run_phases(&mut running);
+        self.conclude(running, ended)
     }
 
-    fn attached(&mut self, file: &Path) -> Result<bool, RunError> {
-        let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let list: Value = serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        let access = Access::open(&list, None)?;
+    fn attached(&mut self, list: &[Attachment]) -> Result<bool, RunError> {
+        let access = Access::open(&json!(list), None)?;
         let mut running = self.start(access, None)?;
         running.fabric.begin();
         running.phases.push(PhaseRun {
@@ -225,14 +252,28 @@ impl Emulation<'_> {
             ..PhaseRun::default()
         });
         println!("{}", json!({"event": "ready"}));
-        while !self.interrupted {
+        let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
-                return Err(self.cause(running, error));
+                break Err(error);
+            }
+            if self.interrupted {
+                self.interrupted = false;
+                break Ok(());
+            }
+        };
+        self.conclude(running, ended)
+    }
+
+    /// Ends a run. What ended it early is told with what it did up to there, unless the fabric itself has gone.
+    fn conclude(&mut self, running: Running, ended: Result<(), RunError>) -> Result<bool, RunError> {
+        match ended {
+            Ok(()) => self.finish(running),
+            Err(error) if running.fabric.has_ended() => Err(self.cause(running, error)),
+            Err(error) => {
+                self.failures.push(error.to_string());
+                self.finish(running)
             }
         }
-        self.interrupted = false;
-        running.phases[0].end_ns = running.fabric.now_ns();
-        self.finish(running)
     }
 
     fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
@@ -263,22 +304,21 @@ impl Emulation<'_> {
     }
 
     fn snapshot(&self, running: &Running, progress: &mut Progress, phase: usize) -> Snapshot {
-        let start_ns = running.phases.first().map_or(0, |phase| phase.start_ns);
-        let now_ns = if running.phases.is_empty() {
-            0
-        } else {
-            running.fabric.now_ns() - start_ns
-        };
+        let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
+        let (now_ns, end_ns) = schedule_ns(self.scenario, &started_ns, running.fabric.now_ns());
         Snapshot {
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
-            ..progress.snapshot(now_ns, self.scenario.duration_ms() * 1_000_000, phase)
+            ..progress.snapshot(now_ns, end_ns, phase)
         }
     }
 
     /// Handles what is heard until `patience` is over. True when the running phase has ended.
     fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
-        let heard = self.heard.recv_timeout(patience);
+        let until_choice = self.tell_choices(running);
+        let heard = self
+            .heard
+            .recv_timeout(until_choice.map_or(patience, |until| patience.min(until)));
         if running.phases.is_empty() {
             running.fabric.frames().for_each(drop);
         } else {
@@ -295,25 +335,40 @@ impl Emulation<'_> {
                 self.interrupted = true;
                 Ok(false)
             }
-            Ok(Heard::Controller(ChildEvent::Line(_))) => Ok(false),
+            Ok(Heard::Controller(ChildEvent::Line(event))) => {
+                self.controller_event(running.fabric.now_ns(), &event)?;
+                Ok(false)
+            }
             Ok(Heard::Controller(ChildEvent::Closed)) => {
                 self.restart_controller(running)?;
                 Ok(false)
+            }
+            Ok(Heard::Hosts(ChildEvent::Line(event))) if event["event"] == "vanished" => {
+                Err(format!("host {} has vanished", event["host"].as_str().unwrap_or("?")).into())
             }
             Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
             Ok(Heard::Hosts(ChildEvent::Closed)) => Err("the host agent has ended".into()),
         }
     }
 
+    /// Tells the controller which scheduler is due; gives the time until the next one is.
+    fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
+        let (rest, first) = (self.rest?, running.phases.first()?);
+        let now_ns = running.fabric.now_ns();
+        let since_ns = now_ns - first.start_ns;
+        if let Err(error) = self.choices.tell_due(since_ns, now_ns, rest) {
+            self.failures.push(error.to_string());
+        }
+        let next_ns = self.choices.next_ns()?;
+        Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
+    }
+
     fn check_switches(&mut self) -> Result<(), RunError> {
         self.bmv2.as_mut().map_or(Ok(()), |bmv2| Ok(bmv2.check()?))
     }
 
-    /// Why a run had to be given up: if the fabric's thread has ended, what it says.
+    /// Why the fabric's thread has ended.
     fn cause(&mut self, running: Running, error: RunError) -> RunError {
-        if !running.fabric.has_ended() {
-            return error;
-        }
         let reason = running.fabric.stop().err();
         // A process that ends takes the thread with it.
         let process = self.check_switches().err();
@@ -330,7 +385,17 @@ impl Emulation<'_> {
             "the controller ended by itself at {:.1} s and was started again",
             running.fabric.now_ns() as f64 / 1e9
         ));
+        self.rest = None;
         running.controller = Some(self.spawn_controller()?);
+        Ok(())
+    }
+
+    fn controller_event(&mut self, now_ns: u64, event: &Value) -> Result<(), RunError> {
+        self.choices.heard(now_ns, event);
+        // One that was started again may listen elsewhere.
+        if event["event"] == "ready" {
+            self.rest = Some(controller::rest(event)?);
+        }
         Ok(())
     }
 
@@ -382,16 +447,13 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = match running.controller {
-            Some(_) => controller::statistics(self.addresses.rest),
-            None => Value::Null,
-        };
+        let statistics = self.rest.map_or(Value::Null, controller::statistics);
         let now_ns = running.fabric.now_ns();
         if let Some(hosts) = &mut running.hosts {
-            hosts.stop(PATIENCE)?;
+            hosts.stop(STOP_PATIENCE)?;
         }
         if let Some(controller) = &mut running.controller {
-            controller.stop(PATIENCE)?;
+            controller.stop(STOP_PATIENCE)?;
         }
         let (outcome, rest) = running.fabric.stop()?;
         let Outcome {
@@ -406,7 +468,7 @@ impl Emulation<'_> {
         {
             self.failures.push(error.to_string());
         }
-        fabric.finish_captures()?;
+        self.notes.extend(self.args.finish_captures(&mut fabric));
         running.frames.extend(rest);
         running.frames.retain(|record| record.start_ns <= now_ns);
         if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
@@ -426,11 +488,50 @@ impl Emulation<'_> {
             frames: std::mem::take(&mut running.frames),
             lateness: Some(lateness),
             switch_answers,
+            choices: std::mem::take(&mut self.choices),
+            programs: if self.external_controller {
+                BTreeMap::new()
+            } else {
+                controller::programs(self.home)?
+            },
             controller: statistics,
             controller_restarts: self.restarts,
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };
-        self.args.finish(&report(self.scenario, &fabric, gathered))
+        Ok(self.args.finish(report(self.scenario, &fabric, gathered)))
+    }
+}
+
+/// How long a run has lasted and will have lasted at its end, as things stand at `now_ns`, if its first phases started at `started_ns`.
+/// A phase goes on until its files have arrived.
+fn schedule_ns(scenario: &Scenario, started_ns: &[u64], now_ns: u64) -> (u64, u64) {
+    let planned_ns = |phases: &[Phase]| phases.iter().map(|phase| phase.duration_ms * NS_PER_MS).sum::<u64>();
+    let (Some(first_ns), Some(last_ns)) = (started_ns.first(), started_ns.last()) else {
+        return (0, planned_ns(&scenario.phases));
+    };
+    let (begun, to_come) = scenario.phases.split_at(started_ns.len());
+    let this_ns = planned_ns(&begun[begun.len() - 1..]).max(now_ns - last_ns);
+    (now_ns - first_ns, last_ns - first_ns + this_ns + planned_ns(to_come))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_never_lasts_longer_than_it_is_said_to() {
+        const S: u64 = 1_000_000_000;
+        // 6, 6 and 10 s.
+        let star = Scenario::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();
+        let at = |started_s: &[u64], now_s: u64| {
+            let started_ns: Vec<u64> = started_s.iter().map(|s| s * S).collect();
+            let (now_ns, end_ns) = schedule_ns(&star, &started_ns, now_s * S);
+            (now_ns / S, end_ns / S)
+        };
+        assert_eq!(at(&[], 3), (0, 22));
+        assert_eq!(at(&[4], 7), (3, 22));
+        assert_eq!(at(&[4, 11], 12), (8, 23), "the first took 7 s");
+        assert_eq!(at(&[4, 11, 18], 30), (26, 26), "the last takes longer than planned");
     }
 }

@@ -18,10 +18,10 @@ pub struct HotPair {
     /// Destination edge.
     pub to: u16,
     /// Index of the first frame of the phase whose request asks for all that the other demands leave.
-    pub first_request_frame: Option<usize>,
+    pub first_request_frame: usize,
     /// Frames from there until the pair had 90 % of what the other demands leave.
     pub frames_to_share: Option<usize>,
-    /// Mean data slots a frame from then to the end of the phase.
+    /// Mean data slots a frame from then, or if it never had as much from the first request, to the end of the phase.
     pub mean_granted_slots: f64,
     /// Mean of what the other demands left in the same frames, in slots.
     pub mean_available_slots: f64,
@@ -45,15 +45,17 @@ impl HotPair {
 impl fmt::Display for HotPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "edge {} -> edge {}: ", self.from, self.to)?;
-        match self.frames_to_share {
-            Some(frames) => write!(f, "90 % of its share {frames} frames after the first request, ")?,
-            None => write!(f, "never reached 90 % of its share, ")?,
+        if let Some(frames) = self.frames_to_share {
+            write!(f, "90 % of its share {frames} frames after the first request, ")?;
         }
         write!(
             f,
             "{:.1} slots a frame where the others' demand left {:.1}",
             self.mean_granted_slots, self.mean_available_slots
         )?;
+        if self.frames_to_share.is_none() {
+            write!(f, ", never 90 % of it")?;
+        }
         if self.goodput_bps > 0.0 {
             write!(
                 f,
@@ -111,7 +113,8 @@ fn available_slots(series: &Series, query: &HotPairQuery, frame: usize) -> u32 {
         .saturating_sub(row.max(column).min(u64::from(u32::MAX)) as u32)
 }
 
-/// Evaluates a hot pair; `None` if the series does not have it.
+/// Evaluates a hot pair; `None` if the series does not have it, or if it never asked for all that the other demands left: then it is a
+/// pair like others.
 pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
     let pair = series
         .pairs
@@ -119,18 +122,16 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
         .find(|pair| (pair.from, pair.to) == (query.from, query.to))?;
     let end = query.end_frame.min(series.frame_ms.len());
     let frames = query.start_frame.min(end)..end;
-    let first_request = frames.clone().find(|&frame| {
+    let first = frames.clone().find(|&frame| {
         let available = available_slots(series, query, frame);
         available > 0 && pair.demand_bytes[frame].div_ceil(query.slot_bytes) >= u64::from(available)
+    })?;
+    let reached = (first..end).find(|&frame| {
+        let request = frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(first);
+        let available = available_slots(series, query, request);
+        10 * pair.granted_slots[frame] >= 9 * available
     });
-    let reached = first_request.and_then(|first| {
-        (first..end).find(|&frame| {
-            let request = frame.saturating_sub(SCHEDULING_LEAD_FRAMES).max(first);
-            let available = available_slots(series, query, request);
-            10 * pair.granted_slots[frame] >= 9 * available
-        })
-    });
-    let settled = reached.unwrap_or(end)..end;
+    let settled = reached.unwrap_or(first)..end;
     let mean = |values: &mut dyn Iterator<Item = u32>| {
         let values: Vec<f64> = values.map(f64::from).collect();
         // From 0.0, since an empty sum is -0.0.
@@ -144,8 +145,8 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
     Some(HotPair {
         from: query.from,
         to: query.to,
-        first_request_frame: first_request,
-        frames_to_share: first_request.zip(reached).map(|(first, reached)| reached - first),
+        first_request_frame: first,
+        frames_to_share: reached.map(|reached| reached - first),
         mean_granted_slots: mean(&mut settled.clone().map(|frame| pair.granted_slots[frame])),
         mean_available_slots: mean(&mut settled.map(|frame| {
             available_slots(
@@ -200,7 +201,7 @@ mod tests {
         // The other VOQ of edge 1 asks for 2 slots: 14 are left; 13 of 14 is more than 90 %.
         let s = series(vec![0, 1400, 2000, 2000, 2000], vec![1, 1, 1, 13, 14], vec![200; 5]);
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!((fact.first_request_frame, fact.frames_to_share), (Some(1), Some(2)));
+        assert_eq!((fact.first_request_frame, fact.frames_to_share), (1, Some(2)));
         assert_eq!(fact.mean_granted_slots, 13.5);
         assert_eq!(fact.mean_available_slots, 14.0);
     }
@@ -224,7 +225,20 @@ mod tests {
     fn a_schedule_that_does_not_follow_is_not_reached() {
         let s = series(vec![2000; 5], vec![12; 5], vec![200; 5]);
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!((fact.first_request_frame, fact.frames_to_share), (Some(0), None));
+        assert_eq!((fact.first_request_frame, fact.frames_to_share), (0, None));
+        assert_eq!(
+            fact.to_string(),
+            "edge 1 -> edge 2: 12.0 slots a frame where the others' demand left 14.0, never 90 % of it"
+        );
+    }
+
+    #[test]
+    fn a_pair_like_others_is_no_hot_pair() {
+        // Whatever it asks for, the others ask for all that there is; or it asks for little.
+        for (own, others) in [(2000, 2000), (300, 200)] {
+            let s = series(vec![own; 5], vec![5; 5], vec![others; 5]);
+            assert_eq!(hot_pair(&s, &query()), None);
+        }
     }
 
     #[test]

@@ -2,44 +2,104 @@
 //! A fabric in virtual time with the controller's process in lock step: what `simulate` and `reproduce` run.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FabricOptions};
 use slotwise_p4runtime::{
-    Arrival, ControllerPacket, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
+    Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
 };
 use slotwise_reproduce::star::Recorder;
-use slotwise_scenario::{FaultKind, Scenario};
-use tempfile::TempDir;
+use slotwise_scenario::{FaultKind, Flow, Scenario, TrafficKind};
 
 use crate::child::{ChildEvent, JsonChild};
+use crate::choices::Choices;
 use crate::control_meter::ControlMeter;
 use crate::controller::{self, Addresses, Clock};
 use crate::devices;
 use crate::home::Home;
+use crate::interrupts::Interrupts;
 use crate::run::RunError;
+use crate::run_directory::RunDirectory;
 
 /// A controller that says nothing for so long has failed. Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// At the start it says nothing until it has configured every switch.
 const PATIENCE_A_DEVICE: Duration = Duration::from_secs(2);
 
+/// What the controller's process says, and whether it lives.
+struct Process {
+    events: Receiver<ChildEvent>,
+    has_ended: bool,
+    said: Vec<Value>,
+}
+
+impl Process {
+    fn new(events: Receiver<ChildEvent>) -> Process {
+        Process {
+            events,
+            has_ended: false,
+            said: Vec::new(),
+        }
+    }
+
+    fn listen(&mut self) {
+        loop {
+            match self.events.try_recv() {
+                Ok(ChildEvent::Line(value)) => self.said.push(value),
+                Ok(ChildEvent::Closed) | Err(TryRecvError::Disconnected) => return self.has_ended = true,
+                Err(TryRecvError::Empty) => return,
+            }
+        }
+    }
+
+    /// Waits until it says that it is ready, which it does when it has configured every switch.
+    fn await_ready(&mut self) -> Result<Value, RunError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self
+                .events
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                Ok(ChildEvent::Line(value)) if value["event"] == "ready" => return Ok(value),
+                Ok(ChildEvent::Line(value)) => self.said.push(value),
+                Ok(ChildEvent::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(HAS_ENDED.into()),
+                Err(RecvTimeoutError::Timeout) => return Err("the controller does not say that it is ready".into()),
+            }
+        }
+    }
+}
+
+const HAS_ENDED: &str = "the controller has ended";
+
+fn lock(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
+    process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// The controller process behind the P4Runtime server.
 struct RemoteController {
     link: LockstepLink,
-    child: Receiver<ChildEvent>,
+    process: Arc<Mutex<Process>>,
     meter: ControlMeter,
 }
 
 impl RemoteController {
     fn answer(&self, turn: Result<Turn, LockstepError>) -> Result<Exchange, RunError> {
-        let turn = turn.map_err(|error| match self.child.try_recv() {
-            Ok(ChildEvent::Closed) | Err(TryRecvError::Disconnected) => format!("the controller has ended: {error}"),
-            _ => error.to_string(),
+        let turn = turn.map_err(|error| {
+            let mut process = lock(&self.process);
+            process.listen();
+            match error {
+                // It says so itself.
+                LockstepError::GivenUp { .. } => error.to_string(),
+                _ if process.has_ended => format!("{HAS_ENDED}: {error}"),
+                _ => error.to_string(),
+            }
         })?;
         let packet_outs = turn
             .packet_outs
@@ -150,18 +210,23 @@ impl Controller for RemoteController {
 pub struct Session {
     /// The network.
     pub fabric: Fabric,
-    /// Where the servers listen.
-    pub addresses: Addresses,
+    /// Where the controller's REST server listens.
+    pub rest: SocketAddr,
+    /// What the controller was told to do.
+    pub choices: Choices,
+    /// As asked for: a controller that is started again may get another port.
+    addresses: Addresses,
     lockstep: Lockstep<RemoteController>,
     /// None while it is killed.
-    process: Option<JsonChild>,
+    child: Option<JsonChild>,
+    process: Arc<Mutex<Process>>,
     /// Those to come, and the one that has begun if `is_out`.
     outages: VecDeque<Outage>,
     is_out: bool,
     home: Home,
     scenario: Scenario,
     _server: Server,
-    directory: TempDir,
+    directory: RunDirectory,
 }
 
 /// A time without a controller.
@@ -200,13 +265,15 @@ impl Session {
     /// Starts the fabric and the controller, whose log goes to `log`, and waits until every switch is configured.
     ///
     /// # Errors
-    /// When a part does not start.
+    /// When a part does not start, or an interrupt comes. Later one interrupt leaves a turn under way the time that it takes; at the
+    /// second it is given up.
     pub fn start(
         home: &Home,
         scenario: &Scenario,
         addresses: Addresses,
         options: FabricOptions,
         log: Stdio,
+        interrupts: &Interrupts,
     ) -> Result<Session, RunError> {
         let mut fabric = Fabric::new(scenario, options);
         let config = ServerConfig {
@@ -221,9 +288,9 @@ impl Session {
             ..addresses
         };
         let devices = fabric.devices().count() as u32;
-        let directory = tempfile::Builder::new().prefix("slotwise-").tempdir()?;
-        let (events, child) = channel();
-        let process = controller::start(
+        let directory = RunDirectory::create()?;
+        let (events, heard) = channel();
+        let child = controller::start(
             home,
             scenario,
             &addresses,
@@ -232,20 +299,33 @@ impl Session {
             events,
             |event| event,
         )?;
+        let process = Arc::new(Mutex::new(Process::new(heard)));
+        let bear = Arc::new(AtomicUsize::new(0));
         let remote = RemoteController {
-            link: LockstepLink::new(hub, PATIENCE + PATIENCE_A_DEVICE * devices),
-            child,
+            link: LockstepLink::new(hub, PATIENCE + PATIENCE_A_DEVICE * devices).unless(reasons(
+                process.clone(),
+                interrupts.clone(),
+                bear.clone(),
+            )),
+            process: process.clone(),
             meter: ControlMeter::new(scenario),
         };
         let latency_ns = scenario.controller.control_latency_ns;
         let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
+        let ready = lock(&process).await_ready()?;
+        bear.store(1, Ordering::Relaxed);
+        let mut choices = Choices::new(scenario);
+        choices.heard(0, &ready);
         Ok(Session {
             outages: outages(&fabric),
             is_out: false,
             fabric,
+            rest: controller::rest(&ready)?,
+            choices,
             addresses,
             lockstep,
-            process: Some(process),
+            child: Some(child),
+            process,
             home: home.clone(),
             scenario: scenario.clone(),
             _server: server,
@@ -258,23 +338,47 @@ impl Session {
     /// # Errors
     /// When the controller fails.
     pub fn run_until(&mut self, until_ns: u64) -> Result<(), RunError> {
-        while let Some(outage) = self.outages.front().copied() {
-            let at_ns = if self.is_out { outage.end_ns } else { outage.start_ns };
-            if at_ns > until_ns {
-                break;
-            }
+        let start_ns = self.scenario.epoch_ns();
+        loop {
+            let outage = self.outages.front().copied();
+            let outage_ns = outage.map(|outage| if self.is_out { outage.end_ns } else { outage.start_ns });
+            // Who is not there is told when it is back.
+            let choice_ns = self.choices.next_ns().filter(|_| !self.is_out).map(|ns| start_ns + ns);
+            let next_ns = [outage_ns, choice_ns].into_iter().flatten().min();
+            let Some(at_ns) = next_ns.filter(|at_ns| *at_ns <= until_ns) else {
+                return self.advance(until_ns);
+            };
+            let at_ns = at_ns.max(self.fabric.now());
             self.advance(at_ns)?;
-            if self.is_out {
-                self.restart_controller()?;
-                self.outages.pop_front();
-            } else {
-                self.lockstep.detach(outage.in_turn);
-                // Killed in its next turn, it is kept until then.
-                self.process.take_if(|_| !outage.in_turn);
+            if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
+                self.choices.tell_due(at_ns - start_ns, at_ns, self.rest)?;
+            } else if let Some(outage) = outage {
+                self.outage_turns(outage)?;
             }
-            self.is_out = !self.is_out;
         }
-        self.advance(until_ns)
+    }
+
+    /// An outage begins or ends.
+    fn outage_turns(&mut self, outage: Outage) -> Result<(), RunError> {
+        if self.is_out {
+            self.restart_controller()?;
+            self.outages.pop_front();
+        } else {
+            self.lockstep.detach(outage.in_turn);
+            // Killed in its next turn, it is kept until then.
+            self.child.take_if(|_| !outage.in_turn);
+        }
+        self.is_out = !self.is_out;
+        Ok(())
+    }
+
+    /// Notes what the controller has said by now.
+    pub fn listen(&mut self) {
+        let mut process = lock(&self.process);
+        process.listen();
+        for event in process.said.drain(..) {
+            self.choices.heard(self.fabric.now(), &event);
+        }
     }
 
     fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
@@ -289,10 +393,10 @@ impl Session {
     }
 
     fn restart_controller(&mut self) -> Result<(), RunError> {
-        self.process = None;
+        self.child = None;
         self.lockstep.controller_mut().link.forget_controller()?;
-        let (events, child) = channel();
-        let process = controller::start(
+        let (events, heard) = channel();
+        let child = controller::start(
             &self.home,
             &self.scenario,
             &self.addresses,
@@ -301,10 +405,13 @@ impl Session {
             events,
             |event| event,
         )?;
-        self.process = Some(process);
-        self.lockstep.controller_mut().child = child;
+        self.child = Some(child);
+        *lock(&self.process) = Process::new(heard);
         let attached = self.lockstep.attach(&mut self.fabric);
-        attached.map_err(|error| error.to_string().into())
+        attached.map_err(|error| error.to_string())?;
+        let ready = lock(&self.process).await_ready()?;
+        self.rest = controller::rest(&ready)?;
+        Ok(())
     }
 
     /// Ends the controller; the fabric is as the run left it.
@@ -312,11 +419,29 @@ impl Session {
     /// # Errors
     /// When it does not end.
     pub fn stop(mut self) -> Result<Fabric, RunError> {
-        if let Some(mut process) = self.process.take() {
-            process.stop(PATIENCE)?;
+        if let Some(mut child) = self.child.take() {
+            child.stop(PATIENCE)?;
         }
         Ok(self.fabric)
     }
+
+    /// Kills the controller, of which nothing is expected any more.
+    pub fn abandon(self) -> Fabric {
+        self.fabric
+    }
+}
+
+/// Why a silent controller is not waited for: it has ended, or more interrupts came than are borne.
+fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, bear: Arc<AtomicUsize>) -> GiveUp {
+    Box::new(move || {
+        let mut process = lock(&process);
+        process.listen();
+        if process.has_ended {
+            Some(HAS_ENDED.to_owned())
+        } else {
+            (interrupts.count() > bear.load(Ordering::Relaxed)).then(|| "interrupted".to_owned())
+        }
+    })
 }
 
 /// What a run in virtual time did that it must not do.
@@ -330,4 +455,25 @@ pub fn failures(fabric: &Fabric) -> Vec<String> {
     vec![format!(
         "{wrong_bytes} bytes of streams arrived that are not what was sent"
     )]
+}
+
+/// Files of phases that have begun and that have not arrived by now.
+pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario) -> Vec<String> {
+    let flows = fabric.flow_results().into_iter();
+    let unfinished = flows.filter_map(|result| {
+        let Flow {
+            phase, from, to, kind, ..
+        } = result.flow;
+        let TrafficKind::File { bytes, .. } = kind else {
+            return None;
+        };
+        let has_begun = scenario.phase_ns(phase).0 < fabric.now();
+        (has_begun && result.completed_ns.is_none()).then(|| {
+            format!(
+                "the file from {from} to {to} did not arrive: {} of {bytes} bytes by the end of phase '{}'",
+                result.received_bytes, scenario.phases[phase].name
+            )
+        })
+    });
+    unfinished.collect()
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
 
+mod attach;
 mod bmv2;
 mod child;
+mod choices;
 mod control_meter;
 mod controller;
 mod devices;
@@ -11,11 +13,13 @@ mod executor;
 mod facts;
 mod faults;
 mod home;
+mod interrupts;
 mod isolate;
 mod linecard;
 mod links;
 mod live;
 mod lockstep;
+mod outputs;
 mod per_star;
 mod portcard;
 mod progress;
@@ -23,6 +27,7 @@ mod realtime;
 mod report;
 mod reproduce;
 mod run;
+mod run_directory;
 mod simulate;
 mod stars;
 mod stf;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run leaves behind: `report.json` (schema/report.schema.json) and a summary a person can read.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::choices::{By, Changed, ControllerChange};
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::per_star::StarReport;
@@ -28,6 +30,13 @@ pub struct Report {
     pub duration_ns: u64,
     /// Slots a frame, slot and guard length.
     pub frame: FrameShape,
+    /// What ran.
+    pub versions: Versions,
+    /// The scheduler that the controller began with, with all its settings; `null` if the controller was somebody else's.
+    pub scheduler: Option<Value>,
+    /// What the controller was told to do otherwise, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ControllerChange>,
     /// Whether everything that had to hold did.
     pub verdict: Verdict,
     /// Violations by kind; all zero in a good run.
@@ -106,6 +115,15 @@ pub struct FrameShape {
     pub guard_ns: u64,
 }
 
+/// What ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct Versions {
+    /// Of this program.
+    pub engine: &'static str,
+    /// Digests of the P4 programs by name; none if somebody else's controller loads them.
+    pub programs: BTreeMap<&'static str, String>,
+}
+
 /// Pass or fail, with reasons.
 #[derive(Debug, Default, Serialize)]
 pub struct Verdict {
@@ -115,6 +133,14 @@ pub struct Verdict {
     pub failures: Vec<String>,
     /// What a person should know although it is no failure.
     pub notes: Vec<String>,
+}
+
+impl Verdict {
+    /// Something did not hold after all.
+    pub fn fail(&mut self, failure: String) {
+        self.ok = false;
+        self.failures.push(failure);
+    }
 }
 
 /// Violations counted by the fabric.
@@ -336,6 +362,30 @@ impl Report {
                 scheduling["max"].as_f64().unwrap_or(f64::NAN) / 1e3
             );
         }
+        if let Some(scheduler) = &self.scheduler {
+            let _ = writeln!(text, "  scheduler    {}", scheduler_text(scheduler));
+        }
+        let start_ns = self.phases.first().map_or(0, |phase| phase.start_ns);
+        for change in &self.changes {
+            let at_s = change.at_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let by = match change.by {
+                By::Scenario => "the scenario",
+                By::Rest => "REST",
+            };
+            let what = match &change.what {
+                Changed::Scheduler(scheduler) => scheduler_text(scheduler),
+                Changed::Shutdown(shutdown) => format!(
+                    "master of core {} {}",
+                    shutdown["core"],
+                    if shutdown["down"] == true {
+                        "shut down"
+                    } else {
+                        "taken back"
+                    }
+                ),
+            };
+            let _ = writeln!(text, "  from {at_s:>5.1} s {what} (by {by})");
+        }
         for kind in &self.faults.kinds {
             let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e6));
             let _ = writeln!(
@@ -378,4 +428,16 @@ impl Report {
             })
             .sum()
     }
+}
+
+/// A scheduler with its settings, e.g. `islip, iterations 4`.
+fn scheduler_text(scheduler: &Value) -> String {
+    let settings = scheduler["settings"].as_object().into_iter().flatten();
+    let settings = settings.map(|(name, value)| match value.as_str() {
+        Some("") => format!("no {name}"),
+        Some(text) => format!("{name} {text}"),
+        None => format!("{name} {value}"),
+    });
+    let name = scheduler["name"].as_str().unwrap_or("?").to_owned();
+    std::iter::once(name).chain(settings).collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,7 @@
 //! `slotwise reproduce`: repeats a published experiment in virtual time and says which of its facts came out.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use slotwise_reproduce::work::{Options, Progress, reproduce};
@@ -36,11 +36,7 @@ pub struct ReproduceArgs {
 /// Runs it. A fact that misses its band is a result, not a failure.
 pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     let home = Home::find()?;
-    let directory = if args.experiment.join("experiment.yaml").is_file() {
-        args.experiment.clone()
-    } else {
-        home.experiments().join(&args.experiment)
-    };
+    let directory = find(&args.experiment, &home.experiments())?;
     let name = directory
         .file_name()
         .map_or_else(|| "experiment".into(), |name| name.to_os_string());
@@ -74,6 +70,33 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     Ok(())
 }
 
+const FILE: &str = "experiment.yaml";
+
+/// The directory of an experiment: `named` itself, or the one of that name in `experiments`.
+fn find(named: &Path, experiments: &Path) -> Result<PathBuf, RunError> {
+    let found = [named.to_owned(), experiments.join(named)];
+    if let Some(directory) = found.into_iter().find(|directory| directory.join(FILE).is_file()) {
+        return Ok(directory);
+    }
+    let entries = std::fs::read_dir(experiments).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join(FILE).is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let there = if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    };
+    Err(format!(
+        "there is no experiment '{}'; expected a directory with {FILE}, or one of those in {}: {there}",
+        named.display(),
+        experiments.display()
+    )
+    .into())
+}
+
 /// One line that is written over on a terminal; else only the runs that are over.
 fn show(last_percent: &Mutex<Option<u64>>, progress: &Progress) {
     let mut out = std::io::stdout().lock();
@@ -93,4 +116,32 @@ fn show(last_percent: &Mutex<Option<u64>>, progress: &Progress) {
             write!(out, "\r{percent} % of {} simulated s ", total_ms / 1000).and_then(|()| out.flush())
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_experiment_lists_those_that_there_are() {
+        let experiments = tempfile::tempdir().unwrap();
+        for name in ["two", "one", "no-experiment"] {
+            std::fs::create_dir(experiments.path().join(name)).unwrap();
+        }
+        for name in ["one", "two"] {
+            std::fs::write(experiments.path().join(name).join(FILE), "").unwrap();
+        }
+        let here = experiments.path();
+        assert_eq!(find(Path::new("two"), here).unwrap(), here.join("two"));
+        assert_eq!(
+            find(&here.join("one"), Path::new("/nowhere")).unwrap(),
+            here.join("one")
+        );
+        let refusal = find(Path::new("no-experiment"), here).unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("there is no experiment 'no-experiment'; expected"),
+            "{refusal}"
+        );
+        assert!(refusal.ends_with(": one, two"), "{refusal}");
+    }
 }

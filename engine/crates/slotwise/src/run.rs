@@ -2,22 +2,24 @@
 //! What `emulate` and `simulate` have in common: arguments, scenario, captures, report.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord, Invariant, OpenCapture};
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
+use crate::choices::Choices;
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
+use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    SwitchAnswers, Synchronization, Verdict,
+    SwitchAnswers, Synchronization, Verdict, Versions,
 };
 
 /// Arguments of a run.
@@ -37,12 +39,12 @@ pub struct RunArgs {
     /// Capture every fibre and port into this directory (pcap, nanoseconds).
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
-    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose.
-    #[arg(long, value_name = "PORT", default_value_t = 9559)]
-    pub p4runtime_port: u16,
-    /// Port of the controller's REST server on 127.0.0.1.
-    #[arg(long, value_name = "PORT", default_value_t = 8181)]
-    pub rest_port: u16,
+    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 9559 and simulate 0.
+    #[arg(long, value_name = "PORT")]
+    pub p4runtime_port: Option<u16>,
+    /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
+    #[arg(long, value_name = "PORT")]
+    pub rest_port: Option<u16>,
 }
 
 /// Reads seconds, with a fraction, as milliseconds.
@@ -71,43 +73,51 @@ impl RunArgs {
         Ok(scenario)
     }
 
-    /// Where the servers listen: on loopback.
-    pub fn addresses(&self) -> Addresses {
+    /// Where the servers listen, on loopback: at the ports asked for, or at those of P4Runtime and REST given here.
+    pub fn addresses(&self, (p4runtime, rest): (u16, u16)) -> Addresses {
         let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         Addresses {
-            p4runtime: loopback(self.p4runtime_port),
-            rest: loopback(self.rest_port),
+            p4runtime: loopback(self.p4runtime_port.unwrap_or(p4runtime)),
+            rest: loopback(self.rest_port.unwrap_or(rest)),
             own: BTreeMap::new(),
         }
     }
 
+    /// Looks whether what the run is to leave can be written.
+    pub fn check_outputs(&self) -> Result<(), RunError> {
+        if let Some(path) = &self.report {
+            outputs::check_file("--report", path)?;
+        }
+        if let Some(directory) = &self.pcap {
+            outputs::check_directory("--pcap", directory)?;
+        }
+        Ok(())
+    }
+
     /// Opens captures in the directory asked for.
-    pub fn captures(&self) -> Result<Option<OpenCapture>, RunError> {
-        let Some(directory) = self.pcap.clone() else {
-            return Ok(None);
-        };
-        fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        Ok(Some(Box::new(move |point| {
-            let file = File::create(directory.join(format!("{}.pcap", point.name())))?;
-            Ok(Box::new(BufWriter::new(file)))
-        })))
+    pub fn captures(&self) -> Option<OpenCapture> {
+        self.pcap.as_deref().map(outputs::captures)
+    }
+
+    /// Ends the captures; says which ended early.
+    pub fn finish_captures(&self, fabric: &mut Fabric) -> Vec<String> {
+        let failures = fabric.finish_captures();
+        self.pcap
+            .as_deref()
+            .map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
     }
 
     /// Writes the report where it was asked for, prints the summary, and says whether all was well.
-    pub fn finish(&self, report: &Report) -> Result<bool, RunError> {
-        if let Some(path) = &self.report {
-            write_json(path, report).map_err(|error| format!("{}: {error}", path.display()))?;
+    pub fn finish(&self, mut report: Report) -> bool {
+        if let Some(path) = &self.report
+            && let Err(reason) = outputs::write_json(path, &report)
+        {
+            report.verdict.fail(reason);
         }
-        print!("{}", report.summary());
-        Ok(report.verdict.ok)
+        // Whoever does not read it may know by the exit status.
+        let _ = write!(io::stdout(), "{}", report.summary());
+        report.verdict.ok
     }
-}
-
-fn write_json(path: &Path, report: &Report) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, report)?;
-    io::Write::write_all(&mut file, b"\n")?;
-    io::Write::flush(&mut file)
 }
 
 /// Why a port cannot be listened on, before anything is started.
@@ -145,6 +155,10 @@ pub struct Gathered {
     pub lateness: Option<Lateness>,
     /// How switches outside the fabric answered.
     pub switch_answers: Option<SwitchAnswers>,
+    /// What the controller was told to do.
+    pub choices: Choices,
+    /// Digests of the programs that it gave the switches.
+    pub programs: BTreeMap<&'static str, String>,
     /// The controller's statistics.
     pub controller: Value,
     /// Times that it was started again.
@@ -163,6 +177,8 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         frames,
         lateness,
         switch_answers,
+        choices,
+        programs,
         controller,
         controller_restarts,
         mut failures,
@@ -218,6 +234,12 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
         },
+        versions: Versions {
+            engine: env!("CARGO_PKG_VERSION"),
+            programs,
+        },
+        scheduler: choices.first,
+        changes: choices.changes,
         verdict: Verdict {
             ok: failures.is_empty(),
             failures,

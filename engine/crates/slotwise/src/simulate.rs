@@ -2,7 +2,7 @@
 //! `slotwise simulate`: a scenario in virtual time, with the same controller in lock step. Needs no root; the same seed gives
 //! the same report and the same captures.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,8 +15,10 @@ use slotwise_scenario::Scenario;
 
 use crate::controller;
 use crate::home::Home;
+use crate::interrupts::Interrupts;
 use crate::live::LiveView;
-use crate::lockstep::{Session, failures};
+use crate::lockstep::{self, Session, unfinished_files};
+use crate::outputs;
 use crate::progress::Progress;
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
 
@@ -36,77 +38,145 @@ pub struct SimulateArgs {
 /// How often the live view is fed, in frames.
 const VIEW_FRAMES: u64 = 100;
 
-/// Runs a scenario. True if all was well.
+/// Runs a scenario. True if all was well. Interrupted, or left by its controller, it still says what it did up to there.
 pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
-    let SimulateArgs {
-        run,
-        columns,
-        sample_frames,
-    } = args;
+    let run = &args.run;
     let scenario = run.load()?;
     let home = Home::find()?;
-    let addresses = run.addresses();
-    check_free(addresses.rest, "controller (REST)")?;
-    if let Some(directory) = columns {
-        fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    // Several runs may take place at once.
+    let addresses = run.addresses((0, 0));
+    for (address, what) in [
+        (addresses.rest, "controller (REST)"),
+        (addresses.p4runtime, "engine (P4Runtime)"),
+    ] {
+        check_free(address, what)?;
     }
+    run.check_outputs()?;
+    if let Some(directory) = &args.columns {
+        outputs::check_directory("--columns", directory)?;
+    }
+    let interrupts = Interrupts::listen()?;
     let options = FabricOptions {
         seed: scenario.seed,
         host_mode: HostMode::Simulated,
-        captures: run.captures()?,
+        captures: run.captures(),
         frame_records: true,
     };
-    let mut session = Session::start(&home, &scenario, addresses, options, Stdio::inherit())?;
-    let mut recorder = columns.is_some().then(|| Recorder::new(&scenario, *sample_frames));
-    let mut view = LiveView::new();
-    let mut progress = Progress::new(&scenario);
-    let mut frames: Vec<FrameRecord> = Vec::new();
-    let end_ns = scenario.end_ns();
-    while session.fabric.now() < end_ns {
-        let view_ns = (session.fabric.now() + VIEW_FRAMES * scenario.frame.frame_ns()).min(end_ns);
-        while let Some(recorder) = &mut recorder
-            && let Some(at_ns) = recorder.next_ns().filter(|at_ns| *at_ns <= view_ns)
-        {
-            session.run_until(at_ns)?;
-            session.sample(recorder);
+    let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;
+    println!(
+        "the controller's REST server is at http://{}/slotwise/v1/",
+        session.rest
+    );
+    let mut simulation = Simulation {
+        scenario: &scenario,
+        session,
+        recorder: args
+            .columns
+            .is_some()
+            .then(|| Recorder::new(&scenario, args.sample_frames)),
+        view: LiveView::new(),
+        progress: Progress::new(&scenario),
+        frames: Vec::new(),
+    };
+    let ended = simulation.run(&interrupts);
+    let Simulation {
+        mut session,
+        recorder,
+        frames,
+        ..
+    } = simulation;
+    let notes = run.finish_captures(&mut session.fabric);
+    let choices = std::mem::take(&mut session.choices);
+    let mut failures = Vec::new();
+    let (statistics, fabric) = match ended {
+        Ok(is_whole) => {
+            failures.extend((!is_whole).then(|| "interrupted".to_owned()));
+            (deterministic(controller::statistics(session.rest)), session.stop()?)
         }
-        session.run_until(view_ns)?;
-        let fabric = &mut session.fabric;
-        while let Some(record) = fabric.poll_frame() {
-            progress.add(&record);
-            frames.push(record);
+        Err(error) => {
+            failures.push(error.to_string());
+            (Value::Null, session.abandon())
         }
-        let phase = (0..scenario.phases.len())
-            .rfind(|&index| scenario.phase_ns(index).0 < fabric.now())
-            .unwrap_or(0);
-        view.show(&progress.snapshot(fabric.now() - scenario.epoch_ns(), end_ns - scenario.epoch_ns(), phase));
+    };
+    failures.extend(lockstep::failures(&fabric));
+    failures.extend(unfinished_files(&fabric, &scenario));
+    if let (Some(directory), Some(recorder)) = (&args.columns, recorder) {
+        failures.extend(write_columns(directory, &recorder.finish()).err());
     }
-    session.fabric.finish_captures()?;
-    let statistics = deterministic(controller::statistics(session.addresses.rest));
-    let fabric = session.stop()?;
-    if let (Some(directory), Some(recorder)) = (columns, recorder) {
-        write_columns(directory, &recorder.finish())?;
-    }
-
     let gathered = Gathered {
         command: "simulate",
         phases: phases(&scenario, &fabric),
         frames,
         lateness: None,
         switch_answers: None,
+        choices,
+        programs: controller::programs(&home)?,
         controller: statistics,
         controller_restarts: 0,
-        failures: failures(&fabric),
-        notes: Vec::new(),
+        failures,
+        notes,
     };
-    run.finish(&report(&scenario, &fabric, gathered))
+    Ok(run.finish(report(&scenario, &fabric, gathered)))
 }
 
-fn write_columns(directory: &Path, recording: &Recording) -> Result<(), RunError> {
+/// A run under way.
+struct Simulation<'a> {
+    scenario: &'a Scenario,
+    session: Session,
+    recorder: Option<Recorder>,
+    view: LiveView,
+    progress: Progress,
+    frames: Vec<FrameRecord>,
+}
+
+impl Simulation<'_> {
+    /// Runs to the end; false if it was interrupted before.
+    fn run(&mut self, interrupts: &Interrupts) -> Result<bool, RunError> {
+        let (start_ns, end_ns) = (self.scenario.epoch_ns(), self.scenario.end_ns());
+        let frame_ns = self.scenario.frame.frame_ns();
+        let mut next_view_ns = VIEW_FRAMES * frame_ns;
+        while self.session.fabric.now() < end_ns {
+            if interrupts.count() > 0 {
+                return Ok(false);
+            }
+            let until_ns = (self.session.fabric.now() + frame_ns).min(end_ns);
+            let advanced = self.advance(until_ns);
+            while let Some(record) = self.session.fabric.poll_frame() {
+                self.progress.add(&record);
+                self.frames.push(record);
+            }
+            self.session.listen();
+            advanced?;
+            let now_ns = self.session.fabric.now();
+            if now_ns >= next_view_ns || now_ns == end_ns {
+                next_view_ns = now_ns + VIEW_FRAMES * frame_ns;
+                let phase = (0..self.scenario.phases.len())
+                    .rfind(|&index| self.scenario.phase_ns(index).0 < now_ns)
+                    .unwrap_or(0);
+                self.view
+                    .show(&self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase));
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
+        while let Some(recorder) = &mut self.recorder
+            && let Some(at_ns) = recorder.next_ns().filter(|at_ns| *at_ns <= until_ns)
+        {
+            self.session.run_until(at_ns)?;
+            self.session.sample(recorder);
+        }
+        self.session.run_until(until_ns)
+    }
+}
+
+/// Why they cannot be written, with the path.
+fn write_columns(directory: &Path, recording: &Recording) -> Result<(), String> {
     let tables = recording.tables().into_iter();
     for (name, table) in tables.filter(|(_, table)| !table.names.is_empty()) {
         let path = directory.join(format!("{name}.parquet"));
-        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: cannot be written: {error}", path.display());
         let file = File::create(&path).map_err(|error| wrong(&error))?;
         columns::write(table, BufWriter::new(file)).map_err(|error| wrong(&error))?;
     }
@@ -121,11 +191,14 @@ fn deterministic(mut statistics: Value) -> Value {
     statistics
 }
 
+/// Phases up to now.
 fn phases(scenario: &Scenario, fabric: &Fabric) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
+        .filter(|&index| scenario.phase_ns(index).0 < fabric.now())
         .map(|index| {
             let (start_ns, end_ns) = scenario.phase_ns(index);
+            let end_ns = end_ns.min(fabric.now());
             let flows = results.iter().filter(|result| result.flow.phase == index);
             PhaseRun {
                 start_ns,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode, Invariant};
 use slotwise_reproduce::Recording;
@@ -14,6 +14,7 @@ use slotwise_reproduce::star::Recorder;
 
 use crate::controller::Addresses;
 use crate::home::Home;
+use crate::interrupts::Interrupts;
 use crate::lockstep::{Session, failures};
 use crate::run::RunError;
 
@@ -36,7 +37,7 @@ impl Stars {
         &self,
         star: &Star,
         seed: u64,
-        log: &Path,
+        log: File,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Recording, RunError> {
         let scenario = &star.scenario;
@@ -53,7 +54,9 @@ impl Stars {
             captures: None,
             frame_records: false,
         };
-        let mut session = Session::start(&self.home, scenario, addresses, options, File::create(log)?.into())?;
+        // Who interrupts an experiment ends it.
+        let interrupts = Interrupts::default();
+        let mut session = Session::start(&self.home, scenario, addresses, options, log.into(), &interrupts)?;
         let mut recorder = Recorder::new(scenario, star.sample_frames);
         while let Some(at_ns) = recorder.next_ns() {
             session.run_until(at_ns)?;
@@ -75,13 +78,16 @@ impl StarRunner for Stars {
         seed: u64,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Recording, Box<dyn Error + Send + Sync>> {
-        let log = tempfile::Builder::new().prefix("slotwise-controller-").tempfile()?;
-        self.run_logged(star, seed, log.path(), progress).map_err(|error| {
-            let text = fs::read_to_string(log.path()).unwrap_or_default();
-            let lines: Vec<&str> = text.lines().collect();
-            let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n");
-            format!("{error}\nthe controller's log ends with:\n{last}").into()
-        })
+        // Without a name: nothing stays of it, however this ends.
+        let mut log = tempfile::tempfile()?;
+        self.run_logged(star, seed, log.try_clone()?, progress)
+            .map_err(|error| {
+                let mut text = String::new();
+                let _ = log.rewind().and_then(|()| log.read_to_string(&mut text));
+                let lines: Vec<&str> = text.lines().collect();
+                let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n");
+                format!("{error}\nthe controller's log ends with:\n{last}").into()
+            })
     }
 
     fn inputs(&self) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults begin and end.
 
-use slotwise_scenario::{Device, FaultKind, LinkChange};
+use slotwise_scenario::{Device, FaultKind};
 
 use super::FaultRecord;
 use crate::api::ControlMessage;
@@ -20,7 +20,7 @@ impl Fabric {
     pub(crate) fn fault_begins(&mut self, index: usize) {
         let FaultRecord { kind, edge, core, .. } = self.faults.records[index];
         let happened = match kind {
-            FaultKind::LinkCut => self.link_fault(edge, core, false),
+            FaultKind::LinkCut => self.cut_link(edge, core, true),
             FaultKind::CoreDown => core.is_some_and(|core| self.device_down(Device::Core(core))),
             FaultKind::EdgeRestart => edge.is_some_and(|edge| self.device_down(Device::Edge(edge))),
             FaultKind::Messages { .. } => {
@@ -47,7 +47,7 @@ impl Fabric {
         }
         match kind {
             FaultKind::LinkCut => {
-                self.link_fault(edge, core, true);
+                self.cut_link(edge, core, false);
             }
             FaultKind::CoreDown => core.into_iter().for_each(|core| self.device_up(Device::Core(core))),
             FaultKind::EdgeRestart => edge.into_iter().for_each(|edge| self.device_up(Device::Edge(edge))),
@@ -58,21 +58,18 @@ impl Fabric {
         self.watch(index);
     }
 
-    /// False if the fibre was so already.
-    fn link_fault(&mut self, edge: Option<u16>, core: Option<u16>, up: bool) -> bool {
-        let (Some(edge), Some(core)) = (edge, core) else {
+    /// Cuts a fibre or mends it. False if it was so already.
+    fn cut_link(&mut self, edge: Option<u16>, core: Option<u16>, cut: bool) -> bool {
+        let fibre = edge.zip(core).and_then(|(edge, core)| {
+            let cards = &self.edges[usize::from(edge)].cards;
+            cards[usize::from(core)]
+        });
+        let Some(fibre) = fibre.filter(|fibre| self.fibres[*fibre].is_cut() != cut) else {
             return false;
         };
-        self.change_link(&LinkChange {
-            at_ms: 0,
-            core,
-            edge,
-            rate_bps: None,
-            delay_ns: None,
-            loss: None,
-            attenuation_mdb: None,
-            up: Some(up),
-        })
+        let changed = self.fibres[fibre].set_cut(cut);
+        self.light_changed(fibre, changed);
+        true
     }
 
     /// A switch stops: its program, tables and queues are gone. False if it was down already.

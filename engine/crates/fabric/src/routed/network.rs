@@ -393,11 +393,10 @@ impl RoutedNetwork {
                 _ => return None,
             };
             let output = *self.routers[router].outputs.get(&port)?;
-            Some((output, timer, self.now_ns.checked_add(message.value)?))
+            Some((output, timer, message.value))
         });
-        let is_set = set.is_some_and(|(output, timer, due_ns)| {
-            due_ns > self.now_ns && self.outputs[output].set_timer(timer, due_ns)
-        });
+        let is_set = set
+            .is_some_and(|(output, timer, value_ns)| self.outputs[output].answer_timer(timer, self.now_ns, value_ns));
         if !is_set {
             self.routers[router].no_such_port += 1;
         }

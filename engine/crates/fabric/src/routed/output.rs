@@ -222,11 +222,10 @@ impl Output {
         self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)
     }
 
-    /// Sets a timer; false if this card has none.
-    pub(crate) fn set_timer(&mut self, timer: IntervalTimer, due_ns: u64) -> bool {
-        let Some(timers) = &mut self.timers else { return false };
-        timers.set(timer, due_ns);
-        true
+    /// Sets a timer as the answer to its last tick says; false if this card has none, or that is no time to come.
+    pub(crate) fn answer_timer(&mut self, timer: IntervalTimer, now_ns: u64, value_ns: u64) -> bool {
+        let timers = self.timers.as_mut();
+        timers.is_some_and(|timers| timers.answer(timer, now_ns, value_ns))
     }
 
     /// (bytes waiting, bytes that came, packets dropped), for a queue report.

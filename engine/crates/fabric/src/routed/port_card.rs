@@ -13,9 +13,6 @@ use crate::linecard::QueueState;
 use crate::message;
 use crate::pool::{Frame, FramePool};
 
-/// Shortest time from one tick to the next: whatever it is told, a card leaves time for packets.
-const MIN_INTERVAL_NS: u64 = 100_000;
-
 /// What a card sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardFrame {
@@ -41,17 +38,8 @@ pub struct PortCard {
     pool: FramePool,
     /// Ticks that have not been fetched.
     ticks: VecDeque<Frame>,
-    /// Time of the last tick of each timer: what an answer counts from.
-    ticked_ns: [u64; 2],
     /// Messages to this card that it did not understand.
     malformed: u64,
-}
-
-fn place(timer: IntervalTimer) -> usize {
-    match timer {
-        IntervalTimer::Control => 0,
-        IntervalTimer::Queue => 1,
-    }
 }
 
 impl PortCard {
@@ -65,7 +53,6 @@ impl PortCard {
             output,
             pool: FramePool::default(),
             ticks: VecDeque::new(),
-            ticked_ns: [now_ns; 2],
             malformed: 0,
         }
     }
@@ -103,21 +90,14 @@ impl PortCard {
                 return;
             }
         };
-        // The answer comes later than the tick that it counts from.
-        match self.ticked_ns[place(timer)].checked_add(message.value) {
-            Some(due_ns) if message.value > 0 && message.queue == self.port => {
-                self.output.set_timer(timer, due_ns.max(now_ns + MIN_INTERVAL_NS));
-            }
-            _ => self.malformed += 1,
+        if message.queue != self.port || !self.output.answer_timer(timer, now_ns, message.value) {
+            self.malformed += 1;
         }
     }
 
     /// The next frame that is due at `now_ns`, ticks first; call until there is none.
     pub fn poll(&mut self, now_ns: u64) -> Option<CardFrame> {
         while let Some(tick) = self.output.tick(now_ns) {
-            if let Ok(timer) = IntervalTimer::try_from(tick.timer) {
-                self.ticked_ns[place(timer)] = tick.local_ns;
-            }
             let (backlog_bytes, arrived_bytes, dropped_packets) = self.output.report();
             let state = QueueState {
                 backlog_bytes,
@@ -169,6 +149,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::interval::MIN_INTERVAL_NS;
 
     const MS: u64 = 1_000_000;
     const PORT: Port = 3;

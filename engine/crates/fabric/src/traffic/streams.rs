@@ -142,6 +142,25 @@ impl Streams {
         flow_key(flow, transport, port)
     }
 
+    /// Addresses for a page: after so many others its hosts' ports come again, and those of streams that run stay theirs.
+    fn page_key(&mut self, index: usize) -> FlowKey {
+        let (flow, transport) = (self.flows[index].flow, self.flows[index].transport);
+        let mut key = self.new_key(&flow, transport);
+        for _ in 1..PORTS {
+            if !self.is_running(&key) && !self.is_running(&key.reversed()) {
+                break;
+            }
+            key = self.new_key(&flow, transport);
+        }
+        key
+    }
+
+    /// Whether a stream with these addresses belongs to a flow that is not over.
+    fn is_running(&self, key: &FlowKey) -> bool {
+        let owner = self.owners.get(key);
+        owner.is_some_and(|&index| !matches!(self.flows[index].state, State::Over))
+    }
+
     pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.flows
             .iter()
@@ -213,7 +232,7 @@ impl Streams {
     /// under way of an earlier one has arrived while its successor was fetched.
     fn begin_pages(&mut self, host: HostId, now_ns: u64) {
         while let Some(page) = self.clients.poll(host, now_ns) {
-            let key = self.new_key(&self.flows[page.flow].flow.clone(), self.flows[page.flow].transport);
+            let key = self.page_key(page.flow);
             self.flows[page.flow].streams.push((key, page.seed));
             if let Some(old) = self.clients.begun(host, page.client, key) {
                 self.retire(page.flow, old);
@@ -382,5 +401,42 @@ fn flow_key(flow: &Flow, transport: Transport, port: u16) -> FlowKey {
         } else {
             PROTOCOL_TCP
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
+
+    #[test]
+    fn pages_leave_ports_of_running_streams_alone_when_ports_come_again() {
+        let head = &STAR4[..STAR4.find("phases:").unwrap()];
+        let text = format!(
+            "{head}phases:\n  - name: all\n    duration_ms: 1000\n    traffic:\n\
+             \x20     - {{kind: tcp, from: h1_0, to: h2_0, streams: 2}}\n\
+             \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
+             \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
+        );
+        let mut streams = Streams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1);
+        let web = 2;
+        for (index, at_ns) in streams.starts().collect::<Vec<_>>() {
+            streams.turn(index, at_ns);
+        }
+        let hosts = (streams.flows[web].flow.from, streams.flows[web].flow.to);
+        streams.ports.insert(hosts, PORTS - 1);
+        let mut ports = || streams.page_key(web).source.port();
+        assert_eq!(ports(), FIRST_PORT + (PORTS - 1) as u16);
+        assert_eq!(
+            ports(),
+            FIRST_PORT + 3,
+            "the first three run, one of them the other way"
+        );
+        for index in 0..2 {
+            streams.turn(index, u64::MAX);
+        }
+        streams.ports.insert(hosts, PORTS);
+        assert_eq!(streams.page_key(web).source.port(), FIRST_PORT, "they are over");
     }
 }

@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use slotwise_wire::PORT_OPTICAL_BASE;
+
 use super::{Buffer, Changed, RoutedScenario};
 use crate::reader::Reader;
 
 /// So that a small file cannot fill the memory.
 const MAX_HOSTS: u64 = 20_000;
-/// Ports of a router: one a link and host, all but the reserved ones of a switch.
-const MAX_PORTS: u64 = 400;
+/// Ports of a router, one a neighbour and host: above them P4 takes nothing in.
+const MAX_PORTS: usize = PORT_OPTICAL_BASE as usize - 1;
 const MAX_CHANGES: u64 = 1_000_000;
 
 pub(super) fn cross_check(scenario: &RoutedScenario, r: &mut Reader) {
@@ -74,16 +76,23 @@ fn buffers(scenario: &RoutedScenario, r: &mut Reader) {
 }
 
 fn ports(scenario: &RoutedScenario, r: &mut Reader) {
-    let mut ports = vec![0u64; scenario.routers.len()];
-    for link in &scenario.links {
-        ports[link.from] += 1;
-    }
-    for group in &scenario.hosts {
-        ports[group.router] += u64::from(group.count);
-    }
-    for (index, ports) in ports.iter().enumerate().filter(|(_, ports)| **ports > MAX_PORTS) {
-        let reason = format!("{ports} links and hosts");
-        r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
+    for (index, name) in scenario.routers.iter().enumerate() {
+        let neighbours: BTreeSet<usize> = scenario
+            .links
+            .iter()
+            .filter_map(|link| match (link.from, link.to) {
+                (from, to) if from == index => Some(to),
+                (from, to) if to == index => Some(from),
+                _ => None,
+            })
+            .collect();
+        let groups = scenario.hosts.iter().filter(|group| group.router == index);
+        let hosts: usize = groups.map(|group| group.count as usize).sum();
+        let ports = neighbours.len() + hosts;
+        if ports > MAX_PORTS {
+            let reason = format!("router '{name}' has {} neighbours and {hosts} hosts", neighbours.len());
+            r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
+        }
     }
     let hosts: u64 = scenario.hosts.iter().map(|group| u64::from(group.count)).sum();
     if hosts > MAX_HOSTS {

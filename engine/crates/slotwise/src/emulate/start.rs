@@ -27,7 +27,7 @@ impl Emulation<'_> {
         let options = FabricOptions {
             seed: self.scenario.seed,
             host_mode: HostMode::External,
-            captures: self.args.captures()?,
+            captures: self.args.captures(),
             frame_records: true,
         };
         let fabric = Fabric::new(self.scenario, options);
@@ -90,7 +90,7 @@ impl Emulation<'_> {
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
         println!("starting {} for each switch ...", program.display());
-        let bmv2 = Bmv2::start(program, self.scenario, self.args.p4runtime_port, self.directory)?;
+        let bmv2 = Bmv2::start(program, self.scenario, self.addresses.p4runtime.port(), self.directory)?;
         self.addresses.own = bmv2.servers();
         self.bmv2 = Some(bmv2);
         let controller = if self.external_controller {
@@ -125,12 +125,13 @@ impl Emulation<'_> {
 
     /// Starts the controller and waits until it has configured every switch.
     fn start_controller(&mut self) -> Result<JsonChild, RunError> {
-        println!(
-            "starting the controller: REST at http://{}/slotwise/v1/ ...",
-            self.addresses.rest
-        );
+        println!("starting the controller ...");
         let controller = self.spawn_controller()?;
-        self.await_event("controller", "ready")?;
+        let ready = self.await_event("controller", "ready")?;
+        self.controller_event(0, &ready)?;
+        if let Some(rest) = self.rest {
+            println!("the controller's REST server is at http://{rest}/slotwise/v1/");
+        }
         Ok(controller)
     }
 

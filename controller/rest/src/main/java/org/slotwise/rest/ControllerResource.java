@@ -100,6 +100,7 @@ public final class ControllerResource {
         JsonNode value = read(contentType, body);
         try {
             Event.SchedulerChosen choice = SchedulerCodec.decode("", value);
+            choice.kind().checkEdges(choice.settings(), service.snapshot().network().edges().size());
             service.choose(choice);
             return SchedulerCodec.encode(choice.kind(), choice.settings());
         } catch (InvalidJsonException | InvalidSettingsException e) {

@@ -65,7 +65,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
                 path(fields, "store"), clock(fields.text("clock")), jsonLog(fields),
                 pipeline("pipelines.edge", pipelines.required("edge")),
                 pipeline("pipelines.core", pipelines.required("core")),
-                decoded, scheduler(JsonFields.open("network", network)));
+                decoded, scheduler(JsonFields.open("network", network), decoded));
     }
 
     private static ServerAddresses servers(JsonFields p4runtime, Network network) throws InvalidJsonException {
@@ -114,9 +114,11 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         };
     }
 
-    private static Event.SchedulerChosen scheduler(JsonFields network) throws InvalidJsonException {
+    private static Event.SchedulerChosen scheduler(JsonFields fields, Network network) throws InvalidJsonException {
         try {
-            return SchedulerCodec.decode("network.scheduler", network.required("scheduler"));
+            Event.SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"));
+            choice.kind().checkEdges(choice.settings(), network.edges().size());
+            return choice;
         } catch (InvalidSettingsException e) {
             throw new InvalidJsonException("network.scheduler", e.getMessage());
         }

@@ -2,6 +2,7 @@
 package org.slotwise.standalone;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -49,8 +50,11 @@ public final class Main {
             // The JVM would end with 128 + the signal's number, though a stop that was asked for is no failure.
             Runtime.getRuntime().halt(exitStatus);
         }, "shutdown"));
-        controller.configured().thenRun(() -> System.out.println(JsonNodeFactory.instance.objectNode()
-                .put("event", "ready").put("rest", controller.restUrl())));
+        controller.configured().thenRun(() -> {
+            ObjectNode ready = event("ready").put("rest", controller.restUrl());
+            ready.set("scheduler", controller.scheduler());
+            tell(ready);
+        });
         try {
             controller.failure().get();
         } catch (ExecutionException e) {
@@ -59,6 +63,16 @@ public final class Main {
         } catch (InterruptedException e) {
             stop("interrupted");
         }
+    }
+
+    /** A line for whoever started this program; {@link #tell} prints it. */
+    static ObjectNode event(String name) {
+        return JsonNodeFactory.instance.objectNode().put("event", name);
+    }
+
+    /** Prints an event. */
+    static void tell(ObjectNode event) {
+        System.out.println(event);
     }
 
     private static void stop(String reason) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
@@ -29,6 +30,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private final AuditLog audit;
     private final Driver driver;
     private final RestServer rest;
+    private volatile Event.SchedulerChosen chosen;
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
@@ -36,6 +38,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         this.audit = new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES);
         Event.SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
+        this.chosen = scheduler;
         NetworkController controller = NetworkController.of(configuration.network(), scheduler, System::nanoTime);
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
@@ -69,6 +72,11 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return rest.url();
     }
 
+    /** The scheduler last chosen, with all its settings. */
+    ObjectNode scheduler() {
+        return SchedulerCodec.encode(chosen.kind(), chosen.settings());
+    }
+
     /** Completes when all switches are configured. */
     CompletableFuture<Void> configured() {
         return driver.configured();
@@ -100,6 +108,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             throw new UnavailableException("the choice cannot be stored", e);
         }
         driver.submit(choice);
+        chosen = choice;
+        ObjectNode changed = Main.event("changed");
+        changed.set("scheduler", scheduler());
+        Main.tell(changed);
         audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()),
                 SchedulerCodec.encode(choice.kind(), choice.settings()));
     }
@@ -129,6 +141,9 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             throw new UnavailableException("that cannot be stored", e);
         }
         driver.submit(shutdown);
+        ObjectNode changed = Main.event("changed");
+        changed.putObject("shutdown").put("core", shutdown.core().value()).put("down", shutdown.isDown());
+        Main.tell(changed);
         audit.shutdown(shutdown.core().value(), before, shutdown.isDown());
     }
 

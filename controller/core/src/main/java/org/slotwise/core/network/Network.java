@@ -26,8 +26,8 @@ import org.slotwise.core.wire.WireConstants;
 public final class Network {
     /** Fastest fibre: 1 Tb/s. */
     public static final long MAX_RATE_BPS = 1_000_000_000_000L;
-    /** Longest fibre: a tenth of a second. */
-    public static final long MAX_DELAY_NS = 100_000_000L;
+    /** Longest fibre: one second. */
+    public static final long MAX_DELAY_NS = 1_000_000_000L;
     /** Largest IP packet. */
     public static final int MAX_MTU = 9000;
     /** Smallest IP packet that every host must take. */

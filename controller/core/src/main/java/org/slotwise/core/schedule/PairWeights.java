@@ -56,6 +56,11 @@ final class PairWeights {
         return text.equals("*") ? ANY : Integer.parseInt(text);
     }
 
+    /** The highest place of an edge that a rule names; -1 if none does. */
+    int highestEdge() {
+        return rules.stream().mapToInt(rule -> Math.max(rule[0], rule[1])).max().orElse(ANY);
+    }
+
     /** Applies the rules to a network of so many edges. */
     PairWeights forEdges(int count) {
         PairWeights result = new PairWeights(rules);

@@ -50,6 +50,7 @@ public enum SchedulerKind {
 
     /** Name of the setting, common to all, for how demand is forecast. */
     public static final String ESTIMATOR = "estimator";
+    private static final String WEIGHTS = "weights";
 
     private final String title;
     private final String description;
@@ -94,7 +95,7 @@ public enum SchedulerKind {
 
         PairWeights weights() {
             try {
-                return PairWeights.parse(texts.get("weights"));
+                return PairWeights.parse(texts.get(WEIGHTS));
             } catch (InvalidSettingsException e) {
                 throw new IllegalArgumentException(e);
             }
@@ -134,6 +135,17 @@ public enum SchedulerKind {
         return Collections.unmodifiableMap(complete);
     }
 
+    /** Refuses settings that {@link #completeSettings} gave if they name an edge that a network of so many does not have. */
+    public void checkEdges(Map<String, String> values, int edges) throws InvalidSettingsException {
+        if (values.containsKey(WEIGHTS)) {
+            int highest = new Values(values).weights().highestEdge();
+            if (highest >= edges) {
+                throw new InvalidSettingsException("setting '" + WEIGHTS + "' of scheduler '" + title + "' names edge "
+                        + highest + "; there are edges 0 .. " + (edges - 1));
+            }
+        }
+    }
+
     /** Makes the scheduler of edges with a port each, from settings that {@link #completeSettings} gave. */
     public Scheduler create(Map<String, String> values) {
         return factory.apply(new Values(values));
@@ -145,7 +157,7 @@ public enum SchedulerKind {
             return create(values);
         }
         Map<String, String> ofPorts = new TreeMap<>(values);
-        ofPorts.computeIfPresent("weights", (name, ofEdges) -> "");
+        ofPorts.computeIfPresent(WEIGHTS, (name, ofEdges) -> "");
         return new SharedPortScheduler(ports, shares(new Values(values), ports), create(ofPorts));
     }
 

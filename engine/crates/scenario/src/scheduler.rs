@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which scheduler a controller uses, and its settings. What can be set is said once, in `schema/scenario.schema.json`, which the
+//! controller's tests hold against the schedulers themselves.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde_yaml_ng::Value;
+
+use crate::model::{Scenario, Scheduler};
+use crate::reader::{Fields, Reader, describe};
+
+const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
+/// The key whose value is a list of rules for edge pairs.
+const WEIGHTS: &str = "weights";
+const MAX_WEIGHT: u32 = 64;
+const MAX_RULES: usize = 2048;
+const MAX_CHANGES: usize = 1000;
+
+/// A scheduler with the settings that differ from its defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchedulerChoice {
+    /// Which.
+    pub scheduler: Scheduler,
+    /// By name. Within the bounds of that scheduler.
+    pub settings: BTreeMap<String, SettingValue>,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingValue {
+    /// A whole number.
+    Integer(u64),
+    /// One of several words, or a list of rules.
+    Text(String),
+}
+
+/// Another scheduler, or other settings, from some time on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchedulerChange {
+    /// When, counted from the start of the first phase.
+    pub at_ms: u64,
+    /// What holds from then on.
+    pub choice: SchedulerChoice,
+}
+
+impl From<Scheduler> for SchedulerChoice {
+    fn from(scheduler: Scheduler) -> SchedulerChoice {
+        SchedulerChoice {
+            scheduler,
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
+/// What the schema says of one setting.
+#[derive(Debug, Deserialize)]
+struct Setting {
+    #[serde(rename = "enum", default)]
+    words: Vec<String>,
+    minimum: Option<u64>,
+    maximum: Option<u64>,
+}
+
+/// Settings of the schedulers, by the scheduler's name, in the order of the schema.
+fn known_settings() -> &'static BTreeMap<&'static str, Vec<(String, Setting)>> {
+    static KNOWN: OnceLock<BTreeMap<&'static str, Vec<(String, Setting)>>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let schema: Value = serde_yaml_ng::from_str(SCHEMA).expect("the schema is JSON");
+        let settings_of = |scheduler: &Scheduler| {
+            let definition = format!("settings_of_{}", scheduler.name().replace('-', "_"));
+            let properties = schema["$defs"][definition.as_str()]["properties"].as_mapping();
+            let settings = properties.expect("the schema describes every scheduler").iter();
+            let settings = settings.map(|(name, setting)| {
+                let name = name.as_str().expect("keys of JSON are strings").to_owned();
+                let setting = serde_yaml_ng::from_value(setting.clone());
+                (name, setting.expect("settings are words, numbers or rules"))
+            });
+            (scheduler.name(), settings.collect())
+        };
+        Scheduler::ALL.iter().map(settings_of).collect()
+    })
+}
+
+/// The scheduler under `key`: its name, or its name and settings.
+pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str) -> SchedulerChoice {
+    let names = Scheduler::ALL.map(|scheduler| (scheduler.name(), scheduler));
+    let Some(value) = r.optional(fields, key).filter(|value| value.is_mapping()) else {
+        return r.choice(fields, key, &names).into();
+    };
+    let choice = r.fields(value, fields.pointer(key), &["name", "settings"]);
+    let before = r.problems.len();
+    let scheduler = r.choice(&choice, "name", &names);
+    let mut settings = BTreeMap::new();
+    // Of which scheduler they are is known only then.
+    if r.problems.len() == before
+        && let Some(value) = r.optional(&choice, "settings")
+    {
+        let known = &known_settings()[scheduler.name()];
+        let keys: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        let given = r.fields(value, choice.pointer("settings"), &keys);
+        for (name, setting) in known {
+            let value = setting_value(r, &given, name, setting);
+            settings.extend(value.map(|value| (name.clone(), value)));
+        }
+    }
+    SchedulerChoice { scheduler, settings }
+}
+
+fn setting_value(r: &mut Reader, given: &Fields, name: &str, setting: &Setting) -> Option<SettingValue> {
+    let value = r.optional(given, name)?;
+    if let (Some(low), Some(high)) = (setting.minimum, setting.maximum) {
+        return r.optional_integer(given, name, low..=high).map(SettingValue::Integer);
+    }
+    let text = value.as_str();
+    let is_right = |text: &&str| match setting.words.as_slice() {
+        [] => rules(text).is_some(),
+        words => words.iter().any(|word| word == text),
+    };
+    match text.filter(is_right) {
+        Some(text) => Some(SettingValue::Text(text.to_owned())),
+        None => {
+            let expected = match setting.words.as_slice() {
+                [] => format!(
+                    "at most {MAX_RULES} rules 'sender>receiver=weight' with commas between: edges from 0 or *, and 1 to {MAX_WEIGHT} or 'first'"
+                ),
+                words => words.join(" or "),
+            };
+            r.report(given.pointer(name), format!("found {}", describe(value)), expected);
+            None
+        }
+    }
+}
+
+/// The edges that a list of rules names; `None` if it is no such list.
+fn rules(text: &str) -> Option<Vec<usize>> {
+    if text.trim_matches(' ').is_empty() {
+        return Some(Vec::new());
+    }
+    let mut edges = Vec::new();
+    for (index, rule) in text.split(',').enumerate() {
+        let (pair, weight) = rule.trim_matches(' ').split_once('=')?;
+        let (sender, receiver) = pair.split_once('>')?;
+        if index == MAX_RULES || (weight != "first" && !(1..=MAX_WEIGHT).contains(&digits(weight, 3)?)) {
+            return None;
+        }
+        for edge in [sender, receiver].into_iter().filter(|edge| *edge != "*") {
+            edges.push(digits(edge, 4)? as usize);
+        }
+    }
+    Some(edges)
+}
+
+/// A number of at most so many decimal digits.
+fn digits(text: &str, most: usize) -> Option<u32> {
+    let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// The optional section `scheduler_changes`.
+pub(crate) fn changes(r: &mut Reader, parent: &Fields) -> Vec<SchedulerChange> {
+    let elements = r.optional_list(parent, "scheduler_changes", 0..=MAX_CHANGES);
+    let change = |(value, pointer): (&Value, String)| {
+        let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
+        SchedulerChange {
+            at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),
+            choice: choice(r, &fields, "scheduler"),
+        }
+    };
+    elements.into_iter().map(change).collect()
+}
+
+/// Whether edges that are named exist, and changes come before the end.
+pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
+    weights(scenario, &scenario.controller.scheduler, "/controller/scheduler", r);
+    for (index, change) in scenario.scheduler_changes.iter().enumerate() {
+        let place = format!("/scheduler_changes/{index}");
+        if change.at_ms >= scenario.duration_ms() {
+            let reason = format!("at {} ms the run is over", change.at_ms);
+            let expected = format!("less than {}", scenario.duration_ms());
+            r.report(format!("{place}/at_ms"), reason, expected);
+        }
+        weights(scenario, &change.choice, &format!("{place}/scheduler"), r);
+    }
+}
+
+fn weights(scenario: &Scenario, choice: &SchedulerChoice, place: &str, r: &mut Reader) {
+    let Some(SettingValue::Text(text)) = choice.settings.get(WEIGHTS) else {
+        return;
+    };
+    let named = rules(text).unwrap_or_default();
+    if let Some(edge) = named.into_iter().find(|edge| *edge >= scenario.edges.len()) {
+        let last = scenario.edges.len() - 1;
+        r.report(
+            format!("{place}/settings/{WEIGHTS}"),
+            format!("a weight for edge {edge}, which is not there"),
+            format!("edges from 0 to {last}"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_those_that_the_schema_takes() {
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+        let weights = &schema["$defs"]["settings_of_fair"]["properties"][WEIGHTS];
+        let validator = jsonschema::validator_for(weights).unwrap();
+        let cases = [
+            ("", Some(vec![])),
+            ("  ", Some(vec![])),
+            ("0>1=4", Some(vec![0, 1])),
+            (" *>3=first , 12>*=064 ", Some(vec![3, 12])),
+            ("0001>9999=1", Some(vec![1, 9999])),
+            ("0>1=0", None),
+            ("0>1=000", None),
+            ("0>1=65", None),
+            ("0>1=100", None),
+            ("0>1=4,", None),
+            (",", None),
+            ("0 >1=4", None),
+            ("00001>1=4", None),
+            ("+1>1=4", None),
+            ("0>1=first first", None),
+            ("0>1", None),
+            ("0>1=4;2>1=4", None),
+        ];
+        for (text, edges) in cases {
+            assert_eq!(rules(text), edges, "'{text}'");
+            assert_eq!(validator.is_valid(&text.into()), edges.is_some(), "'{text}'");
+        }
+        assert!(rules(&vec!["0>1=1"; MAX_RULES].join(",")).is_some());
+        assert!(rules(&vec!["0>1=1"; MAX_RULES + 1].join(",")).is_none());
+    }
+
+    #[test]
+    fn every_scheduler_has_settings() {
+        let names = |scheduler: &str| -> Vec<&str> {
+            known_settings()[scheduler]
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect()
+        };
+        assert_eq!(names("fair"), ["share", "order", "weights", "estimator"]);
+        assert_eq!(names("maximum-weight"), ["estimator"]);
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run's controller was told to do: the scenario's schedulers in their time, and what others want by REST.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use serde_json::Value;
+use slotwise_scenario::{Scenario, SchedulerChange};
+
+use crate::controller::{self, ControllerError};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Who wanted a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The scenario.
+    Scenario,
+    /// Somebody over REST.
+    Rest,
+}
+
+/// A change of what the controller does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ControllerChange {
+    /// Fabric time.
+    pub at_ns: u64,
+    /// Who wanted it.
+    pub by: By,
+    /// What it was.
+    #[serde(flatten)]
+    pub what: Changed,
+}
+
+/// What was changed, as the controller says it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Changed {
+    /// A scheduler with all its settings.
+    Scheduler(Value),
+    /// A master that is shut down or taken back.
+    Shutdown(Value),
+}
+
+/// Choices of one run.
+#[derive(Debug, Default)]
+pub struct Choices {
+    /// To come, by time.
+    due: VecDeque<SchedulerChange>,
+    /// The scenario's, of which the controller has not told yet.
+    untold: Vec<Value>,
+    /// The scheduler that the controller began with, with all its settings.
+    pub first: Option<Value>,
+    /// What came after.
+    pub changes: Vec<ControllerChange>,
+}
+
+impl Choices {
+    /// Those of a scenario.
+    pub fn new(scenario: &Scenario) -> Choices {
+        let mut due = scenario.scheduler_changes.clone();
+        due.sort_by_key(|change| change.at_ms);
+        Choices {
+            due: due.into(),
+            ..Choices::default()
+        }
+    }
+
+    /// When the next one is due, counted from the start of the first phase.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.due.front().map(|change| change.at_ms * NS_PER_MS)
+    }
+
+    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric.
+    ///
+    /// # Errors
+    /// When it does not take one; that one is not tried again.
+    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: SocketAddr) -> Result<(), ControllerError> {
+        while self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
+            && let Some(change) = self.due.pop_front()
+        {
+            let chosen = controller::choose(rest, &change.choice)?;
+            self.untold.push(chosen.clone());
+            self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+        }
+        Ok(())
+    }
+
+    /// Notes what the controller said at `now_ns`.
+    pub fn heard(&mut self, now_ns: u64, event: &Value) {
+        match event["event"].as_str() {
+            Some("ready") => {
+                self.first.get_or_insert_with(|| event["scheduler"].clone());
+            }
+            Some("changed") => {
+                let (scheduler, shutdown) = (&event["scheduler"], &event["shutdown"]);
+                if let Some(place) = self.untold.iter().position(|chosen| chosen == scheduler) {
+                    self.untold.remove(place);
+                } else if scheduler.is_object() {
+                    self.note(now_ns, By::Rest, Changed::Scheduler(scheduler.clone()));
+                } else if shutdown.is_object() {
+                    self.note(now_ns, By::Rest, Changed::Shutdown(shutdown.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, at_ns: u64, by: By, what: Changed) {
+        self.changes.push(ControllerChange { at_ns, by, what });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_scenario_wants_and_what_others_want_is_told_apart() {
+        let fair = json!({"name": "fair", "settings": {"order": "spread"}});
+        let islip = json!({"name": "islip", "settings": {"iterations": 4}});
+        let mut choices = Choices {
+            untold: vec![islip.clone()],
+            ..Choices::default()
+        };
+        choices.heard(0, &json!({"event": "ready", "scheduler": fair}));
+        for at_ns in [10, 20] {
+            choices.heard(at_ns, &json!({"event": "changed", "scheduler": islip}));
+        }
+        choices.heard(30, &json!({"event": "changed", "shutdown": {"core": 1, "down": true}}));
+        choices.heard(40, &json!({"event": "ready", "scheduler": islip}));
+        choices.heard(50, &json!({"event": "changed"}));
+        assert_eq!(choices.first, Some(fair));
+        assert_eq!(
+            json!(choices.changes),
+            json!([
+                {"at_ns": 20, "by": "rest", "scheduler": {"name": "islip", "settings": {"iterations": 4}}},
+                {"at_ns": 30, "by": "rest", "shutdown": {"core": 1, "down": true}},
+            ])
+        );
+    }
+}
