@@ -177,20 +177,53 @@ impl Sender {
         self.0.len() == 0
     }
 
-    /// Sends what waits and forgets it. Returns how many frames the kernel did not take.
-    pub(crate) fn send(&mut self, fd: RawFd) -> u64 {
-        self.0.take(|bytes, messages| send(fd, bytes, messages))
+    /// Sends what waits. What the kernel does not take is lost and counted in `refused`; with `keep`, what it has no room
+    /// for stays, and the answer says why it does.
+    pub(crate) fn send(&mut self, fd: RawFd, keep: bool, refused: &mut u64) -> Option<NoRoom> {
+        let mut no_room = None;
+        self.0.take(|bytes, messages| {
+            let sent = send(fd, bytes, messages, keep);
+            *refused += sent.refused;
+            no_room = sent.no_room;
+            sent.done
+        });
+        no_room
+    }
+
+    /// Frames that wait.
+    pub(crate) fn frames(&self) -> u64 {
+        self.0.frames()
     }
 }
 
-/// Sends messages that lie one after the other in `bytes`. Returns how many frames the kernel did not take.
-fn send(fd: RawFd, bytes: &mut [u8], messages: &[Message]) -> u64 {
+/// Why the kernel has no room for a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// The socket's buffer is full; it becomes writable.
+    Socket,
+    /// The interface's queue is full, and nobody says when it is not.
+    Queue,
+}
+
+/// What has become of messages.
+struct Sent {
+    /// How many are done with: sent, or lost.
+    done: usize,
+    /// Frames lost.
+    refused: u64,
+    /// Why the others are still there.
+    no_room: Option<NoRoom>,
+}
+
+/// Sends messages that lie one after the other in `bytes`.
+fn send(fd: RawFd, bytes: &mut [u8], messages: &[Message], keep: bool) -> Sent {
     // SAFETY: all-zero is valid for both structures; the pointers set below are into `bytes`, which is not touched until the
     // call is over.
     let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
     let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
     let mut refused = 0;
     let mut start = 0;
+    let mut before = 0;
     for batch in messages.chunks(BATCH) {
         for (k, message) in batch.iter().enumerate() {
             let message_bytes = &mut bytes[start..message.end];
@@ -215,12 +248,29 @@ fn send(fd: RawFd, bytes: &mut [u8], messages: &[Message]) -> u64 {
             };
             if sent > 0 {
                 done += sent as usize;
-            } else {
-                // The kernel names the first message that it does not take (queue full, interface down): a wire would lose it.
-                refused += u64::from(batch[done].frames);
-                done += 1;
+                continue;
             }
+            let no_room = match io::Error::last_os_error().raw_os_error() {
+                Some(libc::EAGAIN) => Some(NoRoom::Socket),
+                Some(libc::ENOBUFS) => Some(NoRoom::Queue),
+                _ => None,
+            };
+            if keep && no_room.is_some() {
+                return Sent {
+                    done: before + done,
+                    refused,
+                    no_room,
+                };
+            }
+            // The kernel names the first message that it does not take (queue full, interface down): a wire would lose it.
+            refused += u64::from(batch[done].frames);
+            done += 1;
         }
+        before += batch.len();
     }
-    refused
+    Sent {
+        done: before,
+        refused,
+        no_room: None,
+    }
 }

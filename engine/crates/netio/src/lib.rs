@@ -20,7 +20,7 @@ mod wait;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, be_realtime};
-pub use ports::{PortError, Ports, Senders, Waker};
+pub use ports::{PortError, Ports, Renewal, Senders, Waker, WhenFull};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 
 /// Longest frame that a port carries, Ethernet header included.

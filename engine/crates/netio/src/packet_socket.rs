@@ -16,6 +16,8 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 #[derive(Debug)]
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
+    /// The kernel's number of the interface.
+    pub(crate) index: libc::c_int,
     /// Longest frame that the interface takes, Ethernet header included.
     pub(crate) max_frame_bytes: usize,
 }
@@ -48,8 +50,9 @@ fn mtu(fd: &OwnedFd, interface: &str) -> io::Result<usize> {
 
 impl PacketSocket {
     /// Opens a non-blocking raw socket that sees every frame arriving at `interface`, and none of its own. Both ways a frame has a
-    /// `virtio_net_hdr` in front ([`crate::offload`]).
-    pub(crate) fn open(interface: &str) -> io::Result<PacketSocket> {
+    /// `virtio_net_hdr` in front ([`crate::offload`]). With `bursts` the kernel takes many frames at once, more than a slow
+    /// interface sends in a moment.
+    pub(crate) fn open(interface: &str, bursts: bool) -> io::Result<PacketSocket> {
         let index = nix::net::if_::if_nametoindex(interface)? as libc::c_int;
         // Protocol 0: nothing arrives until bind() names the interface.
         // SAFETY: plain system call; the result is checked and owned at once.
@@ -62,10 +65,13 @@ impl PacketSocket {
         };
         let socket = PacketSocket {
             max_frame_bytes: mtu(&fd, interface)? + ETHERNET_BYTES,
+            index,
             fd,
         };
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER_BYTES)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER_BYTES)?;
+        if bursts {
+            socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER_BYTES)?;
+        }
         let on: libc::c_int = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;

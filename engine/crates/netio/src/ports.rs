@@ -2,14 +2,14 @@
 //! A set of raw ports served by one loop.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::MAX_FRAME_BYTES;
-use crate::batch::{Receiver, Sender};
+use crate::batch::{NoRoom, Receiver, Sender};
 use crate::namespace::within;
 use crate::packet_socket::PacketSocket;
 use crate::wait::wait;
@@ -45,10 +45,74 @@ impl Waker {
     }
 }
 
+/// What becomes of frames for which the kernel has no room, because the interface is slower than what comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenFull {
+    /// They are lost.
+    Lose,
+    /// A batch of them stays, and the port is [stalled](Senders::is_stalled) until there is room. The kernel's own buffer
+    /// has the usual size then, not a large one.
+    Keep,
+}
+
+/// How long to wait for an interface that does not say when its queue has room.
+const QUEUE_RETRY: Duration = Duration::from_millis(1);
+
+/// Why frames of a port stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stall {
+    /// Until the socket is writable.
+    Socket,
+    /// Until the time has come to try again.
+    Queue(Instant),
+}
+
 struct Port {
+    interface: String,
     socket: PacketSocket,
     sender: Sender,
+    when_full: WhenFull,
+    stall: Option<Stall>,
     refused: u64,
+}
+
+impl Port {
+    fn open(interface: &str, namespace: Option<BorrowedFd<'_>>, when_full: WhenFull) -> io::Result<Port> {
+        let open = || PacketSocket::open(interface, when_full == WhenFull::Lose);
+        let socket = match namespace {
+            Some(namespace) => within(namespace, open),
+            None => open(),
+        }?;
+        Ok(Port {
+            interface: interface.to_owned(),
+            sender: Sender::new(socket.max_frame_bytes),
+            socket,
+            when_full,
+            stall: None,
+            refused: 0,
+        })
+    }
+
+    fn send_now(&mut self) {
+        let keep = self.when_full == WhenFull::Keep;
+        let no_room = self.sender.send(self.socket.raw(), keep, &mut self.refused);
+        self.stall = no_room.map(|no_room| match no_room {
+            NoRoom::Socket => Stall::Socket,
+            NoRoom::Queue => Stall::Queue(Instant::now() + QUEUE_RETRY),
+        });
+    }
+
+    /// Tries again after a stall, if there may be room. `events` are those of the socket.
+    fn go_on(&mut self, events: libc::c_short) {
+        let may_go_on = match self.stall {
+            None => false,
+            Some(Stall::Socket) => events & (libc::POLLOUT | libc::POLLERR) != 0,
+            Some(Stall::Queue(until)) => Instant::now() >= until,
+        };
+        if may_go_on {
+            self.send_now();
+        }
+    }
 }
 
 /// The sending side of [`Ports`].
@@ -56,30 +120,51 @@ pub struct Senders(Vec<Port>);
 
 impl Senders {
     /// Queues a frame to leave by `port`; it goes at [`Senders::flush`] or when a batch is full. One longer than
-    /// [`MAX_FRAME_BYTES`] counts as refused. TCP segments that follow one another may go to the kernel as one.
+    /// [`MAX_FRAME_BYTES`] counts as refused, as does one more than a batch for a stalled port. TCP segments that follow one
+    /// another may go to the kernel as one.
     ///
     /// # Panics
     /// When there is no such port: the caller's mistake.
     pub fn send(&mut self, port: usize, frame: &[u8]) {
         let port = &mut self.0[port];
-        if frame.len() > MAX_FRAME_BYTES {
+        let is_stuck = port.stall.is_some() && port.sender.is_full();
+        if frame.len() > MAX_FRAME_BYTES || is_stuck {
             port.refused += 1;
             return;
         }
         port.sender.push(frame);
-        if port.sender.is_full() {
-            port.refused += port.sender.send(port.socket.raw());
+        if port.sender.is_full() && port.stall.is_none() {
+            port.send_now();
         }
     }
 
     /// Sends everything that waits.
     pub fn flush(&mut self) {
         for port in &mut self.0 {
-            if !port.sender.is_empty() {
-                port.refused += port.sender.send(port.socket.raw());
+            if !port.sender.is_empty() && port.stall.is_none() {
+                port.send_now();
             }
         }
     }
+
+    /// Whether frames of a port wait for room in the kernel: [`WhenFull::Keep`]. [`Ports::poll`] ends that.
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn is_stalled(&self, port: usize) -> bool {
+        self.0[port].stall.is_some()
+    }
+}
+
+/// What [`Ports::renew`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renewal {
+    /// The interface is the one that was opened.
+    Same,
+    /// There is none of its name.
+    Gone,
+    /// There is another one of its name, and the port is on that now.
+    Renewed,
 }
 
 /// Raw ports, numbered in the order in which they were given.
@@ -92,28 +177,37 @@ pub struct Ports {
     waker: Waker,
     /// The waker's descriptor, then one a port.
     watched: Vec<libc::pollfd>,
+    /// Where the interfaces are, if not in the caller's namespace.
+    namespace: Option<OwnedFd>,
 }
 
 impl Ports {
     /// Opens a raw port on each interface; they live in `namespace`, or in the caller's own.
+    ///
+    /// # Errors
+    /// Which interface could not be opened, and why.
     pub fn open<S: AsRef<str>>(interfaces: &[S], namespace: Option<BorrowedFd<'_>>) -> Result<Ports, PortError> {
-        let mut ports = Vec::with_capacity(interfaces.len());
-        for interface in interfaces {
-            let name = interface.as_ref();
-            let opened = match namespace {
-                Some(namespace) => within(namespace, || PacketSocket::open(name)),
-                None => PacketSocket::open(name),
-            };
-            let socket = opened.map_err(|source| PortError::Open {
-                interface: name.into(),
+        Self::open_with(interfaces, namespace, WhenFull::Lose)
+    }
+
+    /// As [`Ports::open`], with a choice of what becomes of frames for which there is no room.
+    ///
+    /// # Errors
+    /// As [`Ports::open`].
+    pub fn open_with<S: AsRef<str>>(
+        interfaces: &[S],
+        namespace: Option<BorrowedFd<'_>>,
+        when_full: WhenFull,
+    ) -> Result<Ports, PortError> {
+        let open = |interface: &S| {
+            let interface = interface.as_ref();
+            Port::open(interface, namespace, when_full).map_err(|source| PortError::Open {
+                interface: interface.into(),
                 source,
-            })?;
-            ports.push(Port {
-                sender: Sender::new(socket.max_frame_bytes),
-                socket,
-                refused: 0,
-            });
-        }
+            })
+        };
+        let ports: Vec<Port> = interfaces.iter().map(open).collect::<Result<_, _>>()?;
+        let namespace = namespace.map(|namespace| namespace.try_clone_to_owned()).transpose()?;
         let event = EventFd::from_value_and_flags(0, EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
         let waker = Waker(Arc::new(event.map_err(io::Error::from)?));
         let descriptors =
@@ -130,6 +224,7 @@ impl Ports {
             receiver: Receiver::new(),
             waker,
             watched,
+            namespace,
         })
     }
 
@@ -156,16 +251,16 @@ impl Ports {
         timeout: Option<Duration>,
         handler: &mut dyn FnMut(&mut Senders, usize, &[u8]),
     ) -> io::Result<()> {
-        for watched in &mut self.watched {
-            watched.revents = 0;
-        }
+        let timeout = self.watch(timeout);
         wait(&mut self.watched, timeout)?;
         if self.watched[0].revents != 0 {
             // Empty when two wake-ups fell together; the loop is awake either way.
             let _ = self.waker.0.read();
         }
         for port in 0..self.ports.0.len() {
-            if self.watched[port + 1].revents == 0 {
+            let events = self.watched[port + 1].revents;
+            self.ports.0[port].go_on(events);
+            if events & !libc::POLLOUT == 0 {
                 continue;
             }
             let fd = self.ports.0[port].socket.raw();
@@ -180,6 +275,53 @@ impl Ports {
             }
         }
         Ok(())
+    }
+
+    /// Says what to watch for, and how long at most: stalled ports want to go on.
+    fn watch(&mut self, timeout: Option<Duration>) -> Option<Duration> {
+        let mut timeout = timeout;
+        self.watched[0].revents = 0;
+        for (port, watched) in self.ports.0.iter().zip(&mut self.watched[1..]) {
+            watched.revents = 0;
+            watched.events = libc::POLLIN;
+            match port.stall {
+                None => {}
+                Some(Stall::Socket) => watched.events |= libc::POLLOUT,
+                Some(Stall::Queue(until)) => {
+                    let wait = until.saturating_duration_since(Instant::now());
+                    timeout = Some(timeout.map_or(wait, |timeout| timeout.min(wait)));
+                }
+            }
+        }
+        timeout
+    }
+
+    /// Looks whether the interface of `port` is still the one that was opened. If it has been deleted and made anew under
+    /// its name, the port goes on with the new one; frames that wait are lost.
+    ///
+    /// # Errors
+    /// What the kernel said to opening the new one; the port stays as it was.
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn renew(&mut self, port: usize) -> io::Result<Renewal> {
+        let old = &mut self.ports.0[port];
+        let namespace = self.namespace.as_ref().map(AsFd::as_fd);
+        let find = || Ok(nix::net::if_::if_nametoindex(old.interface.as_str()).ok());
+        let index = match namespace {
+            Some(namespace) => within(namespace, find),
+            None => find(),
+        }?;
+        match index {
+            None => return Ok(Renewal::Gone),
+            Some(index) if index as libc::c_int == old.socket.index => return Ok(Renewal::Same),
+            Some(_) => {}
+        }
+        let new = Port::open(&old.interface, namespace, old.when_full)?;
+        let refused = old.refused + old.sender.frames();
+        *old = Port { refused, ..new };
+        self.watched[port + 1].fd = old.socket.raw();
+        Ok(Renewal::Renewed)
     }
 
     /// The sending side.

@@ -5,14 +5,27 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
-use slotwise_netio::{Ports, WallClock};
+use slotwise_netio::{Ports, Renewal, WallClock, WhenFull};
 
 fn ip(arguments: &str) {
-    let status = Command::new("ip")
+    command("ip", arguments);
+}
+
+fn command(name: &str, arguments: &str) {
+    let status = Command::new(name)
         .args(arguments.split(' '))
         .status()
-        .expect("ip(8) is installed");
-    assert!(status.success(), "ip {arguments}");
+        .expect("iproute2 is installed");
+    assert!(status.success(), "{name} {arguments}");
+}
+
+/// A numbered frame.
+fn frame(k: u16, length: usize) -> Vec<u8> {
+    let mut frame = vec![0u8; length];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+    frame[12..14].copy_from_slice(&0x88b5u16.to_be_bytes());
+    frame[14..16].copy_from_slice(&k.to_be_bytes());
+    frame
 }
 
 /// Polls until `count` frames came or a generous time is over.
@@ -62,13 +75,6 @@ fn frames_cross_a_veth_pair_in_order_and_unchanged() {
     await_cable(&mut ports);
     let refused_before = ports.refused(0);
 
-    let frame = |k: u16, length: usize| {
-        let mut frame = vec![0u8; length];
-        frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
-        frame[12..14].copy_from_slice(&0x88b5u16.to_be_bytes());
-        frame[14..16].copy_from_slice(&k.to_be_bytes());
-        frame
-    };
     let sent: Vec<_> = (0..100).map(|k| frame(k, 60 + 80 * usize::from(k))).collect();
     for frame in &sent {
         ports.send(0, frame);
@@ -97,4 +103,80 @@ fn frames_cross_a_veth_pair_in_order_and_unchanged() {
 fn a_missing_interface_is_named() {
     let error = Ports::open(&["no-such-if"], None).err().unwrap();
     assert!(error.to_string().starts_with("interface no-such-if: "), "{error}");
+}
+
+/// More than the kernel takes for an interface that sends a frame in 9 ms.
+#[test]
+fn what_a_slow_interface_has_no_room_for_stays_and_goes_later() {
+    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
+        eprintln!("skipped: network namespaces need root");
+        return;
+    }
+    ip("link add left type veth peer name right");
+    ip("link set left up mtu 9000");
+    ip("link set right up mtu 9000");
+    let mut far = Ports::open(&["right"], None).unwrap();
+    // The first makes the socket wait, the second loses in its own queue, of three frames, what it is given.
+    for queue in ["limit 10000000", "limit 30kb"] {
+        let mut ports = Ports::open_with(&["left"], None, WhenFull::Keep).unwrap();
+        let mut probe = Ports::open(&["left", "right"], None).unwrap();
+        await_cable(&mut probe);
+        command(
+            "tc",
+            &format!("qdisc replace dev left root tbf rate 8mbit burst 10kb {queue}"),
+        );
+        let sent: Vec<_> = (0..40).map(|k| frame(k, 9000)).collect();
+        let (mut next, mut has_stalled) = (0, false);
+        let mut got = Vec::new();
+        let clock = WallClock::start();
+        while got.len() < sent.len() && clock.now_ns() < 20_000_000_000 {
+            while next < sent.len() && !ports.senders().is_stalled(0) {
+                ports.send(0, &sent[next]);
+                next += 1;
+            }
+            ports.flush();
+            has_stalled |= ports.senders().is_stalled(0);
+            ports.poll(Some(Duration::from_millis(20)), &mut |_, _| {}).unwrap();
+            let mut take = |_, frame: &[u8]| {
+                if frame[12..14] == [0x88, 0xb5] {
+                    got.push(frame.to_vec());
+                }
+            };
+            far.poll(Some(Duration::ZERO), &mut take).unwrap();
+        }
+        assert!(has_stalled, "{queue}");
+        assert!(
+            got == sent,
+            "{queue}: {} of {} frames, or another order",
+            got.len(),
+            sent.len()
+        );
+        assert_eq!(ports.refused(0), 0, "{queue}");
+        command("tc", "qdisc del dev left root");
+    }
+}
+
+#[test]
+fn a_port_goes_on_with_an_interface_made_anew() {
+    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
+        eprintln!("skipped: network namespaces need root");
+        return;
+    }
+    let make = || {
+        ip("link add left type veth peer name right");
+        ip("link set left up");
+        ip("link set right up");
+    };
+    make();
+    let mut ports = Ports::open(&["left", "right"], None).unwrap();
+    await_cable(&mut ports);
+    assert_eq!(ports.renew(0).unwrap(), Renewal::Same);
+    ip("link del left");
+    assert_eq!(ports.renew(0).unwrap(), Renewal::Gone);
+    ports.poll(Some(Duration::ZERO), &mut |_, _| {}).unwrap();
+    make();
+    for port in [0, 1] {
+        assert_eq!(ports.renew(port).unwrap(), Renewal::Renewed);
+    }
+    await_cable(&mut ports);
 }

@@ -27,6 +27,7 @@ mod meter;
 mod parser;
 mod pipeline;
 mod profile;
+mod queueing;
 mod stages;
 mod state;
 mod table;
@@ -40,6 +41,7 @@ pub use api::{
 pub use config::{DefaultResources, EntryState, EntryTarget, Indirect, WeightedMember};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
+pub use queueing::{Queued, Waited};
 use std::sync::{Arc, OnceLock};
 pub use trace::{Lookup, SourceLocation, TraceEvent};
 

@@ -7,6 +7,7 @@ use crate::ir::{self, Ir, Stage};
 use crate::jit::Code;
 use crate::parser::ValueSetMembers;
 use crate::profile::Profile;
+use crate::queueing::Waited;
 use crate::state::{Packet, Persistent, Requests};
 use crate::trace::TraceEvent;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,12 +41,14 @@ pub struct Pipeline {
     pub(crate) aborted_packets: u64,
     /// See [`Pipeline::set_bmv2_compatible`].
     bmv2_compatible: bool,
+    /// Ingress and egress run apart, so that whatever leaves ingress is queued: see [`crate::queueing`].
+    pub(crate) apart: bool,
     /// Latest time seen.
     pub(crate) now_ns: u64,
     packet: Packet,
-    queue: VecDeque<Job>,
+    pub(crate) queue: VecDeque<Job>,
     /// Finished jobs, whose memory the next ones use.
-    idle: Vec<Job>,
+    pub(crate) idle: Vec<Job>,
     deparsed: Vec<u8>,
 }
 
@@ -59,12 +62,12 @@ pub struct CloneSession {
 }
 
 /// A packet that waits: a copy, or one that goes round again.
-#[derive(Default)]
-struct Job {
+#[derive(Debug, Default)]
+pub(crate) struct Job {
     /// Where it goes on: at the parser, or at egress to this port.
-    egress_port: Option<Port>,
+    pub egress_port: Option<Port>,
     ingress_port: Port,
-    packet: Packet,
+    pub packet: Packet,
     frame: Vec<u8>,
     /// Where the payload starts in `frame`.
     payload_at: usize,
@@ -72,6 +75,15 @@ struct Job {
     instance_type: u64,
     previous: Vec<u64>,
     field_list: u64,
+}
+
+/// What comes to egress.
+struct Departure<'a> {
+    ingress_port: Port,
+    port: Port,
+    frame: &'a [u8],
+    payload_at: usize,
+    waited: Waited,
 }
 
 /// What comes to the parser.
@@ -102,6 +114,7 @@ impl Pipeline {
             clone_sessions: BTreeMap::new(),
             aborted_packets: 0,
             bmv2_compatible: false,
+            apart: false,
             now_ns: 0,
             packet: Packet::default(),
             queue: VecDeque::new(),
@@ -133,8 +146,19 @@ impl Pipeline {
     /// recirculations. `now_ns` must not decrease. The packet itself comes out first, then its copies in the order in
     /// which they were made.
     pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
-        self.now_ns = now_ns;
         let ir = Arc::clone(&self.ir);
+        self.arrive(&ir, now_ns, port, frame, out);
+        for _ in 0..MAX_OFFSPRING {
+            let Some(mut job) = self.queue.pop_front() else { return };
+            self.run_job(&ir, &mut job, Waited::not_at_all(now_ns), out);
+            self.idle.push(job);
+        }
+        self.give_up_queue();
+    }
+
+    /// Runs a packet from outside until it is queued, goes round again, or is gone.
+    pub(crate) fn arrive(&mut self, ir: &Ir, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
+        self.now_ns = now_ns;
         let mut packet = std::mem::take(&mut self.packet);
         let arrival = Arrival {
             port,
@@ -142,13 +166,12 @@ impl Pipeline {
             instance_type: instance::NORMAL,
             kept: None,
         };
-        self.ingress(&ir, &mut packet, arrival, out);
+        self.ingress(ir, &mut packet, arrival, out);
         self.packet = packet;
-        for _ in 0..MAX_OFFSPRING {
-            let Some(mut job) = self.queue.pop_front() else { return };
-            self.run_job(&ir, &mut job, out);
-            self.idle.push(job);
-        }
+    }
+
+    /// Forgets what one packet became beyond what it may.
+    pub(crate) fn give_up_queue(&mut self) {
         self.aborted_packets += self.queue.len() as u64;
         self.idle.extend(self.queue.drain(..));
     }
@@ -179,7 +202,7 @@ impl Pipeline {
         self.aborted_packets
     }
 
-    fn run_job(&mut self, ir: &Ir, job: &mut Job, out: &mut dyn Output) {
+    pub(crate) fn run_job(&mut self, ir: &Ir, job: &mut Job, waited: Waited, out: &mut dyn Output) {
         let Job {
             egress_port,
             ingress_port,
@@ -191,7 +214,16 @@ impl Pipeline {
             field_list,
         } = job;
         match *egress_port {
-            Some(port) => self.egress(ir, packet, *ingress_port, port, frame, *payload_at, out),
+            Some(port) => {
+                let departure = Departure {
+                    ingress_port: *ingress_port,
+                    port,
+                    frame,
+                    payload_at: *payload_at,
+                    waited,
+                };
+                self.egress(ir, packet, departure, out);
+            }
             None => {
                 let kept = Some((previous.as_slice(), *field_list));
                 let arrival = Arrival {
@@ -205,10 +237,11 @@ impl Pipeline {
         }
     }
 
-    fn timestamp(&self) -> u64 {
+    /// A time as programs have it.
+    fn timestamp(&self, time_ns: u64) -> u64 {
         match self.config.timestamp_unit {
-            TimestampUnit::Microseconds => self.now_ns / 1000,
-            TimestampUnit::Nanoseconds => self.now_ns,
+            TimestampUnit::Microseconds => time_ns / 1000,
+            TimestampUnit::Nanoseconds => time_ns,
         }
     }
 
@@ -232,7 +265,7 @@ impl Pipeline {
         }
         packet.set(standard.packet_length, arrival.frame.len() as u64);
         packet.set(standard.instance_type, arrival.instance_type);
-        packet.set_if(standard.ingress_timestamp, self.timestamp());
+        packet.set_if(standard.ingress_timestamp, self.timestamp(self.now_ns));
         let payload_at = self.parse(ir, packet, arrival.frame, out);
         let payload = &arrival.frame[payload_at..];
         self.persistent.note(|| TraceEvent::Ingress);
@@ -275,20 +308,25 @@ impl Pipeline {
             self.persistent.note(|| TraceEvent::Dropped {
                 reason: "marked in ingress",
             });
-        } else if self.bmv2_compatible && !self.queue.is_empty() {
-            packet.set(standard.instance_type, instance::NORMAL);
-            self.queue_egress(packet, (arrival.port, arrival.frame, payload_at), egress_port as Port);
+            return;
+        }
+        packet.set(standard.instance_type, instance::NORMAL);
+        let source = (arrival.port, arrival.frame, payload_at);
+        if self.apart || (self.bmv2_compatible && !self.queue.is_empty()) {
+            let is_queued = self.queue_egress(packet, source, egress_port as Port).is_some();
+            if is_queued && !self.bmv2_compatible {
+                // Before its copies.
+                self.queue.rotate_right(1);
+            }
         } else {
-            packet.set(standard.instance_type, instance::NORMAL);
-            self.egress(
-                ir,
-                packet,
-                arrival.port,
-                egress_port as Port,
-                arrival.frame,
+            let departure = Departure {
+                ingress_port: arrival.port,
+                port: egress_port as Port,
+                frame: arrival.frame,
                 payload_at,
-                out,
-            );
+                waited: Waited::not_at_all(self.now_ns),
+            };
+            self.egress(ir, packet, departure, out);
         }
     }
 
@@ -396,25 +434,24 @@ impl Pipeline {
         Some((id, std::mem::take(self.clone_sessions.get_mut(&id)?)))
     }
 
-    fn egress(
-        &mut self,
-        ir: &Ir,
-        packet: &mut Packet,
-        ingress_port: Port,
-        port: Port,
-        frame: &[u8],
-        payload_at: usize,
-        out: &mut dyn Output,
-    ) {
+    fn egress(&mut self, ir: &Ir, packet: &mut Packet, departure: Departure, out: &mut dyn Output) {
+        let Departure {
+            ingress_port,
+            port,
+            frame,
+            payload_at,
+            waited,
+        } = departure;
         let standard = &ir.standard;
         let drop_port = u64::from(self.config.drop_port);
-        let now = self.timestamp();
-        packet.set_if(standard.enqueue_timestamp, now);
+        let now = self.timestamp(self.now_ns);
+        let enqueued = self.timestamp(waited.enqueued_ns);
         packet.set_if(standard.egress_timestamp, now);
-        for &field in &standard.queue_fields {
-            // The pipeline has no queue: what leaves ingress is at egress at once.
-            packet.set(field, 0);
-        }
+        packet.set_if(standard.enqueue_timestamp, enqueued);
+        packet.set_if(standard.dequeue_wait, now.saturating_sub(enqueued));
+        packet.set_if(standard.enqueue_depth, waited.enqueue_depth);
+        packet.set_if(standard.dequeue_depth, waited.dequeue_depth);
+        packet.set_if(standard.queue_id, waited.queue_id);
         packet.set(standard.egress_port, u64::from(port));
         packet.set(standard.egress_spec, drop_port + 1);
         packet.set(standard.packet_length, packet.length);

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
+use crate::device_config;
 use crate::digest::{Digests, List};
 use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
@@ -85,9 +86,11 @@ impl Installed {
             .as_ref()
             .ok_or_else(|| ApiError::invalid("configuration without P4Info"))?;
         let info = P4Info::new(p4info)?;
-        let program = programs.get(&config.p4_device_config).map_err(|error| {
-            ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
-        })?;
+        let program = programs
+            .get(&device_config::json(&config.p4_device_config))
+            .map_err(|error| {
+                ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
+            })?;
         let pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
         check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
         Ok((

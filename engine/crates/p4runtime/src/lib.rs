@@ -13,6 +13,7 @@ mod arbitration;
 mod bits;
 mod configure;
 mod device;
+mod device_config;
 mod digest;
 mod entity;
 mod error;

@@ -33,7 +33,6 @@ mod stars;
 mod stf;
 mod switch;
 mod switches;
-mod trace;
 mod xfer;
 
 use std::process::ExitCode;
@@ -41,6 +40,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::run::RunError;
+use crate::switch::{CommandLine, Manner};
 
 /// Agile optical networks with P4 edges and a photonic core: emulate, simulate, or run one switch.
 #[derive(Parser)]
@@ -67,8 +67,11 @@ enum Command {
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
 fn main() -> ExitCode {
-    let Cli { command } = Cli::parse_from(switch::without_separator(std::env::args_os()));
-    match run(&command) {
+    let outcome = match CommandLine::read(std::env::args_os().collect()) {
+        CommandLine::Bmv2(args) => switch::run(&args, Manner::Bmv2).map(|()| ExitCode::SUCCESS),
+        CommandLine::Slotwise(args) => run(&Cli::parse_from(args).command),
+    };
+    match outcome {
         Ok(status) => status,
         Err(error) => {
             eprintln!("slotwise: {error}");
@@ -95,7 +98,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
-            switch::run(args)?;
+            switch::run(args, Manner::Slotwise)?;
             ExitCode::SUCCESS
         }
         Command::Portcard(args) => {

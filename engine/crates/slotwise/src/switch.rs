@@ -1,81 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `slotwise switch`: one P4 switch between Linux interfaces, where `simple_switch_grpc` would stand.
 
+mod bmv2_options;
 mod capture;
 mod delivery;
+mod device;
+mod log;
 mod options;
+mod queues;
+mod settings;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use pcap_file::TsResolution;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slotwise_netio::{Ports, Waker, WallClock};
-use slotwise_p4::{Pipeline, PipelineConfig, Port, Program, TimestampUnit};
-use slotwise_p4runtime::{
-    DeviceAccess, DeviceCommand, DeviceConfig, InitialProgram, Server, ServerConfig, Work, parse_p4info,
-};
+use slotwise_netio::{Ports, Renewal, Waker, WallClock, WhenFull};
+use slotwise_p4::Port;
+use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Server, ServerConfig, Work};
 
+pub use self::bmv2_options::{CommandLine, Manner};
 use self::capture::{Capture, Direction};
-use self::delivery::{Delivery, Surroundings};
-pub use self::options::{Args, without_separator};
-use self::options::{Timestamps, read};
+use self::delivery::Surroundings;
+use self::device::Device;
+pub use self::options::Args;
+use self::queues::Queues;
+use self::settings::{Loaded, Settings};
 use crate::links::Links;
 use crate::run::RunError;
-use crate::trace::Trace;
 
 /// Runs the switch until SIGINT or SIGTERM.
-pub fn run(args: &Args) -> Result<(), RunError> {
-    let ignored = args.ignored.given();
+pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
+    let Settings {
+        interfaces,
+        device_id,
+        address,
+        tls,
+        cpu_port,
+        config,
+        pcap,
+        logs,
+        queues,
+        ignored,
+        program,
+    } = args.settings(manner)?;
     if !ignored.is_empty() {
-        eprintln!("slotwise switch: ignored, for BMv2 only: {}", ignored.join(" "));
+        eprintln!("slotwise switch: without effect here: {}", ignored.join(" "));
     }
-    if args.ignored.no_p4 && args.program.is_some() {
-        return Err("--no-p4 and a program exclude each other".into());
-    }
-    let (numbers, names) = args.plan_ports()?;
-    let config = PipelineConfig {
-        cpu_port: args.cpu_port,
-        drop_port: args.drop_port,
-        timestamp_unit: match args.timestamps {
-            Timestamps::Us => TimestampUnit::Microseconds,
-            Timestamps::Ns => TimestampUnit::Nanoseconds,
-        },
-        seed: 0,
-        executor: args.executor.into(),
+    let like_bmv2 = manner == Manner::Bmv2;
+    let names: Vec<String> = interfaces.iter().map(|it| it.name.clone()).collect();
+    let when_full = if queues.is_some() {
+        WhenFull::Keep
+    } else {
+        WhenFull::Lose
     };
-    let (pipeline, program) = load(args, &config)?;
-    let ports = Ports::open(&names, None)?;
+    let ports = Ports::open_with(&names, None, when_full)?;
     let clock = WallClock::start();
-    let capture = args
-        .pcap
-        .as_deref()
-        .map(|directory| Capture::create(directory, &names, clock.now_ns()))
+    let resolution = if like_bmv2 {
+        TsResolution::MicroSecond
+    } else {
+        TsResolution::NanoSecond
+    };
+    let capture = pcap
+        .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now_ns()))
         .transpose()?;
     let waker = ports.waker();
     let stop = stop_on_signal(ports.waker())?;
+    let (pipeline, program) = match program {
+        Loaded::None => (None, None),
+        Loaded::Pipeline(pipeline) => (Some(*pipeline), None),
+        Loaded::WithP4Info(program) => (None, Some(*program)),
+    };
     let server = ServerConfig {
-        address: args.address()?,
+        address,
         devices: vec![DeviceConfig {
-            device_id: args.device_id,
+            device_id,
             pipeline: config,
             program,
         }],
-        tls: args.tls.load()?,
+        tls,
         lock_step: false,
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
+    say_ready(device_id, &server, &interfaces);
 
-    let listed: Vec<String> = args
-        .interfaces
-        .iter()
-        .map(|it| format!("{}@{}", it.port, it.name))
-        .collect();
+    let mut device = Device::new(clock, logs.takes_traces(), like_bmv2, queues.map(Queues::new));
+    if let Some(pipeline) = pipeline {
+        device.install(pipeline);
+    }
+    let numbers: Vec<Port> = interfaces.iter().map(|it| it.port).collect();
+    Switch {
+        device,
+        surroundings: Surroundings {
+            places: numbers.iter().enumerate().map(|(place, &port)| (port, place)).collect(),
+            device_id,
+            cpu_port,
+            hub,
+            capture,
+            logs,
+        },
+        ports,
+        is_there: vec![true; numbers.len()],
+        numbers,
+        links: Links::new(names.clone()),
+        names,
+        lost_packet_outs: 0,
+    }
+    .serve(&stop)
+}
+
+fn say_ready(device_id: u64, server: &Server, interfaces: &[options::Interface]) {
+    let listed: Vec<String> = interfaces.iter().map(|it| format!("{}@{}", it.port, it.name)).collect();
     println!(
-        "slotwise switch: ready, device {}, P4Runtime on {}, ports: {}",
-        args.device_id,
+        "slotwise switch: ready, device {device_id}, P4Runtime on {}, ports: {}",
         server.address(),
         if listed.is_empty() {
             "none".to_owned()
@@ -83,44 +123,6 @@ pub fn run(args: &Args) -> Result<(), RunError> {
             listed.join(" ")
         }
     );
-    let trace = args.trace.as_deref().map(Trace::create).transpose()?;
-    let mut device = Device {
-        pipeline: None,
-        clock,
-        trace,
-        bmv2_compatible: args.bmv2_compat,
-    };
-    if let Some(pipeline) = pipeline {
-        device.install(pipeline);
-    }
-    Switch {
-        device,
-        surroundings: Surroundings::new(&numbers, args.device_id, args.cpu_port, hub, capture),
-        ports,
-        numbers,
-        links: Links::new(names),
-    }
-    .serve(&stop)
-}
-
-type Loaded = (Option<Pipeline>, Option<InitialProgram>);
-
-/// With P4Info the server installs the program; without, only a controller that brings its own can write tables.
-fn load(args: &Args, config: &PipelineConfig) -> Result<Loaded, RunError> {
-    let Some(path) = &args.program else {
-        return Ok((None, None));
-    };
-    let json = read(path)?;
-    let Some(p4info_path) = &args.p4info else {
-        let program = Program::from_json(&json).map_err(|error| format!("{}: {error}", path.display()))?;
-        return Ok((Some(Pipeline::new(Arc::new(program), config.clone())), None));
-    };
-    let p4info = parse_p4info(
-        &read(p4info_path)?,
-        p4info_path.extension().is_some_and(|end| end == "bin"),
-    );
-    let p4info = p4info.map_err(|error| format!("{}: {error}", p4info_path.display()))?;
-    Ok((None, Some(InitialProgram { p4info, json })))
 }
 
 /// Wakes a loop at SIGINT or SIGTERM, which is to end it then.
@@ -137,44 +139,18 @@ pub fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-struct Device {
-    pipeline: Option<Pipeline>,
-    clock: WallClock,
-    trace: Option<Trace>,
-    bmv2_compatible: bool,
-}
-
-impl Device {
-    /// Without a program, every packet is dropped.
-    fn process(&mut self, port: Port, frame: &[u8], mut delivery: Delivery) {
-        if let Some(pipeline) = &mut self.pipeline {
-            let now_ns = delivery.now_ns;
-            pipeline.process(now_ns, port, frame, &mut delivery);
-            if let Some(trace) = &mut self.trace {
-                trace.write(now_ns, pipeline);
-            }
-        }
-    }
-}
-
-impl DeviceAccess for Device {
-    fn pipeline(&mut self) -> Option<&mut Pipeline> {
-        self.pipeline.as_mut()
-    }
-
-    fn install(&mut self, mut pipeline: Pipeline) {
-        pipeline.set_tracing(self.trace.is_some());
-        pipeline.set_bmv2_compatible(self.bmv2_compatible);
-        self.pipeline = Some(pipeline);
-    }
-}
-
 struct Switch {
     device: Device,
     surroundings: Surroundings,
     ports: Ports,
+    /// Of the ports, by place.
     numbers: Vec<Port>,
+    /// Of the interfaces, by place.
+    names: Vec<String>,
+    /// Whether the interface was there when last looked at, by place.
+    is_there: Vec<bool>,
     links: Links,
+    lost_packet_outs: u64,
 }
 
 impl Switch {
@@ -184,18 +160,19 @@ impl Switch {
             self.poll(due_ns)?;
             self.execute();
             self.watch_links();
+            let leaves_ns = self.device.empty_queues(&mut self.surroundings, self.ports.senders());
             self.ports.flush();
-            self.surroundings.check()?;
             let now_ns = self.device.clock.now_ns();
-            let pipeline = self.device.pipeline.as_mut();
             let Surroundings { hub, device_id, .. } = &self.surroundings;
-            due_ns = pipeline.and_then(|pipeline| hub.tick(*device_id, now_ns, pipeline));
+            let pipeline = self.device.pipeline_mut();
+            let tick_ns = pipeline.and_then(|pipeline| hub.tick(*device_id, now_ns, pipeline));
+            due_ns = [leaves_ns, tick_ns].into_iter().flatten().min();
         }
         self.report_losses();
         Ok(())
     }
 
-    /// Waits for packets, commands or `due_ns`, and runs the packets.
+    /// Waits for packets, commands, room or `due_ns`, and runs the packets.
     fn poll(&mut self, due_ns: Option<u64>) -> Result<(), RunError> {
         let Switch {
             device,
@@ -203,19 +180,15 @@ impl Switch {
             ports,
             numbers,
             links,
+            ..
         } = self;
         let now_ns = device.clock.now_ns();
         let due_ns = [due_ns, links.deadline_ns()].into_iter().flatten().min();
         let timeout = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
         ports.poll_and_send(timeout, &mut |senders, place, frame| {
-            let now_ns = device.clock.now_ns();
-            surroundings.record(place, Direction::In, now_ns, frame);
-            let delivery = Delivery {
-                surroundings,
-                senders,
-                now_ns,
-            };
-            device.process(numbers[place], frame, delivery);
+            let port = numbers[place];
+            surroundings.record((place, port), Direction::In, device.clock.now_ns(), frame);
+            device.process(port, frame, surroundings, senders);
         })?;
         Ok(())
     }
@@ -226,29 +199,64 @@ impl Switch {
             match work {
                 Work::Call(call) => {
                     let now_ns = self.device.clock.now_ns();
-                    self.device
-                        .pipeline
-                        .iter_mut()
-                        .for_each(|pipeline| pipeline.advance_time(now_ns));
+                    if let Some(pipeline) = self.device.pipeline_mut() {
+                        pipeline.advance_time(now_ns);
+                    }
                     call.run(&mut self.device);
                 }
-                Work::PacketOut(frame) => {
-                    let cpu_port = self.surroundings.cpu_port;
-                    let delivery = Delivery {
-                        surroundings: &mut self.surroundings,
-                        senders: self.ports.senders(),
-                        now_ns: self.device.clock.now_ns(),
-                    };
-                    self.device.process(cpu_port, &frame, delivery);
-                }
+                Work::PacketOut(frame) => match self.surroundings.cpu_port {
+                    Some(port) => {
+                        let senders = self.ports.senders();
+                        self.device.process(port, &frame, &mut self.surroundings, senders);
+                    }
+                    None => self.lose_packet_out(),
+                },
             }
         }
     }
 
+    fn lose_packet_out(&mut self) {
+        if self.lost_packet_outs == 0 {
+            eprintln!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
+        }
+        self.lost_packet_outs += 1;
+    }
+
     fn watch_links(&mut self) {
         let Surroundings { hub, device_id, .. } = &self.surroundings;
-        for (place, is_up) in self.links.changes(self.device.clock.now_ns()) {
+        let now_ns = self.device.clock.now_ns();
+        if self.links.deadline_ns().is_none_or(|deadline_ns| now_ns < deadline_ns) {
+            return;
+        }
+        for (place, is_up) in self.links.changes(now_ns) {
             hub.port_status(*device_id, self.numbers[place], is_up);
+        }
+        for place in 0..self.numbers.len() {
+            self.watch_interface(place);
+        }
+    }
+
+    /// An interface may be deleted, and another one made in its place.
+    fn watch_interface(&mut self, place: usize) {
+        let (name, port) = (&self.names[place], self.numbers[place]);
+        let was_there = &mut self.is_there[place];
+        match self.ports.renew(place) {
+            Ok(Renewal::Same) => {}
+            Ok(Renewal::Renewed) => {
+                *was_there = true;
+                eprintln!("slotwise switch: interface {name} was made anew; port {port} goes on with it");
+            }
+            Ok(Renewal::Gone) if *was_there => {
+                *was_there = false;
+                eprintln!("slotwise switch: interface {name} of port {port} is gone");
+            }
+            Ok(Renewal::Gone) => {}
+            // It may go again while it is opened; the next look says more.
+            Err(error) if *was_there => {
+                *was_there = false;
+                eprintln!("slotwise switch: interface {name} of port {port}: {error}");
+            }
+            Err(_) => {}
         }
     }
 
@@ -263,6 +271,13 @@ impl Switch {
         let unreadable = self.ports.unreadable();
         if unreadable != 0 {
             eprintln!("slotwise switch: {unreadable} times the kernel handed over what was no frame");
+        }
+        let dropped = self.device.dropped();
+        if dropped != 0 {
+            eprintln!("slotwise switch: {dropped} packets found their queue full, or none of their priority");
+        }
+        if self.lost_packet_outs != 0 {
+            eprintln!("slotwise switch: {} packet-outs had no CPU port", self.lost_packet_outs);
         }
     }
 }

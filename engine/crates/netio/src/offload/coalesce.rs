@@ -237,17 +237,26 @@ impl Coalescer {
         self.messages.len()
     }
 
+    /// Frames in all messages.
+    pub(crate) fn frames(&self) -> u64 {
+        self.messages.iter().map(|message| u64::from(message.frames)).sum()
+    }
+
     /// Bytes of all messages.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Calls `send` with the messages, each with its offload header in front, and starts afresh.
-    pub(crate) fn take<T>(&mut self, send: impl FnOnce(&mut [u8], &[Message]) -> T) -> T {
+    /// Calls `send` with the messages, each with its offload header in front, and forgets as many of them, from the first
+    /// on, as it says are done with.
+    pub(crate) fn take(&mut self, send: impl FnOnce(&mut [u8], &[Message]) -> usize) {
         self.close();
-        let result = send(&mut self.bytes, &self.messages);
-        self.bytes.clear();
-        self.messages.clear();
-        result
+        let done = send(&mut self.bytes, &self.messages);
+        let end = done.checked_sub(1).map_or(0, |last| self.messages[last].end);
+        self.bytes.drain(..end);
+        self.messages.drain(..done);
+        for message in &mut self.messages {
+            message.end -= end;
+        }
     }
 }

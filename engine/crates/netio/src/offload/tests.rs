@@ -85,16 +85,18 @@ fn cut(offload: Offload, frame: &mut [u8]) -> Result<Vec<Vec<u8>>, BadOffload> {
 fn pack<'a>(frames: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<Vec<u8>> {
     let mut coalescer = Coalescer::new(MTU_FRAME);
     frames.into_iter().for_each(|frame| coalescer.push(frame));
+    let mut parts = Vec::new();
     coalescer.take(|bytes, messages| {
         let mut start = 0;
-        let mut parts = Vec::new();
         for message in messages {
             parts.push(bytes[start..message.end].to_vec());
             start = message.end;
         }
         assert_eq!(start, bytes.len());
-        parts
-    })
+        messages.len()
+    });
+    assert_eq!((coalescer.len(), coalescer.bytes()), (0, 0));
+    parts
 }
 
 /// The frames that messages stand for.

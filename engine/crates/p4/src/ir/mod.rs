@@ -151,8 +151,13 @@ pub(crate) struct StandardMetadata {
     pub egress_timestamp: Option<FieldRef>,
     pub multicast_group: Option<FieldRef>,
     pub replica: Option<FieldRef>,
+    /// Which queue of its port a packet goes to.
+    pub priority: Option<FieldRef>,
     pub enqueue_timestamp: Option<FieldRef>,
-    pub queue_fields: Vec<FieldRef>,
+    pub enqueue_depth: Option<FieldRef>,
+    pub dequeue_depth: Option<FieldRef>,
+    pub dequeue_wait: Option<FieldRef>,
+    pub queue_id: Option<FieldRef>,
 }
 
 /// Where an assignment goes. The value is cut to the width.

@@ -154,14 +154,12 @@ fn standard_metadata(root: &Place, layout: &Layout, names: &HeaderNames) -> Load
         Some(field) => Ok(Some(field)),
         None => find(new),
     };
-    let queue = ["enq_qdepth", "deq_qdepth", "deq_timedelta"];
-    let mut queue_fields = Vec::new();
-    for name in queue {
-        queue_fields.extend(either(
+    let queue = |name: &str| {
+        either(
             &format!("queueing_metadata.{name}"),
             &format!("standard_metadata.{name}"),
-        )?);
-    }
+        )
+    };
     Ok(StandardMetadata {
         ingress_port: need("standard_metadata.ingress_port")?,
         egress_spec: need("standard_metadata.egress_spec")?,
@@ -180,8 +178,12 @@ fn standard_metadata(root: &Place, layout: &Layout, names: &HeaderNames) -> Load
         )?,
         multicast_group: either("intrinsic_metadata.mcast_grp", "standard_metadata.mcast_grp")?,
         replica: either("intrinsic_metadata.egress_rid", "standard_metadata.egress_rid")?,
-        enqueue_timestamp: either("queueing_metadata.enq_timestamp", "standard_metadata.enq_timestamp")?,
-        queue_fields,
+        priority: either("intrinsic_metadata.priority", "standard_metadata.priority")?,
+        enqueue_timestamp: queue("enq_timestamp")?,
+        enqueue_depth: queue("enq_qdepth")?,
+        dequeue_depth: queue("deq_qdepth")?,
+        dequeue_wait: queue("deq_timedelta")?,
+        queue_id: queue("qid")?,
     })
 }
 

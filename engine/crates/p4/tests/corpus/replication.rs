@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clones, resubmission, recirculation, multicast, digests, truncation, drops.
 
-use super::support::{pipeline, run};
-use slotwise_p4::{CloneSession, Pipeline, Replica};
+use super::support::{Recorder, pipeline, run};
+use slotwise_p4::{CloneSession, Pipeline, Replica, Waited};
+use std::collections::VecDeque;
 
 /// (port, instance type, kept metadata, rounds, replica, length) of a packet.
 type Summary = (u16, u8, u8, u8, u16, u16);
@@ -161,4 +162,67 @@ fn drops_at_ingress_and_egress() {
     assert_eq!(run(&mut pipeline, &frame(8)).packets, []);
     assert_eq!(run(&mut pipeline, &frame(10)).packets, []);
     assert_eq!(pipeline.aborted_packets(), 0);
+}
+
+/// As [`run`], with a queue between ingress and egress.
+fn run_apart(pipeline: &mut Pipeline, frame: &[u8]) -> Recorder {
+    let mut recorder = Recorder::default();
+    let mut queued = Vec::new();
+    pipeline.process_ingress(5_000, 3, frame, &mut recorder, &mut queued);
+    let mut queue: VecDeque<_> = queued.drain(..).collect();
+    while let Some(packet) = queue.pop_front() {
+        let waited = Waited {
+            enqueued_ns: 5_000,
+            enqueue_depth: 0,
+            dequeue_depth: 0,
+            queue_id: packet.priority(),
+        };
+        pipeline.process_egress(5_000, packet, waited, &mut recorder, &mut queued);
+        queue.extend(queued.drain(..));
+    }
+    recorder
+}
+
+#[test]
+fn ingress_and_egress_apart_do_what_they_do_together() {
+    let replicas = |ports: &[u16]| session(ports).replicas;
+    for bmv2_compatible in [false, true] {
+        let [mut together, mut apart] = [(); 2].map(|()| {
+            let mut pipeline = pipeline("replication");
+            pipeline.set_bmv2_compatible(bmv2_compatible);
+            pipeline.clone_session_set(5, session(&[8, 9])).unwrap();
+            pipeline.clone_session_set(6, session(&[8])).unwrap();
+            pipeline.multicast_group_set(17, replicas(&[4, 5, 4])).unwrap();
+            pipeline
+        });
+        let mut packets = 0;
+        for operation in 0..16 {
+            let wanted = run(&mut together, &frame(operation));
+            assert_eq!(
+                run_apart(&mut apart, &frame(operation)),
+                wanted,
+                "operation {operation}"
+            );
+            packets += wanted.packets.len();
+        }
+        assert!(packets > 16, "some are copied");
+        assert_eq!(apart.aborted_packets(), together.aborted_packets());
+    }
+}
+
+#[test]
+fn a_queued_packet_of_another_pipeline_is_dropped() {
+    let (mut one, mut other) = (pipeline("replication"), pipeline("replication"));
+    let mut queued = Vec::new();
+    let mut recorder = Recorder::default();
+    one.process_ingress(5_000, 3, &frame(0), &mut recorder, &mut queued);
+    let packet = queued.pop().expect("it goes to egress");
+    let waited = Waited {
+        enqueued_ns: 5_000,
+        enqueue_depth: 0,
+        dequeue_depth: 0,
+        queue_id: 0,
+    };
+    other.process_egress(6_000, packet, waited, &mut recorder, &mut queued);
+    assert_eq!((recorder, other.aborted_packets()), (Recorder::default(), 1));
 }

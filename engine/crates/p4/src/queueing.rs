@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ingress and egress apart, for switches with queues between them.
+
+use crate::api::{Output, Port};
+use crate::ir::Ir;
+use crate::pipeline::{Job, MAX_OFFSPRING, Pipeline};
+use std::sync::Arc;
+
+/// A packet between ingress and egress of the pipeline that made it.
+#[derive(Debug)]
+pub struct Queued {
+    job: Job,
+    ir: Arc<Ir>,
+}
+
+impl Queued {
+    /// Where it goes.
+    pub fn port(&self) -> Port {
+        self.job.egress_port.unwrap_or_default()
+    }
+
+    /// Which of the port's queues the program has chosen (`standard_metadata.priority`); 0 without that field.
+    pub fn priority(&self) -> u64 {
+        self.ir.standard.priority.map_or(0, |field| self.job.packet.get(field))
+    }
+}
+
+/// What a packet met in its queue, for the fields that tell the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waited {
+    /// When it came into the queue, not later than now.
+    pub enqueued_ns: u64,
+    /// Packets in the queue when it came, without it.
+    pub enqueue_depth: u64,
+    /// Packets that it leaves behind.
+    pub dequeue_depth: u64,
+    /// Which of the port's queues.
+    pub queue_id: u64,
+}
+
+impl Waited {
+    /// There is no queue.
+    pub(crate) fn not_at_all(now_ns: u64) -> Waited {
+        Waited {
+            enqueued_ns: now_ns,
+            enqueue_depth: 0,
+            dequeue_depth: 0,
+            queue_id: 0,
+        }
+    }
+}
+
+impl Pipeline {
+    /// Runs one packet up to the end of ingress, with clones and resubmits, and adds what goes on to egress to `queued`, in
+    /// the order in which [`Pipeline::process`] would run it. `now_ns` must not decrease.
+    pub fn process_ingress(
+        &mut self,
+        now_ns: u64,
+        port: Port,
+        frame: &[u8],
+        out: &mut dyn Output,
+        queued: &mut Vec<Queued>,
+    ) {
+        let ir = Arc::clone(&self.ir);
+        self.apart = true;
+        self.arrive(&ir, now_ns, port, frame, out);
+        self.hand_over(&ir, out, queued);
+        self.apart = false;
+    }
+
+    /// Runs a packet through egress and deparser. Its clones, and itself if it is recirculated, are added to `queued` when
+    /// they are before egress again. A packet of another pipeline is dropped and counted as aborted.
+    pub fn process_egress(
+        &mut self,
+        now_ns: u64,
+        packet: Queued,
+        waited: Waited,
+        out: &mut dyn Output,
+        queued: &mut Vec<Queued>,
+    ) {
+        let Queued { mut job, ir } = packet;
+        if !Arc::ptr_eq(&ir, &self.ir) {
+            self.aborted_packets += 1;
+            return;
+        }
+        self.now_ns = now_ns;
+        self.apart = true;
+        self.run_job(&ir, &mut job, waited, out);
+        if self.idle.len() < MAX_OFFSPRING {
+            self.idle.push(job);
+        }
+        self.hand_over(&ir, out, queued);
+        self.apart = false;
+    }
+
+    /// Runs what goes to the parser again, and hands over what goes to egress.
+    fn hand_over(&mut self, ir: &Arc<Ir>, out: &mut dyn Output, queued: &mut Vec<Queued>) {
+        let now_ns = self.now_ns;
+        for _ in 0..MAX_OFFSPRING {
+            let Some(mut job) = self.queue.pop_front() else { return };
+            if job.egress_port.is_some() {
+                queued.push(Queued { job, ir: ir.clone() });
+            } else {
+                self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
+                self.idle.push(job);
+            }
+        }
+        self.give_up_queue();
+    }
+}

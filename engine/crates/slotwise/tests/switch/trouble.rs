@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes wrong around a switch does not end it, and is said.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::mount::{MsFlags, mount};
+use slotwise_netio::Ports;
+
+use super::support::{
+    Controller, P4INFO, PROGRAM, Switch, forward_mac_1_to_port_2, frame, in_new_namespace, ip, plug, receive, runtime,
+    simple_switch_grpc, slotwise,
+};
+
+#[test]
+fn a_full_disk_ends_captures_and_traces_but_not_the_switch() {
+    if !in_new_namespace() {
+        return;
+    }
+    let small = tempfile::tempdir().unwrap();
+    mount(
+        Some("none"),
+        small.path(),
+        Some("tmpfs"),
+        MsFlags::empty(),
+        Some("size=64k"),
+    )
+    .unwrap();
+    let mut switch = Switch::start(
+        slotwise()
+            .args(["switch", "-i", "1@one", "-i", "2@two", PROGRAM, "--p4info", P4INFO])
+            .args(["--grpc-server-addr", "127.0.0.1:0", "--trace"])
+            .arg(small.path().join("trace"))
+            .arg(format!("--pcap={}", small.path().display()))
+            .stderr(Stdio::piped()),
+    );
+    let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
+    runtime().block_on(async {
+        let mut controller = Controller::connect(&switch.address, 1).await;
+        controller.client.write(forward_mac_1_to_port_2(1)).await.unwrap();
+    });
+    let mut long = frame(1);
+    long.resize(1400, 7);
+    for _ in 0..200 {
+        far.send(0, &long);
+        far.flush();
+        assert_eq!(receive(&mut far), (1, long.clone()));
+    }
+    let errors = switch.stop_and_read_errors();
+    for file in ["one_in.pcap", "two_out.pcap", "trace"] {
+        let note = format!("{}: No space left on device", small.path().join(file).display());
+        assert_eq!(errors.matches(&note).count(), 1, "{file}: {errors}");
+    }
+    for file in ["one_in.pcap", "two_out.pcap"] {
+        let bytes = std::fs::metadata(small.path().join(file)).unwrap().len();
+        assert_eq!((bytes - 24) % (16 + 1400), 0, "{file} ends with a whole frame");
+    }
+}
+
+#[test]
+fn an_interface_made_anew_takes_its_place_again() {
+    if !in_new_namespace() {
+        return;
+    }
+    let mut switch = Switch::start(
+        slotwise()
+            .args(["switch", "-i", "1@one", "-i", "2@two", PROGRAM, "--p4info", P4INFO])
+            .args(["--grpc-server-addr", "127.0.0.1:0"])
+            .stderr(Stdio::piped()),
+    );
+    runtime().block_on(async {
+        let mut controller = Controller::connect(&switch.address, 1).await;
+        controller.client.write(forward_mac_1_to_port_2(1)).await.unwrap();
+    });
+    ip("link del one");
+    plug("one");
+    let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
+    let mut has_arrived = false;
+    for _ in 0..100 {
+        far.send(0, &frame(1));
+        far.flush();
+        let mut look = |port, got: &[u8]| has_arrived |= port == 1 && got == frame(1);
+        far.poll(Some(Duration::from_millis(100)), &mut look).unwrap();
+        if has_arrived {
+            break;
+        }
+    }
+    assert!(has_arrived, "the switch looks four times a second");
+    let errors = switch.stop_and_read_errors();
+    assert!(errors.contains("interface one was made anew"), "{errors}");
+}
+
+#[test]
+fn bmv2s_manner_says_what_is_wrong_and_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.p4info.txtpb");
+    std::fs::write(&empty, "# nothing\n").unwrap();
+    let empty = empty.to_str().unwrap();
+    let by_name = || simple_switch_grpc(tempfile::tempdir_in(directory.path()).unwrap().keep().as_path());
+    let cases: [(&[&str], &str); 7] = [
+        (&["-i", "1@one"], "there is no program"),
+        (&["--pcap", "no-such-directory", PROGRAM], "there is no such directory"),
+        (&[PROGRAM, "--", "--cpu-port", "0"], "--cpu-port 0"),
+        (&[PROGRAM, "--use-files", "0"], "--use-files is not there"),
+        (
+            &[PROGRAM, "--", "--dp-grpc-server-addr", "0.0.0.0:50052"],
+            "--dp-grpc-server-addr is not there",
+        ),
+        (
+            &["router.p4"],
+            "p4c-bm2-ss --p4runtime-files router.p4info.txtpb -o router.json router.p4",
+        ),
+        (&[PROGRAM, "--p4info", empty], "an empty P4Info"),
+    ];
+    for (arguments, message) in cases {
+        let output = by_name().args(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+    for (argument, answer) in [
+        ("--json-version", "2.23\n"),
+        ("--version", "simple_switch_grpc slotwise "),
+    ] {
+        let output = by_name().arg(argument).output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.starts_with(answer), "{text}");
+    }
+}
