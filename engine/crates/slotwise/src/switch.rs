@@ -274,7 +274,7 @@ impl Switch {
         }
         let dropped = self.device.dropped();
         if dropped != 0 {
-            eprintln!("slotwise switch: {dropped} packets found their queue full, or none of their priority");
+            eprintln!("slotwise switch: {dropped} packets found their queue full, or none that is theirs");
         }
         if self.lost_packet_outs != 0 {
             eprintln!("slotwise switch: {} packet-outs had no CPU port", self.lost_packet_outs);

@@ -37,7 +37,8 @@ pub struct Bmv2Options {
     #[arg(long, hide = true, value_name = "BYTES", default_value_t = 5 << 20,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub log_file_max_size: u64,
-    #[arg(long, hide = true, value_name = "N", default_value_t = 3)]
+    #[arg(long, hide = true, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(..=1000))]
     pub log_file_max_files: u32,
     #[arg(long, hide = true, value_name = "BYTES", default_value_t = 0)]
     pub dump_packet_data: usize,

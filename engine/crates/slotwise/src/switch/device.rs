@@ -11,6 +11,9 @@ use super::queues::{Leaving, Queues};
 /// Packets that leave their queues in one turn: one that goes round for ever does not hold up the others, nor the
 /// controllers.
 const PACKETS_A_TURN: usize = 1024;
+/// Packets that come from egress before ingress or egress again: clones, and those that go round. A program may double them
+/// each time.
+const MAX_LEAVING: usize = 8192;
 
 pub struct Device {
     pipeline: Option<Pipeline>,
@@ -67,83 +70,78 @@ impl Device {
     }
 
     /// Puts what left ingress into queues, and empties them where they need not wait: a burst of copies meets no queue
-    /// that is full of them only.
-    fn fill_queues(&mut self, now_ns: u64, around: &mut Surroundings, senders: &mut Senders) {
+    /// that is full of them only. Returns how many there were. What egress makes of them is for the next turn.
+    fn fill_queues(&mut self, now_ns: u64, around: &mut Surroundings, senders: &mut Senders) -> usize {
         let mut packets = std::mem::take(&mut self.leaving_ingress);
+        let count = packets.len();
         for packet in packets.drain(..) {
             let port = packet.port();
             if let Some(queues) = &mut self.queues {
                 queues.push(port, packet.priority(), now_ns, packet);
             }
-            self.empty_queue(port, 1, around, senders);
+            self.empty_queue(port, around, senders);
         }
-        // What egress added is for the next turn.
         packets.append(&mut self.leaving_ingress);
         self.leaving_ingress = packets;
+        count
     }
 
-    /// Takes up to `most` packets that may leave by now through egress. Returns how many there were.
-    fn empty_queue(&mut self, port: Port, most: usize, around: &mut Surroundings, senders: &mut Senders) -> usize {
+    /// Takes a packet that may leave by now through egress, if there is one.
+    fn empty_queue(&mut self, port: Port, around: &mut Surroundings, senders: &mut Senders) -> bool {
         let (Some(queues), Some(pipeline)) = (&mut self.queues, &mut self.pipeline) else {
-            return 0;
+            return false;
         };
-        let place = around.places.get(&port).copied();
-        let mut count = 0;
-        while count < most && !place.is_some_and(|place| senders.is_stalled(place)) {
-            let now_ns = self.clock.now_ns();
-            let Some(leaving) = queues.pop(port, now_ns) else { break };
-            let Leaving {
-                item,
-                priority,
-                enqueued_ns,
-                enqueue_depth,
-                dequeue_depth,
-            } = leaving;
-            let waited = Waited {
-                enqueued_ns,
-                enqueue_depth: enqueue_depth as u64,
-                dequeue_depth: dequeue_depth as u64,
-                queue_id: u64::from(priority),
-            };
-            let mut delivery = Delivery {
-                surroundings: around,
-                senders,
-                now_ns,
-            };
-            pipeline.process_egress(now_ns, item, waited, &mut delivery, &mut self.leaving_ingress);
-            around.logs.write(now_ns, self.is_tracing.then_some(&mut *pipeline));
-            count += 1;
+        if is_stalled(port, around, senders) {
+            return false;
         }
-        count
+        let now_ns = self.clock.now_ns();
+        let Some(leaving) = queues.pop(port, now_ns) else {
+            return false;
+        };
+        let Leaving {
+            item,
+            priority,
+            enqueued_ns,
+            enqueue_depth,
+            dequeue_depth,
+        } = leaving;
+        let waited = Waited {
+            enqueued_ns,
+            enqueue_depth: enqueue_depth as u64,
+            dequeue_depth: dequeue_depth as u64,
+            queue_id: u64::from(priority),
+        };
+        let mut delivery = Delivery {
+            surroundings: around,
+            senders,
+            now_ns,
+        };
+        pipeline.process_egress(now_ns, item, waited, &mut delivery, &mut self.leaving_ingress);
+        queues.drop_others(self.leaving_ingress.len().saturating_sub(MAX_LEAVING));
+        self.leaving_ingress.truncate(MAX_LEAVING);
+        self.log(now_ns, around);
+        true
     }
 
     /// Takes packets out of their queues that may leave by now, and says when to come again, if not after a stall.
     pub fn empty_queues(&mut self, around: &mut Surroundings, senders: &mut Senders) -> Option<u64> {
         let mut left = PACKETS_A_TURN;
         while left > 0 {
-            self.fill_queues(self.clock.now_ns(), around, senders);
-            let ports: Vec<Port> = self
-                .queues
+            let mut taken = self.fill_queues(self.clock.now_ns(), around, senders);
+            let ports: Vec<Port> = self.queues.as_ref()?.waiting().map(|(port, _)| port).collect();
+            taken += ports
                 .iter()
-                .flat_map(Queues::waiting)
-                .map(|(port, _)| port)
-                .collect();
-            let taken: usize = ports
-                .iter()
-                .map(|port| self.empty_queue(*port, 1, around, senders))
-                .sum();
-            if taken == 0 && self.leaving_ingress.is_empty() {
+                .filter(|port| self.empty_queue(**port, around, senders))
+                .count();
+            if taken == 0 {
                 break;
             }
-            left = left.saturating_sub(taken.max(1));
+            left = left.saturating_sub(taken);
         }
-        let can_leave = |port: &Port| !around.places.get(port).is_some_and(|place| senders.is_stalled(*place));
-        let now = (!self.leaving_ingress.is_empty()).then_some(0);
-        let waiting = self.queues.iter().flat_map(Queues::waiting);
-        let due = waiting
-            .filter(|(port, _)| can_leave(port))
-            .map(|(_, leaves_ns)| leaves_ns);
-        due.chain(now).min()
+        let at_once = (!self.leaving_ingress.is_empty()).then_some(0);
+        let waiting = self.queues.as_ref()?.waiting();
+        let due = waiting.filter(|(port, _)| !is_stalled(*port, around, senders));
+        due.map(|(_, leaves_ns)| leaves_ns).chain(at_once).min()
     }
 
     fn log(&mut self, now_ns: u64, around: &mut Surroundings) {
@@ -156,6 +154,10 @@ impl Device {
                 .for_each(|pipeline| pipeline.set_tracing(false));
         }
     }
+}
+
+fn is_stalled(port: Port, around: &Surroundings, senders: &Senders) -> bool {
+    around.places.get(&port).is_some_and(|place| senders.is_stalled(*place))
 }
 
 impl DeviceAccess for Device {

@@ -58,9 +58,7 @@ impl Logs {
         };
         let level = options.log_level;
         self.logs.push(Log { name, sink, level });
-        if self.takes_messages() {
-            self.dump_bytes = options.dump_packet_data;
-        }
+        self.dump_bytes = options.dump_packet_data;
         Ok(())
     }
 
@@ -82,7 +80,7 @@ impl Logs {
 
     /// Keeps a packet's bytes for [`Logs::write`], if they are asked for. `what` says what happens to it.
     pub fn packet(&mut self, what: &str, port: Port, frame: &[u8]) {
-        if self.dump_bytes > 0 {
+        if self.dump_bytes > 0 && self.takes_messages() {
             let bytes = frame.iter().take(self.dump_bytes);
             let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
             self.messages

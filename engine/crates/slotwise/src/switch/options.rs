@@ -15,7 +15,7 @@ use super::queues::QueueOptions;
 use crate::executor::ExecutorChoice;
 
 /// Ports are 9 bits wide, as in v1model.
-const LAST_PORT: Port = 511;
+pub const LAST_PORT: Port = 511;
 
 /// Run one P4 switch between Linux interfaces, controlled over P4Runtime.
 ///

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use slotwise_p4::Port;
 
-use super::options::parse_port;
+use super::options::{LAST_PORT, parse_port};
 
 /// Packets that a queue holds, as in BMv2.
 const DEFAULT_DEPTH: u64 = 64;
@@ -185,8 +185,12 @@ impl<T> Queues<T> {
         }
     }
 
-    /// Queues a packet. Where the queue is full, or there is none of this priority, it is dropped.
+    /// Queues a packet. Where the queue is full, or there is none of this port or priority, it is dropped.
     pub fn push(&mut self, port: Port, priority: u64, now_ns: u64, item: T) {
+        if port > LAST_PORT {
+            self.dropped += 1;
+            return;
+        }
         let queues = self.ports.entry(port).or_insert_with(|| self.plan.queues(port));
         let queue = usize::try_from(priority).ok().and_then(|place| queues.get_mut(place));
         let Some(queue) = queue.filter(|queue| queue.waiting.len() < queue.depth) else {
@@ -236,7 +240,12 @@ impl<T> Queues<T> {
         self.ports.clear();
     }
 
-    /// Packets that found their queue full, or none of their priority.
+    /// Counts packets that nothing had room for.
+    pub fn drop_others(&mut self, packets: usize) {
+        self.dropped += packets as u64;
+    }
+
+    /// Packets that found their queue full, or none that is theirs.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -289,8 +298,9 @@ mod tests {
         for (priority, item) in [(0, 'a'), (1, 'b'), (0, 'c'), (1, 'd'), (2, 'e'), (u64::MAX, 'f')] {
             queues.push(3, priority, 0, item);
         }
+        queues.push(512, 0, 0, 'g');
         assert_eq!(items(&mut queues, 3, 0), "bdac");
-        assert_eq!(queues.dropped(), 2);
+        assert_eq!(queues.dropped(), 3);
     }
 
     #[test]
