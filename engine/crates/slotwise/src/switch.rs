@@ -164,7 +164,7 @@ impl Switch {
             self.ports.flush();
             let now_ns = self.device.clock.now_ns();
             let Surroundings { hub, device_id, .. } = &self.surroundings;
-            let pipeline = self.device.pipeline_mut();
+            let pipeline = self.device.pipeline();
             let tick_ns = pipeline.and_then(|pipeline| hub.tick(*device_id, now_ns, pipeline));
             due_ns = [leaves_ns, tick_ns].into_iter().flatten().min();
         }
@@ -199,7 +199,7 @@ impl Switch {
             match work {
                 Work::Call(call) => {
                     let now_ns = self.device.clock.now_ns();
-                    if let Some(pipeline) = self.device.pipeline_mut() {
+                    if let Some(pipeline) = self.device.pipeline() {
                         pipeline.advance_time(now_ns);
                     }
                     call.run(&mut self.device);

@@ -42,7 +42,12 @@ pub(super) fn words_to_reset(root: &Value, layout: &Layout, names: &HeaderNames)
 const SHORTEST_GAP: usize = 16;
 
 fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTreeSet<Name<'a>> {
-    let is_metadata = |name: &str| names.headers.get(name).is_some_and(|&id| layout.initial[layout.headers[id].base] != 0);
+    let is_metadata = |name: &str| {
+        names
+            .headers
+            .get(name)
+            .is_some_and(|&id| layout.initial[layout.headers[id].base] != 0)
+    };
     // What a calculation reads is read where it is used.
     let calculations: BTreeMap<&str, BTreeSet<Name>> = items(root, "calculations")
         .filter_map(|calculation| Some((calculation.get("name")?.as_str()?, mentioned(calculation))))
@@ -67,11 +72,20 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
         for primitive in items(action, "primitives") {
             let parameters: Vec<&Value> = items(primitive, "parameters").collect();
             let op = primitive.get("op").and_then(Value::as_str).unwrap_or_default();
-            let target = (op == "assign").then(|| name(parameters.first()?.get("value")?)).flatten();
+            let target = (op == "assign")
+                .then(|| name(parameters.first()?.get("value")?))
+                .flatten();
             for parameter in parameters.iter().skip(usize::from(target.is_some())) {
-                let used = parameter.get("value").and_then(Value::as_str).and_then(|name| calculations.get(name));
+                let used = parameter
+                    .get("value")
+                    .and_then(Value::as_str)
+                    .and_then(|name| calculations.get(name));
                 let read = mentioned(parameter);
-                seen_before.extend(read.iter().chain(used.into_iter().flatten()).filter(|name| !own.contains(*name)));
+                seen_before.extend(
+                    read.iter()
+                        .chain(used.into_iter().flatten())
+                        .filter(|name| !own.contains(*name)),
+                );
             }
             straight &= !op.starts_with("_jump");
             match target {
@@ -150,15 +164,25 @@ mod tests {
                         {"name": "packet", "id": 1, "header_type": "meta_t", "metadata": false}],
             "actions": [{"name": "act", "primitives": primitives}],
         });
-        program.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        program
+            .as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
         let (layout, names) = headers::load(&Place::root(&program)).unwrap();
-        temporaries(&program, &layout, &names).into_iter().map(|name| name.1.to_owned()).collect()
+        temporaries(&program, &layout, &names)
+            .into_iter()
+            .map(|name| name.1.to_owned())
+            .collect()
     }
 
     #[test]
     fn what_every_action_writes_before_it_reads_it_is_temporary() {
         let sum = json!({"type": "expression", "value": {"op": "+", "left": field("a"), "right": field("b")}});
-        let straight = json!([assign("a", json!({"type": "hexstr", "value": "0x1"})), assign("b", field("a")), assign("c", sum)]);
+        let straight = json!([
+            assign("a", json!({"type": "hexstr", "value": "0x1"})),
+            assign("b", field("a")),
+            assign("c", sum)
+        ]);
         assert_eq!(found(straight, json!({})), ["a", "b", "c"]);
         let by_calculation = json!([assign("a", field("b")),
             {"op": "modify_field_with_hash_based_offset", "parameters": [field("c"), {"type": "hexstr", "value": "0x0"},
@@ -170,8 +194,16 @@ mod tests {
     #[test]
     fn what_something_else_may_read_is_not() {
         let write = || json!([assign("a", field("b"))]);
-        assert_eq!(found(json!([assign("a", field("a"))]), json!({})), [""; 0], "read first");
-        assert_eq!(found(json!([assign("a", field("b")), assign("b", field("a"))]), json!({})), ["a"], "one of two read first");
+        assert_eq!(
+            found(json!([assign("a", field("a"))]), json!({})),
+            [""; 0],
+            "read first"
+        );
+        assert_eq!(
+            found(json!([assign("a", field("b")), assign("b", field("a"))]), json!({})),
+            ["a"],
+            "one of two read first"
+        );
         let jump = json!({"op": "_jump_if_zero", "parameters": [field("b"), {"type": "hexstr", "value": "0x2"}]});
         let skipped = json!([jump, assign("a", field("b")), assign("c", field("a"))]);
         assert_eq!(found(skipped, json!({})), ["c"], "the write may be jumped over");
@@ -188,7 +220,11 @@ mod tests {
             {"type": "header", "value": "packet"}, {"type": "header", "value": "meta"}]}]);
         assert_eq!(found(whole, json!({})), [""; 0], "copied as a whole");
         let header = json!([{"op": "assign", "parameters": [{"type": "field", "value": ["packet", "a"]}, field("b")]}]);
-        assert_eq!(found(header, json!({})), [""; 0], "a header's field, which an invalid header has at zero");
+        assert_eq!(
+            found(header, json!({})),
+            [""; 0],
+            "a header's field, which an invalid header has at zero"
+        );
     }
 
     #[test]

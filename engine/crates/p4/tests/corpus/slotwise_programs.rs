@@ -89,7 +89,11 @@ const PASSES: [bool; 3] = [true, false, true];
 fn a_core_switches_alike_whatever_its_clock_says() {
     // The slot starts before the round and after it, and the round comes in the guard, between packets, and in a packet.
     for early_ns in [0, 500, 1_000, 2_000, 2_200, 2_500, 2_700, 2_801, SLOT_NS] {
-        assert_eq!(passes(&mut core(), ROUND_NS - early_ns, &LIGHT), PASSES, "{early_ns} ns before");
+        assert_eq!(
+            passes(&mut core(), ROUND_NS - early_ns, &LIGHT),
+            PASSES,
+            "{early_ns} ns before"
+        );
     }
 }
 
@@ -98,7 +102,11 @@ fn an_output_that_was_idle_for_long_is_free() {
     for idle_ns in [SLOT_NS, ROUND_NS / 4, ROUND_NS / 2 + SLOT_NS, ROUND_NS - 3 * SLOT_NS] {
         let mut core = core();
         assert_eq!(passes(&mut core, ROUND_NS - SLOT_NS, &LIGHT), PASSES);
-        assert_eq!(passes(&mut core, ROUND_NS + idle_ns, &LIGHT), PASSES, "after {idle_ns} ns");
+        assert_eq!(
+            passes(&mut core, ROUND_NS + idle_ns, &LIGHT),
+            PASSES,
+            "after {idle_ns} ns"
+        );
     }
 }
 

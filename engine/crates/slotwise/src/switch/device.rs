@@ -15,6 +15,7 @@ const PACKETS_A_TURN: usize = 1024;
 /// each time.
 const MAX_LEAVING: usize = 8192;
 
+/// What runs the packets of a switch.
 pub struct Device {
     pipeline: Option<Pipeline>,
     pub clock: WallClock,
@@ -35,10 +36,6 @@ impl Device {
             queues,
             leaving_ingress: Vec::new(),
         }
-    }
-
-    pub fn pipeline_mut(&mut self) -> Option<&mut Pipeline> {
-        self.pipeline.as_mut()
     }
 
     /// Packets that their queues did not take.
