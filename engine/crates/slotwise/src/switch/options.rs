@@ -19,7 +19,7 @@ pub const LAST_PORT: Port = 511;
 
 /// Run one P4 switch between Linux interfaces, controlled over P4Runtime.
 ///
-/// With `--bmv2-compat` first, or called by the name simple_switch_grpc, it takes BMv2's command line with BMv2's
+/// With `--bmv2-compat`, or called by the name simple_switch_grpc, it takes BMv2's command line with BMv2's
 /// meaning and defaults. Without, options that concern BMv2 only are accepted and named as ignored.
 #[derive(clap::Args)]
 pub struct Args {
