@@ -5,7 +5,7 @@ use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
 use slotwise_wire::DropReason;
 
-use crate::capture::OpenCapture;
+use crate::capture::Capturing;
 use crate::link::LinkUse;
 use crate::pool::Frame;
 
@@ -24,8 +24,8 @@ pub struct FabricOptions {
     pub seed: u64,
     /// Who plays the hosts.
     pub host_mode: HostMode,
-    /// Where captures go; `None` captures nothing.
-    pub captures: Option<OpenCapture>,
+    /// What is captured; `None` captures nothing.
+    pub captures: Option<Capturing>,
     /// Whether frames are recorded; [`Fabric::poll_frame`] must then be called now and then.
     pub frame_records: bool,
 }

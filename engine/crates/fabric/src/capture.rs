@@ -10,8 +10,10 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
 
+use crate::capture_filter::CaptureFilter;
+
 /// What a pcap file says of packets that were not cut.
-const SNAPLEN: u32 = 65_535;
+pub const LONGEST_SNAPLEN: u32 = 65_535;
 
 /// Where frames are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,25 +65,39 @@ pub struct CaptureFailure {
     pub error: io::Error,
 }
 
+/// What is captured, and where to.
+pub struct Capturing {
+    /// Where captures go.
+    pub open: OpenCapture,
+    /// Which frames are captured.
+    pub filter: CaptureFilter,
+    /// Bytes of each frame that are kept, 1 to [`LONGEST_SNAPLEN`].
+    pub snaplen: u32,
+}
+
 /// Writes captures, each until its first error: one that cannot go on ends, and nothing else does.
 pub(crate) struct Captures {
-    open: OpenCapture,
+    capturing: Capturing,
     writers: BTreeMap<CapturePoint, io::Result<PcapWriter<Box<dyn Write + Send>>>>,
 }
 
 impl Captures {
-    pub(crate) fn new(open: OpenCapture) -> Captures {
+    pub(crate) fn new(capturing: Capturing) -> Captures {
         Captures {
-            open,
+            capturing,
             writers: BTreeMap::new(),
         }
     }
 
     pub(crate) fn record(&mut self, point: CapturePoint, at_ns: u64, frame: &[u8]) {
-        let Captures { open, writers } = self;
-        let capture = writers.entry(point).or_insert_with(|| begin(open(point)?));
+        let Captures { capturing, writers } = self;
+        let Capturing { open, filter, snaplen } = capturing;
+        if !filter.takes(point, frame) {
+            return;
+        }
+        let capture = writers.entry(point).or_insert_with(|| begin(open(point)?, *snaplen));
         let Ok(writer) = capture else { return };
-        let cut = &frame[..frame.len().min(SNAPLEN as usize)];
+        let cut = &frame[..frame.len().min(*snaplen as usize)];
         let packet = PcapPacket::new(Duration::from_nanos(at_ns), frame.len() as u32, cut);
         if let Err(error) = writer.write_packet(&packet) {
             *capture = Err(io_error(error));
@@ -98,9 +114,9 @@ impl Captures {
     }
 }
 
-fn begin(file: Box<dyn Write + Send>) -> io::Result<PcapWriter<Box<dyn Write + Send>>> {
+fn begin(file: Box<dyn Write + Send>, snaplen: u32) -> io::Result<PcapWriter<Box<dyn Write + Send>>> {
     let header = PcapHeader {
-        snaplen: SNAPLEN,
+        snaplen,
         datalink: DataLink::ETHERNET,
         ts_resolution: TsResolution::NanoSecond,
         endianness: Endianness::Little,
@@ -152,7 +168,7 @@ mod tests {
         };
         let file = Arc::new(Mutex::new(Vec::new()));
         let whole = file.clone();
-        let mut captures = Captures::new(Box::new(move |of| match of {
+        let open: OpenCapture = Box::new(move |of| match of {
             CapturePoint::Port { port: 1, .. } => Ok(Box::new(Disk {
                 room: 100,
                 file: Arc::default(),
@@ -162,7 +178,12 @@ mod tests {
                 room: 10_000,
                 file: whole.clone(),
             })),
-        }));
+        });
+        let mut captures = Captures::new(Capturing {
+            open,
+            filter: CaptureFilter::default(),
+            snaplen: LONGEST_SNAPLEN,
+        });
         for _ in 0..10 {
             (1..=3).for_each(|port| captures.record(point(port), 0, &[0; 60]));
         }

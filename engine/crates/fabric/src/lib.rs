@@ -12,6 +12,7 @@
 mod access;
 mod api;
 mod capture;
+mod capture_filter;
 mod clock;
 mod dispatch;
 mod drops;
@@ -40,7 +41,8 @@ mod traffic;
 pub use api::{
     ControlEvent, ControlMessage, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop,
 };
-pub use capture::{CaptureFailure, CapturePoint, OpenCapture};
+pub use capture::{CaptureFailure, CapturePoint, Capturing, LONGEST_SNAPLEN, OpenCapture};
+pub use capture_filter::{CaptureFilter, CaptureFilterError};
 pub use drops::{DropCause, DropCount, Drops, Place};
 pub use external::SwitchInput;
 pub use fabric::Fabric;

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use slotwise_fabric::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Message, PacketOut, Served};
 use slotwise_fabric::{
-    CapturePoint, ControlEvent, ControlMessage, DropCause, Fabric, FabricOptions, FlowResult, FrameRecord, HostMode,
-    Invariants,
+    CaptureFilter, CapturePoint, Capturing, ControlEvent, ControlMessage, DropCause, Fabric, FabricOptions, FlowResult,
+    FrameRecord, HostMode, Invariants, LONGEST_SNAPLEN,
 };
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{Check, DropReason, Ethernet, Optical, PacketIn, Request};
@@ -134,6 +134,10 @@ struct Outcome {
 }
 
 fn run(scenario: &Scenario, seed: u64) -> Outcome {
+    run_captured(scenario, seed, CaptureFilter::default(), LONGEST_SNAPLEN)
+}
+
+fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: u32) -> Outcome {
     let memory = Memory::default();
     let files = memory.clone();
     let open = move |point: CapturePoint| -> io::Result<Box<dyn Write + Send>> {
@@ -142,7 +146,11 @@ fn run(scenario: &Scenario, seed: u64) -> Outcome {
     let options = FabricOptions {
         seed,
         host_mode: HostMode::Simulated,
-        captures: Some(Box::new(open)),
+        captures: Some(Capturing {
+            open: Box::new(open),
+            filter,
+            snaplen,
+        }),
         frame_records: true,
     };
     let mut fabric = Fabric::new(scenario, options);
@@ -188,6 +196,43 @@ fn one_seed_gives_one_run_to_the_byte() {
             "{name}: nanosecond pcap"
         );
     }
+}
+
+/// (captured bytes, bytes on the wire) of each packet of a capture.
+fn lengths(capture: &[u8]) -> Vec<(u32, u32)> {
+    const FILE_HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
+    let (mut at, mut found) = (FILE_HEADER, Vec::new());
+    while at < capture.len() {
+        let (captured, on_the_wire) = (number(at + 8), number(at + 12));
+        found.push((captured, on_the_wire));
+        at += PACKET_HEADER + captured as usize;
+    }
+    found
+}
+
+#[test]
+fn a_filter_and_a_snaplen_choose_what_is_captured_and_change_nothing_else() {
+    let scenario = star4(ALL_KINDS);
+    let whole = run(&scenario, 5);
+    let filter = CaptureFilter::parse("edge1-*,core0-edge2,data", &scenario).unwrap();
+    const SNAPLEN: u32 = 96;
+    let chosen = run_captured(&scenario, 5, filter, SNAPLEN);
+    let names: Vec<&str> = chosen.captures.keys().map(String::as_str).collect();
+    assert_eq!(names, ["core0-edge2", "edge1-core0"]);
+    assert!(chosen.records == whole.records, "a capture changed the run");
+    let header = &chosen.captures["edge1-core0"][..24];
+    assert_eq!(
+        header[16..20],
+        SNAPLEN.to_le_bytes(),
+        "the file says how long packets are at most"
+    );
+    let all = lengths(&whole.captures["edge1-core0"]);
+    let data = lengths(&chosen.captures["edge1-core0"]);
+    assert!(data.len() < all.len(), "signaling is light too");
+    assert!(data.iter().all(|&(captured, length)| captured == length.min(SNAPLEN)));
+    assert!(data.iter().any(|&(_, length)| length > SNAPLEN));
 }
 
 #[test]

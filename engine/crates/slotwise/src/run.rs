@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use slotwise_fabric::{Fabric, FrameRecord, Invariant, OpenCapture};
+use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, Invariant, LONGEST_SNAPLEN};
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::choices::Choices;
@@ -39,6 +39,13 @@ pub struct RunArgs {
     /// Capture every fibre and port into this directory (pcap, nanoseconds).
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<PathBuf>,
+    /// Capture only frames of these places and kinds: patterns of captures' names such as edge0-* and core0-edge?, and host, data,
+    /// signaling, linecard, with commas between. A frame must fit a pattern, if there is one, and a kind, if there is one.
+    #[arg(long, value_name = "TERMS", requires = "pcap")]
+    pub pcap_filter: Option<String>,
+    /// Bytes of each captured frame that are kept.
+    #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = LONGEST_SNAPLEN, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_SNAPLEN)))]
+    pub snaplen: u32,
     /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 9559 and simulate 0.
     #[arg(long, value_name = "PORT")]
     pub p4runtime_port: Option<u16>,
@@ -70,7 +77,16 @@ impl RunArgs {
             scenario = scenario.scaled_to(total_ms)?;
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
+        self.filter(&scenario)?;
         Ok(scenario)
+    }
+
+    fn filter(&self, scenario: &Scenario) -> Result<CaptureFilter, RunError> {
+        let parse = |text: &String| CaptureFilter::parse(text, scenario);
+        let filter = self.pcap_filter.as_ref().map(parse).transpose();
+        Ok(filter
+            .map_err(|error| format!("--pcap-filter: {error}"))?
+            .unwrap_or_default())
     }
 
     /// Where the servers listen, on loopback: at the ports asked for, or at those of P4Runtime and REST given here.
@@ -94,9 +110,16 @@ impl RunArgs {
         Ok(())
     }
 
-    /// Opens captures in the directory asked for.
-    pub fn captures(&self) -> Option<OpenCapture> {
-        self.pcap.as_deref().map(outputs::captures)
+    /// Captures in the directory asked for.
+    pub fn captures(&self, scenario: &Scenario) -> Result<Option<Capturing>, RunError> {
+        let Some(directory) = &self.pcap else {
+            return Ok(None);
+        };
+        Ok(Some(Capturing {
+            open: outputs::captures(directory),
+            filter: self.filter(scenario)?,
+            snaplen: self.snaplen,
+        }))
     }
 
     /// Ends the captures; says which ended early.

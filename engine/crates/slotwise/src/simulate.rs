@@ -59,7 +59,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let options = FabricOptions {
         seed: scenario.seed,
         host_mode: HostMode::Simulated,
-        captures: run.captures(),
+        captures: run.captures(&scenario)?,
         frame_records: true,
     };
     let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;

@@ -27,7 +27,7 @@ impl Emulation<'_> {
         let options = FabricOptions {
             seed: self.scenario.seed,
             host_mode: HostMode::External,
-            captures: self.args.captures(),
+            captures: self.args.captures(self.scenario)?,
             frame_records: true,
         };
         let fabric = Fabric::new(self.scenario, options);

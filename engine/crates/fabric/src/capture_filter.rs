@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which frames are captured: by the name of the place, and by what they carry.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use slotwise_scenario::{Device, Scenario};
+use slotwise_wire::{Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, SIGNALING_QUEUE};
+use wildmatch::WildMatch;
+
+use crate::capture::CapturePoint;
+
+/// More terms than this are no filter that a person wrote.
+const MOST_TERMS: usize = 64;
+const MOST_TERM_CHARS: usize = 64;
+
+/// What a captured frame carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A host's frame on its access link.
+    Host,
+    /// A host's packet as light.
+    Data,
+    /// Requests, commits, invitations and their answers: as light, over the control link, to and from the controller.
+    Signaling,
+    /// Between a line card and its P4: ticks, gates, reports.
+    Linecard,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Host, Kind::Data, Kind::Signaling, Kind::Linecard];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Host => "host",
+            Kind::Data => "data",
+            Kind::Signaling => "signaling",
+            Kind::Linecard => "linecard",
+        }
+    }
+
+    fn of(point: CapturePoint, frame: &[u8]) -> Kind {
+        match point {
+            CapturePoint::Port {
+                port: PORT_LINECARD, ..
+            } => Kind::Linecard,
+            CapturePoint::Port {
+                port: PORT_CORE_CONTROL | PORT_CPU,
+                ..
+            } => Kind::Signaling,
+            CapturePoint::Port { .. } => Kind::Host,
+            CapturePoint::Fibre { .. } => match frame.get(Ethernet::SIZE..).and_then(Optical::decode) {
+                Some(optical) if optical.queue == SIGNALING_QUEUE => Kind::Signaling,
+                _ => Kind::Data,
+            },
+        }
+    }
+}
+
+/// A filter that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{term}': {reason}; expected terms with commas between: host, data, signaling, linecard, or patterns with * and ? of captures' \
+     names such as {example}"
+)]
+pub struct CaptureFilterError {
+    /// The term that is wrong.
+    pub term: String,
+    /// What is wrong.
+    pub reason: String,
+    /// A name that there is.
+    pub example: String,
+}
+
+/// Takes a frame if its capture's name fits one of the patterns, or there is none, and it is of one of the kinds, or there is none.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureFilter {
+    patterns: Vec<WildMatch>,
+    kinds: Vec<Kind>,
+    /// Names are made and compared once.
+    known: BTreeMap<CapturePoint, bool>,
+}
+
+impl CaptureFilter {
+    /// Reads a filter for the captures of a scenario.
+    ///
+    /// # Errors
+    /// The first term that is neither a kind nor fits a capture's name.
+    pub fn parse(text: &str, scenario: &Scenario) -> Result<CaptureFilter, CaptureFilterError> {
+        let names: Vec<String> = points(scenario).map(CapturePoint::name).collect();
+        let wrong = |term: &str, reason: &dyn fmt::Display| CaptureFilterError {
+            term: term.chars().take(MOST_TERM_CHARS).collect(),
+            reason: reason.to_string(),
+            example: names.first().cloned().unwrap_or_default(),
+        };
+        let mut filter = CaptureFilter::default();
+        for (index, term) in text.split(',').map(str::trim).enumerate() {
+            if index == MOST_TERMS {
+                return Err(wrong(term, &format_args!("more than {MOST_TERMS} terms")));
+            }
+            if term.chars().count() > MOST_TERM_CHARS {
+                return Err(wrong(term, &format_args!("more than {MOST_TERM_CHARS} characters")));
+            }
+            if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == term) {
+                filter.kinds.push(kind);
+                continue;
+            }
+            let pattern = WildMatch::new(term);
+            if !names.iter().any(|name| pattern.matches(name)) {
+                return Err(wrong(
+                    term,
+                    &"neither a kind nor the name of a capture of this scenario",
+                ));
+            }
+            filter.patterns.push(pattern);
+        }
+        Ok(filter)
+    }
+
+    pub(crate) fn takes(&mut self, point: CapturePoint, frame: &[u8]) -> bool {
+        let patterns = &self.patterns;
+        let fits = || patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(&point.name()));
+        *self.known.entry(point).or_insert_with(fits)
+            && (self.kinds.is_empty() || self.kinds.contains(&Kind::of(point, frame)))
+    }
+}
+
+/// Every place of a scenario where frames may be captured.
+fn points(scenario: &Scenario) -> impl Iterator<Item = CapturePoint> + '_ {
+    let edges = scenario.edges.iter();
+    let fibres = edges.clone().flat_map(|edge| {
+        edge.fibres.iter().flat_map(|fibre| {
+            let (edge, core) = (Device::Edge(edge.id), Device::Core(fibre.core));
+            [(edge, core), (core, edge)].map(|(from, to)| CapturePoint::Fibre { from, to })
+        })
+    });
+    let hosts = edges.clone().flat_map(|edge| {
+        (1..=edge.hosts).map(|port| CapturePoint::Port {
+            device: Device::Edge(edge.id),
+            port,
+        })
+    });
+    let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
+    let devices = edges.map(|edge| Device::Edge(edge.id)).chain(cores);
+    let inner = devices.flat_map(|device| {
+        [PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU].map(|port| CapturePoint::Port { device, port })
+    });
+    fibres.chain(hosts).chain(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario() -> Scenario {
+        Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap()
+    }
+
+    fn light(queue: u16) -> Vec<u8> {
+        let mut frame = vec![0; Ethernet::SIZE];
+        let optical = Optical {
+            queue,
+            ..Optical::default()
+        };
+        frame.extend(optical.encode());
+        frame
+    }
+
+    fn fibre(edge: u16, up: bool) -> CapturePoint {
+        let (edge, core) = (Device::Edge(edge), Device::Core(0));
+        let (from, to) = if up { (edge, core) } else { (core, edge) };
+        CapturePoint::Fibre { from, to }
+    }
+
+    fn port(edge: u16, port: u16) -> CapturePoint {
+        let device = Device::Edge(edge);
+        CapturePoint::Port { device, port }
+    }
+
+    /// Which of some frames a filter takes: data and signaling from edge 0, data to edge 1, a host's, a line card's, a packet-in.
+    fn taken(text: &str) -> [bool; 6] {
+        let mut filter = CaptureFilter::parse(text, &scenario()).unwrap();
+        let frames = [
+            (fibre(0, true), light(1)),
+            (fibre(0, true), light(SIGNALING_QUEUE)),
+            (fibre(1, false), light(0)),
+            (port(0, 1), vec![0; 60]),
+            (port(1, PORT_LINECARD), vec![0; 60]),
+            (port(0, PORT_CPU), vec![0; 60]),
+        ];
+        frames.map(|(point, frame)| filter.takes(point, &frame))
+    }
+
+    #[test]
+    fn places_and_kinds_choose_frames() {
+        const Y: bool = true;
+        const N: bool = false;
+        assert_eq!(taken("*"), [Y; 6]);
+        assert_eq!(taken("edge0-core0"), [Y, Y, N, N, N, N]);
+        assert_eq!(taken("edge0-*"), [Y, Y, N, Y, N, Y]);
+        assert_eq!(taken("edge0-core0, core0-edge?"), [Y, Y, Y, N, N, N]);
+        assert_eq!(taken("data"), [Y, N, Y, N, N, N]);
+        assert_eq!(taken("signaling"), [N, Y, N, N, N, Y]);
+        assert_eq!(taken("host,linecard"), [N, N, N, Y, Y, N]);
+        assert_eq!(taken("edge0-*,signaling"), [N, Y, N, N, N, Y]);
+    }
+
+    #[test]
+    fn light_too_short_for_its_header_counts_as_data() {
+        let mut filter = CaptureFilter::parse("data", &scenario()).unwrap();
+        for length in 0..Ethernet::SIZE + Optical::SIZE {
+            assert!(filter.takes(fibre(0, true), &vec![0; length]), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_takes_nothing_is_refused_with_its_term() {
+        for term in ["signalling", "edge9-*", "", "edge0-port2", "edge0-core0.pcap"] {
+            let error = CaptureFilter::parse(&format!("data,{term}"), &scenario()).unwrap_err();
+            assert_eq!(error.term, term);
+            assert!(error.to_string().contains("such as edge0-core0"), "{error}");
+        }
+        let many = vec!["data"; MOST_TERMS + 1].join(",");
+        assert!(CaptureFilter::parse(&many, &scenario()).is_err());
+        assert!(CaptureFilter::parse(&"*".repeat(MOST_TERM_CHARS + 1), &scenario()).is_err());
+    }
+}
