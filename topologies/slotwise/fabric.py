@@ -1,59 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mininet's edge switch in front of a fabric process that all edges of a net share."""
+"""Mininet's edge switch in front of a fabric process that all edges of a net share, and the CLI's commands for it."""
 import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
+from collections import deque
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+
+from mininet.cli import CLI
+from mininet.log import error, output
 
 from slotwise import home
+from slotwise.errors import SlotwiseError
 from slotwise.experiment import Experiment
 from slotwise.net import AccessEdge, NetworkError
 
 # Seen by scripts/clean-net in the environment of the fabric and of everything it starts.
 MARK = "SLOTWISE_FABRIC"
 STOP_PATIENCE_S = 20
+ANSWER_PATIENCE_S = 5
+KEPT_LINES = 20
+
+
+class FabricDied(SlotwiseError):
+    """The fabric's process ended although nobody asked it to."""
 
 
 class Fabric:
     """A running `slotwise emulate SCENARIO --attach PORTS`: core, P4 edges and controller of one net."""
 
-    def __init__(self, scenario: dict, ports: list[dict]):
-        """Starts it and waits until it is ready. Raises NetworkError."""
+    def __init__(self, scenario: dict, ports: list[dict], options: dict[str, object] | None = None):
+        """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
         self._directory = tempfile.TemporaryDirectory(prefix="slotwise-fabric-")
         here = Path(self._directory.name)
         Experiment(scenario).save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
         self._log = open(here / "log", "w+b")
+        self._said: deque[str] = deque(maxlen=KEPT_LINES)
+        self._answers: Queue[dict] = Queue()
+        self._stopping = False
+        self._reader: Thread | None = None
+        words = [word for name, value in (options or {}).items() for word in (name, str(value))]
         self._process = subprocess.Popen(
-            [home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json")],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: "1"},
+            [home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"), *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: "1"},
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,
         )
         if not self._is_ready():
             self._process.wait()
-            self._log.seek(0)
-            said = self._log.read().decode(errors="replace").strip()
+            reason = f"slotwise emulate ended with status {self._process.returncode}: {self._reason()}"
             self.stop()
-            raise NetworkError(f"slotwise emulate ended with status {self._process.returncode}: {said}")
+            raise NetworkError(reason)
+        self._reader = Thread(target=self._listen, daemon=True)
+        self._reader.start()
 
-    def _is_ready(self) -> bool:
-        """Reads what it prints until it says that it is ready; False if it ends before."""
-        return any(line.startswith(b"{") and json.loads(line).get("event") == "ready" for line in self._process.stdout)
+    @property
+    def has_died(self) -> bool:
+        """Whether it ended although nobody asked it to."""
+        return not self._stopping and self._process.poll() is not None
+
+    def died(self) -> FabricDied:
+        """What to say of a fabric that has died."""
+        status = self._process.returncode
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return FabricDied(f"the fabric {how}: {self._reason()}")
+
+    def set_fibre(self, name: str, up: bool) -> None:
+        """Cuts or mends a pair of fibres, e.g. edge2-core0. Raises NetworkError."""
+        while not self._answers.empty():
+            self._answers.get_nowait()
+        try:
+            self._process.stdin.write(json.dumps({"command": "fibre", "name": name, "up": up}).encode() + b"\n")
+            self._process.stdin.flush()
+            answer = self._answers.get(timeout=ANSWER_PATIENCE_S)
+        except (OSError, Empty) as problem:
+            raise NetworkError(f"the fabric does not answer: {self._reason()}") from problem
+        if answer["event"] != "fibre":
+            raise NetworkError(answer.get("message", "the fabric refused"))
 
     def stop(self) -> None:
-        """Ends the process and forgets its files."""
+        """Ends the process, tells its summary, and forgets its files."""
+        self._stopping = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
         try:
-            self._process.communicate(timeout=STOP_PATIENCE_S)
+            self._process.wait(timeout=STOP_PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()
+        if self._reader:
+            self._reader.join(ANSWER_PATIENCE_S)
+            output("".join(f"{line}\n" for line in self._said))
+        self._process.stdin.close()
         self._log.close()
         self._directory.cleanup()
+
+    def _is_ready(self) -> bool:
+        """Reads what it prints until it says that it is ready; False if it ends before."""
+        for line in self._process.stdout:
+            if line.startswith(b"{") and json.loads(line).get("event") == "ready":
+                return True
+        return False
+
+    def _listen(self) -> None:
+        """Takes answers and, at the end, the summary. When the process ends by itself, interrupts Mininet."""
+        for line in self._process.stdout:
+            if line.startswith(b"{"):
+                self._answers.put(json.loads(line))
+            else:
+                self._said.append(line.decode(errors="replace").rstrip())
+        self._process.wait()
+        if self.has_died:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def _reason(self) -> str:
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return "\n".join([*self._said, *lines[-KEPT_LINES:]]).strip() or "it said nothing"
 
 
 class AgileEdge(AccessEdge):
@@ -61,14 +129,26 @@ class AgileEdge(AccessEdge):
 
     fabric: Fabric | None = None
 
+    def __init__(self, name: str, scenario: dict, options: dict[str, object] | None = None, **params):
+        super().__init__(name, scenario, **params)
+        self.options = options
+
     @classmethod
     def batchStartup(cls, switches: tuple["AgileEdge", ...], **_params) -> tuple["AgileEdge", ...]:
         """Called by Mininet when all edges have their interfaces."""
         ports = [port for switch in sorted(switches, key=lambda switch: switch.edge) for port in switch.access_ports()]
-        fabric = Fabric(switches[0].scenario, ports)
+        signal.signal(signal.SIGUSR1, lambda *_: cls._end(switches))
+        fabric = Fabric(switches[0].scenario, ports, switches[0].options)
         for switch in switches:
             switch.fabric = fabric
         return switches
+
+    @staticmethod
+    def _end(switches: tuple["AgileEdge", ...]) -> None:
+        """Ends Mininet, whatever it is at, if the fabric has died: without it no packet arrives any more."""
+        fabric = switches[0].fabric
+        if fabric and fabric.has_died:
+            raise fabric.died()
 
     @classmethod
     def batchShutdown(cls, switches: tuple["AgileEdge", ...], **_params) -> tuple["AgileEdge", ...]:
@@ -80,3 +160,34 @@ class AgileEdge(AccessEdge):
                 each.fabric = None
         # None is stopped yet: Mininet still has to delete their interfaces.
         return ()
+
+
+class AgileCLI(CLI):
+    """Mininet's command line, with fibres to cut; it ends when the fabric dies."""
+
+    def __init__(self, mininet, *arguments, **options):
+        try:
+            super().__init__(mininet, *arguments, **options)
+        except FabricDied as problem:
+            error(f"\n*** {problem}\n")
+            # `mn` itself would end every process whose name it knows, and with status 0.
+            mininet.stop()
+            sys.exit(1)
+
+    def do_fibre(self, line: str) -> None:
+        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up. Without arguments: what there is."""
+        edges = [switch for switch in self.mn.switches if isinstance(switch, AgileEdge)]
+        if not edges or edges[0].fabric is None:
+            error("no agile star is running\n")
+            return
+        words = line.split()
+        if not words:
+            names = (f"edge{edge['id']}-core{fibre['core']}" for edge in edges[0].scenario["edges"] for fibre in edge["fibres"])
+            output(" ".join(names) + "\n")
+        elif len(words) != 2 or words[1] not in ("up", "down"):
+            error("expected: fibre NAME up, or fibre NAME down\n")
+        else:
+            try:
+                edges[0].fabric.set_fibre(words[0], words[1] == "up")
+            except NetworkError as problem:
+                error(f"{problem}\n")

@@ -83,9 +83,11 @@ class AccessEdge(Switch):
 class ScenarioTopo(Topo):
     """A scenario's hosts, each linked to its edge."""
 
-    def build(self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, receive_cpus: str | None = None):
+    def build(
+        self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, receive_cpus: str | None = None, **edge_params,
+    ):
         for edge in scenario["edges"]:
-            self.addSwitch(edge_name(edge["id"]), cls=edge_class, scenario=scenario)
+            self.addSwitch(edge_name(edge["id"]), cls=edge_class, scenario=scenario, **edge_params)
         for host in hosts(scenario):
             self._add_host(host, mtu=scenario["hosts"]["mtu"], receive_cpus=receive_cpus)
 

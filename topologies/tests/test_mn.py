@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotwise import home
+from slotwise import builders, home
 
 MN_FILE = home.root() / "topologies" / "slotwise" / "mn.py"
 BRIDGE = """#!/bin/sh
@@ -23,24 +23,33 @@ echo 'starting ...'
 echo '{"event": "ready"}'
 while :; do sleep 1 & wait; done
 """
+# Answers a fibre's command, and dies when it hears of the second one.
+DYING = """#!/bin/sh
+echo "$@" > /tmp/arguments
+echo '{"event": "ready"}'
+read command; echo "$command" >> /tmp/commands; echo '{"event": "error", "message": "there is no fibre here"}'
+read command; echo "$command" >> /tmp/commands
+echo 'slotwise: the glass is broken' >&2
+exit 7
+"""
 FAILING = """#!/bin/sh
 echo 'port 9559 is taken' >&2
 exit 3
 """
 
 
-def mn(place: Path, stand_in: str, *arguments: str) -> subprocess.CompletedProcess:
+def mn(place: Path, stand_in: str, *arguments: str, typed: str = "") -> subprocess.CompletedProcess:
     """Runs `mn` in namespaces of its own, `place` as its /tmp: when it fails it kills processes by name and clears /tmp."""
     command = place / "slotwise"
     command.write_text(stand_in)
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
-    inside = f'mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp && exec mn "$@" < /dev/null'
+    inside = f'mount --make-rprivate / && mount --bind {place} /tmp && cd /tmp && exec mn "$@"'
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "mn",
          "--custom", str(MN_FILE), "--controller", "none", *arguments],
         env=environment | {"SLOTWISE_COMMAND": "/tmp/slotwise", "TMPDIR": "/tmp"},
-        capture_output=True, text=True, check=False,
+        input=typed, capture_output=True, text=True, check=False,
     )
 
 
@@ -67,4 +76,39 @@ def test_one_fabric_serves_all_edges_and_ends_with_the_net(tmp_path):
 def test_a_fabric_that_does_not_start_says_why(tmp_path):
     result = mn(tmp_path, FAILING, "--topo", "agilestar,2,1", "--test", "none")
     assert "ended with status 3: port 9559 is taken" in result.stdout + result.stderr
+    assert not list(tmp_path.glob("slotwise-*"))
+
+
+def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
+    file = tmp_path / "mine.yaml"
+    scenario = builders.star(2, [1, 2], name="mine")
+    scenario["phases"] = [{"name": "main", "duration_ms": 1000, "traffic": []}]
+    file.write_text(yaml.safe_dump(scenario))
+    options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=data+edge0-*,snaplen=96"
+    result = mn(tmp_path, BRIDGE.replace("$1 $3", "$@"), "--topo", f"agile,/tmp/mine.yaml,{options}", "--test", "pingall")
+    assert "0% dropped (6/6 received)" in result.stdout + result.stderr
+    assert yaml.safe_load((tmp_path / "scenario.yaml").read_text())["name"] == "mine"
+    words = (tmp_path / "arguments").read_text().split()
+    assert words[4:] == ["--report", "/tmp/r.json", "--pcap", "/tmp/captures", "--pcap-filter", "data,edge0-*", "--snaplen", "96"]
+
+
+def test_an_option_that_a_scenario_file_does_not_take_is_refused(tmp_path):
+    (tmp_path / "mine.yaml").write_text("version: 1")
+    result = mn(tmp_path, FAILING, "--topo", "agile,/tmp/mine.yaml,edges=3")
+    assert "agile: no option 'edges'; expected some of report" in result.stdout + result.stderr
+
+
+def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
+    typed = "fibre\nfibre edge1-core0\nfibre edge9-core0 down\nfibre edge1-core0 down\nsh echo never said\n"
+    result = mn(tmp_path, DYING, "--topo", "agilestar,2,1", typed=typed)
+    said = result.stdout + result.stderr
+    assert "edge0-core0 edge1-core0\n" in said
+    assert "expected: fibre NAME up, or fibre NAME down" in said
+    assert "there is no fibre here" in said
+    assert [json.loads(line) for line in (tmp_path / "commands").read_text().splitlines()] == [
+        {"command": "fibre", "name": "edge9-core0", "up": False}, {"command": "fibre", "name": "edge1-core0", "up": False},
+    ]
+    assert "*** the fabric ended with status 7: slotwise: the glass is broken" in said
+    assert "never said" not in said.replace("sh echo never said", "")
+    assert result.returncode == 1
     assert not list(tmp_path.glob("slotwise-*"))

@@ -420,6 +420,14 @@ impl Fabric {
         }
     }
 
+    /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
+    pub fn apply_link_change(&mut self, change: &LinkChange) {
+        let cards = self.edges.get(usize::from(change.edge)).map(|edge| &edge.cards);
+        if cards.is_some_and(|cards| usize::from(change.core) < cards.len()) {
+            self.change_link(change);
+        }
+    }
+
     /// Violated invariants.
     pub fn invariants(&self) -> &Invariants {
         &self.invariants

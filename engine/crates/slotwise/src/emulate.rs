@@ -8,6 +8,7 @@ mod start;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
+use crate::commands::{self, CommandError, FibreCommand};
 use crate::controller::{self, Addresses};
 use crate::home::Home;
 use crate::isolate;
@@ -84,6 +86,7 @@ enum Target {
 enum Heard {
     Hosts(ChildEvent),
     Controller(ChildEvent),
+    Command(Result<FibreCommand, CommandError>),
     Signal,
 }
 
@@ -169,6 +172,26 @@ fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
     Ok(())
 }
 
+fn listen_to_commands(scenario: Scenario, sender: Sender<Heard>) -> io::Result<()> {
+    let listen = move || {
+        commands::read(io::stdin().lock(), &scenario, |command| {
+            sender.send(Heard::Command(command)).is_ok()
+        });
+    };
+    thread::Builder::new().name("commands".into()).spawn(listen).map(drop)
+}
+
+fn obey(running: &Running, command: Result<FibreCommand, CommandError>) {
+    let answer = match command {
+        Ok(command) => {
+            running.fabric.change_link(command.change);
+            command.done()
+        }
+        Err(error) => json!({"event": "error", "message": error.to_string()}),
+    };
+    println!("{answer}");
+}
+
 struct Emulation<'a> {
     args: &'a RunArgs,
     external_controller: bool,
@@ -252,6 +275,7 @@ impl Emulation<'_> {
             ..PhaseRun::default()
         });
         println!("{}", json!({"event": "ready"}));
+        listen_to_commands(self.scenario.clone(), self.sender.clone())?;
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
                 break Err(error);
@@ -333,6 +357,10 @@ impl Emulation<'_> {
             Err(RecvTimeoutError::Disconnected) => Err("nobody is left to listen to".into()),
             Ok(Heard::Signal) => {
                 self.interrupted = true;
+                Ok(false)
+            }
+            Ok(Heard::Command(command)) => {
+                obey(running, command);
                 Ok(false)
             }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {

@@ -5,6 +5,7 @@ mod attach;
 mod bmv2;
 mod child;
 mod choices;
+mod commands;
 mod control_meter;
 mod controller;
 mod devices;

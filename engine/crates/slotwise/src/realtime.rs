@@ -16,7 +16,7 @@ use hdrhistogram::Histogram;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord, Invariant};
 use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, LinkChange};
 
 use crate::links::LinkWatch;
 use crate::report::{Lateness, SwitchAnswers};
@@ -96,6 +96,7 @@ pub struct Realtime {
     waker: Waker,
     thread: JoinHandle<io::Result<Outcome>>,
     frames: Receiver<FrameRecord>,
+    changes: Sender<LinkChange>,
 }
 
 /// What is left when it has stopped.
@@ -119,6 +120,7 @@ impl Realtime {
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
+        let (changes, asked_for) = channel();
         let driver = Driver {
             fabric,
             ports,
@@ -134,6 +136,7 @@ impl Realtime {
             slot_lateness: SlotLateness::new(slot_ns),
             shared: shared.clone(),
             frames: frame_sender,
+            changes: asked_for,
         };
         let thread = thread::Builder::new()
             .name("fabric".into())
@@ -143,6 +146,7 @@ impl Realtime {
             waker,
             thread,
             frames,
+            changes,
         })
     }
 
@@ -164,6 +168,13 @@ impl Realtime {
     /// The first phase begins: from now on lateness is measured, and the scenario's link changes count from here.
     pub fn begin(&self) {
         self.shared.begun.store(true, Ordering::Relaxed);
+        self.waker.wake();
+    }
+
+    /// Changes a fibre as soon as the thread sees it; its `at_ms` is not looked at.
+    pub fn change_link(&self, change: LinkChange) {
+        // A thread that has ended is found by `has_ended`.
+        let _ = self.changes.send(change);
         self.waker.wake();
     }
 
@@ -200,6 +211,7 @@ struct Driver {
     slot_lateness: SlotLateness,
     shared: Arc<Shared>,
     frames: Sender<FrameRecord>,
+    changes: Receiver<LinkChange>,
 }
 
 impl Driver {
@@ -267,6 +279,9 @@ impl Driver {
         self.ports.flush();
         while let Some(event) = self.fabric.poll_control() {
             self.switches.tell(&mut self.fabric, event);
+        }
+        while let Ok(change) = self.changes.try_recv() {
+            self.fabric.apply_link_change(&change);
         }
         while let Some((index, is_up)) = self.links.poll() {
             let AccessPort { edge, port } = self.places[index];
