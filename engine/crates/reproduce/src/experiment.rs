@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_yaml_ng::Value;
 use slotwise_scenario::ScenarioError;
 
@@ -76,17 +76,40 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// The run, its first seed.
-    pub run: String,
+    /// The runs, each the mean over its seeds with the spread; `run` for one.
+    #[serde(alias = "run", deserialize_with = "one_or_several")]
+    pub runs: Vec<String>,
     /// What is drawn.
     #[serde(rename = "draw")]
     pub what: Selection,
+    /// Drawn in percent of another column.
+    #[serde(default)]
+    pub percent_of: Option<PercentOf>,
+    /// Name of the scale; that of the column unless given.
+    #[serde(default)]
+    pub label: Option<String>,
     /// Points are means over this time, s.
     #[serde(default = "one_second")]
     pub mean_over_s: f64,
+    /// Bottom of the scale; 0 unless given.
+    #[serde(default)]
+    pub bottom: f64,
     /// Top of the scale; that of the data unless given.
     #[serde(default)]
     pub top: Option<f64>,
+}
+
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a run's name, or a list of them")]
+    enum Names {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Names::deserialize(deserializer)? {
+        Names::One(name) => vec![name],
+        Names::Several(names) => names,
+    })
 }
 
 fn one_second() -> f64 {
@@ -145,7 +168,8 @@ impl TableName {
 impl Entry {
     /// Every run that the entry looks at, with what it looks at.
     fn looks_at(&self) -> impl Iterator<Item = (&str, &Selection)> {
-        let plotted = self.plot.iter().map(|plot| (plot.run.as_str(), &plot.what));
+        let plots = self.plot.iter();
+        let plotted = plots.flat_map(|plot| plot.runs.iter().map(|run| (run.as_str(), &plot.what)));
         let lines = self.sweep.iter().flat_map(|sweep| &sweep.measured);
         let swept = lines.flat_map(|line| line.points.iter().map(|(_, run)| (run.as_str(), &line.what)));
         let measured = self.facts.iter().map(|fact| (fact.run.as_str(), &fact.what));
@@ -176,6 +200,9 @@ pub struct Fact {
     pub stat: Stat,
     /// Smallest and largest value that agree with the source.
     pub band: [f64; 2],
+    /// The source's own number, where it gives one.
+    #[serde(default)]
+    pub published: Option<f64>,
     /// Why this band.
     pub why: String,
 }
@@ -278,6 +305,29 @@ fn mismatch(place: impl Into<String>, reason: impl Into<String>, expected: impl 
     }
 }
 
+/// Checks what a plot alone can have wrong.
+fn check_plot(place: &str, plot: &Plot) -> Result<(), ExperimentError> {
+    if plot.runs.is_empty() {
+        return Err(mismatch(place, "a plot of no run", "one or more names of runs"));
+    }
+    let table = plot.what.table.empty();
+    if plot.top.is_some_and(|top| top <= plot.bottom) {
+        return Err(mismatch(
+            place,
+            "a plot whose top is not above its bottom",
+            "a larger top",
+        ));
+    }
+    match plot.percent_of.map(PercentOf::column) {
+        Some(of) if table.column(of).is_none() => {
+            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            let reason = format!("there is no column '{of}' to draw percent of");
+            Err(mismatch(place, reason, columns.join(", ")))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Experiment {
     /// Reads an experiment file and checks that its parts fit together.
     ///
@@ -300,6 +350,9 @@ impl Experiment {
             }
             for (run, what) in entry.looks_at() {
                 experiment.check(&place, run, what)?;
+            }
+            if let Some(plot) = &entry.plot {
+                check_plot(&place, plot)?;
             }
             for fact in &entry.facts {
                 let place = format!("{place}, fact '{}'", fact.text);

@@ -19,6 +19,24 @@ pub(crate) struct Shown<'e> {
     pub(crate) has_plot: bool,
 }
 
+/// The tables of a run with a seed, in `runs/RUN/SEED`.
+pub(crate) struct Data {
+    pub(crate) run: String,
+    pub(crate) seed: u64,
+    /// Digest of the P4 program, or of the programs and the controller.
+    pub(crate) program: String,
+    /// Digest of the scenario.
+    pub(crate) scenario: String,
+    pub(crate) tables: Vec<&'static str>,
+}
+
+/// What the results were made from.
+pub(crate) struct About<'a> {
+    /// Digest of the engine.
+    pub(crate) engine: &'a str,
+    pub(crate) data: Vec<Data>,
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -60,14 +78,20 @@ fn verdict(outcome: Outcome) -> (&'static str, &'static str) {
 }
 
 /// The page.
-pub(crate) fn page(experiment: &Experiment, shown: &[Shown], scale: f64) -> String {
+pub(crate) fn page(experiment: &Experiment, shown: &[Shown], about: &About, scale: f64) -> String {
     let mut page = String::new();
     // Writing to a string cannot fail.
-    let _ = write_page(&mut page, experiment, shown, scale);
+    let _ = write_page(&mut page, experiment, shown, about, scale);
     page
 }
 
-fn write_page(page: &mut String, experiment: &Experiment, shown: &[Shown], scale: f64) -> std::fmt::Result {
+fn write_page(
+    page: &mut String,
+    experiment: &Experiment,
+    shown: &[Shown],
+    about: &About,
+    scale: f64,
+) -> std::fmt::Result {
     let all = || shown.iter().flat_map(|shown| &shown.judged);
     let count = |outcome| all().filter(|judged| judged.outcome == outcome).count();
     let title = escaped(&experiment.title);
@@ -88,7 +112,8 @@ fn write_page(page: &mut String, experiment: &Experiment, shown: &[Shown], scale
             number(scale)
         )?;
     }
-    writeln!(page, "<h2>What was assumed</h2><ul>")?;
+    write_contents(page, shown)?;
+    writeln!(page, "<h2 id=\"assumed\">What was assumed</h2><ul>")?;
     for assumption in &experiment.assumptions {
         writeln!(page, "<li>{}</li>", escaped(assumption))?;
     }
@@ -102,38 +127,100 @@ fn write_page(page: &mut String, experiment: &Experiment, shown: &[Shown], scale
         writeln!(page, "<h2 id=\"{0}\">{0}: {1}</h2>", entry.id, escaped(&entry.title))?;
         writeln!(page, "<p>Published: {}</p>", escaped(&entry.published))?;
         if *has_plot {
-            let runs = entry
-                .plot
-                .as_ref()
-                .map_or("every point a run", |plot| plot.run.as_str());
+            let what = match &entry.plot {
+                Some(plot) => format!(
+                    "{}; a line is the mean over the seeds, the area around it goes from the smallest to the largest",
+                    plot.runs.join(", ")
+                ),
+                None => "every point a run, the mean over its seeds; the area around it is the confidence interval"
+                    .to_owned(),
+            };
             writeln!(
                 page,
-                "<p><img src=\"plots/{0}.svg\" alt=\"{0}\"><br>Ours: {1}</p>",
+                "<p><a href=\"plots/{0}.svg\"><img src=\"plots/{0}.svg\" alt=\"{0}\"></a><br>Ours: {1}.</p>",
                 entry.id,
-                escaped(runs)
+                escaped(&what)
             )?;
         }
         if judged.is_empty() {
             continue;
         }
-        writeln!(page, "<table><tr><th>fact<th>where<th>run<th>band<th>ours<th></tr>")?;
+        writeln!(
+            page,
+            "<table><tr><th>fact<th>where<th>run<th>band<th>published<th>ours<th></tr>"
+        )?;
         for Judged { fact, value, outcome } in judged {
             let (class, word) = verdict(*outcome);
             writeln!(
                 page,
-                "<tr><td>{}<div class=\"why\">{}</div><td>{}<td>{}<td>{} to {}<td>{}<td class=\"{class}\">{word}</tr>",
+                "<tr><td>{}<div class=\"why\">{}</div><td>{}<td>{}<td>{} to {}<td>{}<td>{}<td class=\"{class}\">{word}</tr>",
                 escaped(&fact.text),
                 escaped(&fact.why),
                 escaped(&fact.place),
                 escaped(&fact.run),
                 number(fact.band[0]),
                 number(fact.band[1]),
+                fact.published.map_or_else(String::new, number),
                 estimate(*value)
             )?;
         }
         writeln!(page, "</table>")?;
     }
+    write_data(page, about)?;
     writeln!(page, "</html>")
+}
+
+fn write_contents(page: &mut String, shown: &[Shown]) -> std::fmt::Result {
+    writeln!(
+        page,
+        "<h2 id=\"contents\">Contents</h2><ul><li><a href=\"#assumed\">What was assumed</a>"
+    )?;
+    for Shown { entry, judged, .. } in shown {
+        write!(
+            page,
+            "<li><a href=\"#{0}\">{0}</a>: {1}",
+            entry.id,
+            escaped(&entry.title)
+        )?;
+        let count = |outcome| judged.iter().filter(|judged| judged.outcome == outcome).count();
+        let (passed, missed) = (count(Outcome::Pass), count(Outcome::Miss));
+        if passed + missed > 0 {
+            write!(
+                page,
+                " <span class=\"why\">{passed} of {} facts pass</span>",
+                passed + missed
+            )?;
+        }
+        writeln!(page)?;
+    }
+    writeln!(page, "<li><a href=\"#data\">Data and versions</a></ul>")
+}
+
+fn write_data(page: &mut String, about: &About) -> std::fmt::Result {
+    writeln!(
+        page,
+        "<h2 id=\"data\">Data and versions</h2><p>Facts as data: <a href=\"facts.json\">facts.json</a>. Made by slotwise {} (engine \
+         {}); digests tell versions apart.</p>\n<table><tr><th>run<th>seed<th>scenario<th>programs<th>columns</tr>",
+        env!("CARGO_PKG_VERSION"),
+        escaped(about.engine)
+    )?;
+    for data in &about.data {
+        let place = format!("runs/{}/{}", escaped(&data.run), data.seed);
+        let links = data
+            .tables
+            .iter()
+            .map(|table| format!("<a href=\"{place}/{table}.parquet\">{table}</a>"));
+        writeln!(
+            page,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}</tr>",
+            escaped(&data.run),
+            data.seed,
+            escaped(&data.scenario),
+            escaped(&data.program),
+            links.collect::<Vec<_>>().join(", ")
+        )?;
+    }
+    writeln!(page, "</table>")
 }
 
 #[cfg(test)]

@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plots as SVG.
+//! Plots as SVG: lines with the spread over the seeds, the bands of facts, and what was published.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::experiment::Plot;
+use crate::experiment::{Entry, Fact, Plot, Stat};
 use crate::fact::{means_over, names, table};
-use crate::record::Recording;
-use crate::sweep::{Line, Sweep};
+use crate::html::number;
+use crate::record::{Recording, Table};
+use crate::stats::Estimate;
+use crate::sweep::Sweep;
 
 const SIZE: (u32, u32) = (860, 340);
-const COLOURS: [RGBColor; 6] = [
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 90, 181),
     RGBColor(220, 50, 32),
     RGBColor(0, 133, 77),
     RGBColor(147, 92, 196),
     RGBColor(196, 120, 0),
     RGBColor(90, 90, 90),
+    RGBColor(0, 150, 170),
+    RGBColor(190, 60, 130),
 ];
-/// More lines than this are not told apart.
+const BAND: RGBColor = RGBColor(40, 40, 40);
+/// Of one run more lines than this are not told apart.
 const MOST_LINES: usize = 6;
 /// A line of so few points shows where they are.
 const MOST_MARKED: usize = 8;
+const FONT: (&str, u32) = ("sans-serif", 13);
+/// Widest that a digit of this font is, in pixels.
+const DIGIT_WIDTH: u32 = 8;
+/// What lines are called is said above the chart.
+const LEGEND_COLUMNS: usize = 4;
+const LEGEND_ROW: u32 = 18;
+const LEGEND_MARGIN: i32 = 60;
+/// Of a sweep's band, as part of the axis.
+const BAND_WIDTH: f64 = 0.012;
 
 /// A plot that could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -34,93 +51,454 @@ fn error(error: impl std::fmt::Display) -> PlotError {
     PlotError(error.to_string())
 }
 
-/// Draws a plot of a recording as SVG text; `scale` is that of the run's time.
-pub(crate) fn draw(plot: &Plot, recording: &Recording, scale: f64) -> Result<String, PlotError> {
-    let table = table(recording, &plot.what);
-    let column = table.column(&plot.what.column).ok_or_else(|| error("no such column"))?;
-    let lines: Vec<Line> = names(table, &plot.what)
-        .into_iter()
-        .take(MOST_LINES)
-        .map(|name| {
-            let rows = table.series(&name, column);
-            (name, means_over(&rows, plot.mean_over_s * scale))
-        })
-        .collect();
-    let quantity = table.columns[column].name;
-    // A legend covers a part of the plot: one line does without.
-    let scale_name = match lines.as_slice() {
-        [(name, _)] => format!("{quantity}, {name}"),
-        _ => quantity.to_owned(),
-    };
-    lines_as_svg(&lines, ("time, s", &scale_name), plot.top, 1)
+/// A point with the smallest and largest value that it stands for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
-/// Draws a sweep, whose measured values are by line and point, as SVG text.
-pub(crate) fn draw_sweep(sweep: &Sweep, values: &BTreeMap<(usize, usize), f64>) -> Result<String, PlotError> {
-    lines_as_svg(&sweep.lines(values), (&sweep.x, &sweep.y), None, 2)
+/// A line to be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) points: Vec<Point>,
 }
 
-fn lines_as_svg(
-    lines: &[Line],
-    (x_name, y_name): (&str, &str),
+/// A fact's band, and the source's value if it has one, over a part of the x axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Band {
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
+    pub(crate) published: Option<f64>,
+    /// Of one value in that time, not of all.
+    pub(crate) is_extreme: bool,
+}
+
+/// What a picture shows.
+struct Picture<'p> {
+    lines: &'p [Line],
+    bands: &'p [Band],
+    x_name: &'p str,
+    y_name: &'p str,
+    bottom: f64,
     top: Option<f64>,
     width: u32,
-) -> Result<String, PlotError> {
-    let points = || lines.iter().flat_map(|(_, points)| points.iter().copied());
-    let end = points().map(|(x, _)| x).fold(1e-9, f64::max);
-    let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
-    let top = top.unwrap_or(if highest > 0.0 { highest * 1.08 } else { 1.0 });
-    let has_legend = lines.len() != 1;
+}
 
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        area.fill(&WHITE).map_err(error)?;
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(30)
-            .x_label_area_size(38)
-            .y_label_area_size(58)
-            .build_cartesian_2d(0.0..end, 0.0..top)
-            .map_err(error)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(RGBColor(225, 225, 225))
-            .x_desc(x_name)
-            .y_desc(y_name)
-            .label_style(("sans-serif", 13))
-            .draw()
-            .map_err(error)?;
-        for ((name, points), colour) in lines.iter().zip(COLOURS) {
-            let line = LineSeries::new(points.iter().map(|&(x, y)| (x, y.min(top))), colour.stroke_width(width));
-            if points.len() <= MOST_MARKED {
-                let circles = points
-                    .iter()
-                    .map(|&(x, y)| Circle::new((x, y.min(top)), 3, colour.filled()));
-                chart.draw_series(circles).map_err(error)?;
-            }
-            let drawn = chart.draw_series(line).map_err(error)?;
-            drawn
-                .label(name.clone())
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+/// The lines that a plot draws of one run: the mean over its seeds, from the smallest to the largest; `scale` is that of the
+/// run's time.
+pub(crate) fn lines(plot: &Plot, run: &str, recordings: &[Recording], scale: f64) -> Result<Vec<Line>, PlotError> {
+    let Some(first) = recordings.first() else {
+        return Ok(Vec::new());
+    };
+    let over_s = plot.mean_over_s * scale;
+    let names = names(table(first, &plot.what), &plot.what);
+    let alone = names.len() == 1;
+    let line = |name: String| {
+        let seeds = recordings
+            .iter()
+            .map(|recording| series(plot, table(recording, &plot.what), &name, over_s))
+            .collect::<Result<Vec<_>, PlotError>>()?;
+        let label = match (plot.runs.len(), alone) {
+            (1, _) => name,
+            (_, true) => run.to_owned(),
+            (_, false) => format!("{run}: {name}"),
+        };
+        Ok(Line {
+            name: label,
+            points: spread(&seeds),
+        })
+    };
+    names.into_iter().take(MOST_LINES).map(line).collect()
+}
+
+/// Of one seed, means over `over_s`; with `percent_of`, of the sums.
+fn series(plot: &Plot, table: &Table, name: &str, over_s: f64) -> Result<Vec<(f64, f64)>, PlotError> {
+    let column = |name: &str| table.column(name).ok_or_else(|| error("no such column"));
+    let means = |column| means_over(&table.series(name, column), over_s);
+    let parts = means(column(&plot.what.column)?);
+    let Some(of) = plot.percent_of else { return Ok(parts) };
+    let wholes = means(column(of.column())?);
+    let both = parts.into_iter().zip(wholes);
+    Ok(both
+        .filter(|(_, (_, whole))| *whole > 0.0)
+        .map(|((x, part), (_, whole))| (x, 100.0 * part / whole))
+        .collect())
+}
+
+/// Mean, smallest and largest of several lines at each x that all have.
+fn spread(seeds: &[Vec<(f64, f64)>]) -> Vec<Point> {
+    let Some((first, others)) = seeds.split_first() else {
+        return Vec::new();
+    };
+    let at = |&(x, y): &(f64, f64)| {
+        let found = others.iter().map(|line| {
+            let place = line.binary_search_by(|point| point.0.total_cmp(&x)).ok()?;
+            Some(line[place].1)
+        });
+        let mut values = found.collect::<Option<Vec<f64>>>()?;
+        values.push(y);
+        Some(Point {
+            x,
+            y: values.iter().sum::<f64>() / values.len() as f64,
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    };
+    first.iter().filter_map(at).collect()
+}
+
+/// Draws the lines of an entry's plot as SVG text; `scale` is that of the runs' time.
+pub(crate) fn draw(entry: &Entry, plot: &Plot, lines: &[Line], scale: f64) -> Result<String, PlotError> {
+    let quantity = plot.label.clone().unwrap_or_else(|| match plot.percent_of {
+        Some(of) => format!("{}, percent of {}", plot.what.column, of.column()),
+        None => plot.what.column.clone(),
+    });
+    let bands: Vec<Band> = entry
+        .facts
+        .iter()
+        .filter(|fact| shows(plot, fact))
+        .map(|fact| Band {
+            x: (fact.from_s * scale, fact.to_s * scale),
+            y: (fact.band[0], fact.band[1]),
+            published: fact.published,
+            is_extreme: !matches!(fact.stat, Stat::Mean | Stat::Percent { .. }),
+        })
+        .collect();
+    // A legend covers a part of the plot: one line does without.
+    let y_name = match lines {
+        [line] => format!("{quantity}, {}", line.name),
+        _ => quantity,
+    };
+    Picture {
+        lines,
+        bands: &bands,
+        x_name: "time, s",
+        y_name: &y_name,
+        bottom: plot.bottom,
+        top: plot.top,
+        width: 1,
+    }
+    .svg()
+}
+
+/// Whether a fact's number is one of those that a plot draws.
+fn shows(plot: &Plot, fact: &Fact) -> bool {
+    let same =
+        fact.what.table == plot.what.table && fact.what.column == plot.what.column && fact.what.of == plot.what.of;
+    let in_its_unit = match (fact.stat, plot.percent_of) {
+        (Stat::Percent { of }, Some(drawn)) => of == drawn,
+        (Stat::Mean | Stat::Min | Stat::Max | Stat::Lowest { .. } | Stat::Quantile { .. }, None) => true,
+        _ => false,
+    };
+    same && in_its_unit && plot.runs.contains(&fact.run)
+}
+
+/// Draws an entry's sweep, whose measured values are by line and point, as SVG text.
+pub(crate) fn draw_sweep(
+    entry: &Entry,
+    sweep: &Sweep,
+    values: &BTreeMap<(usize, usize), Estimate>,
+) -> Result<String, PlotError> {
+    let lines = sweep.lines(values);
+    let span = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.x)
+        .fold(1e-9, f64::max);
+    let mut bands = Vec::new();
+    for line in &sweep.measured {
+        for (x, run) in &line.points {
+            let is_of = |fact: &&Fact| fact.run == *run && fact.what == line.what && fact.stat == line.stat;
+            bands.extend(entry.facts.iter().filter(is_of).map(|fact| Band {
+                x: (x - BAND_WIDTH * span, x + BAND_WIDTH * span),
+                y: (fact.band[0], fact.band[1]),
+                published: fact.published,
+                is_extreme: false,
+            }));
         }
-        if has_legend {
+    }
+    Picture {
+        lines: &lines,
+        bands: &bands,
+        x_name: &sweep.x,
+        y_name: &sweep.y,
+        bottom: 0.0,
+        top: None,
+        width: 2,
+    }
+    .svg()
+}
+
+/// How a thing is drawn.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    /// A line of this colour.
+    Line(RGBColor),
+    /// A band.
+    Area,
+    /// The band of an extreme.
+    Frame,
+}
+
+fn draw_legend(area: &DrawingArea<SVGBackend, Shift>, legend: &[(Sign, String)]) -> Result<(), PlotError> {
+    const SIGN_WIDTH: i32 = 18;
+    let width = SIZE.0 as i32 / LEGEND_COLUMNS as i32;
+    let style = FONT
+        .into_font()
+        .into_text_style(area)
+        .pos(Pos::new(HPos::Left, VPos::Center));
+    for (index, (sign, text)) in legend.iter().enumerate() {
+        let (column, row) = (index % LEGEND_COLUMNS, index / LEGEND_COLUMNS);
+        let x = LEGEND_MARGIN + width * column as i32;
+        let y = (LEGEND_ROW * row as u32 + LEGEND_ROW / 2) as i32 + 2;
+        let corners = [(x, y - 5), (x + SIGN_WIDTH, y + 5)];
+        match sign {
+            Sign::Line(colour) => area.draw(&PathElement::new([(x, y), (x + SIGN_WIDTH, y)], colour.stroke_width(2))),
+            Sign::Area => area.draw(&Rectangle::new(corners, BAND.mix(0.13).filled())),
+            Sign::Frame => area.draw(&Rectangle::new(corners, BAND.mix(0.5).stroke_width(1))),
+        }
+        .and_then(|()| area.draw(&Text::new(text.as_str(), (x + SIGN_WIDTH + 6, y), style.clone())))
+        .map_err(error)?;
+    }
+    Ok(())
+}
+
+/// A span cut to an axis.
+fn inside((low, high): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
+    (low.clamp(least, most), high.clamp(least, most))
+}
+
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+impl Picture<'_> {
+    fn svg(&self) -> Result<String, PlotError> {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let end = points().map(|point| point.x).fold(1e-9, f64::max);
+        let ends = self
+            .bands
+            .iter()
+            .flat_map(|band| band.published.into_iter().chain([band.y.0]));
+        let highest = points().map(|point| point.high).chain(ends).fold(0.0, f64::max);
+        let bottom = self.bottom;
+        let room = 1.08 * (highest - bottom);
+        let top = self.top.unwrap_or(bottom + if room > 0.0 { room } else { 1.0 });
+        let legend = self.legend((bottom, top));
+        let legend_height = LEGEND_ROW * legend.len().div_ceil(LEGEND_COLUMNS) as u32;
+        let mut svg = String::new();
+        {
+            let whole = SVGBackend::with_string(&mut svg, (SIZE.0, SIZE.1 + legend_height)).into_drawing_area();
+            whole.fill(&WHITE).map_err(error)?;
+            let (above, area) = whole.split_vertically(legend_height);
+            draw_legend(&above, &legend)?;
+            // Ticks are at round numbers: they have hardly more digits than the top.
+            let digits = number(top).len().max(number(top / 8.0).len()).max(4) as u32;
+            let mut chart = ChartBuilder::on(&area)
+                .margin(12)
+                .margin_right(30)
+                .x_label_area_size(38)
+                .y_label_area_size(32 + DIGIT_WIDTH * digits)
+                .build_cartesian_2d(0.0..end, bottom..top)
+                .map_err(error)?;
             chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .background_style(WHITE.mix(0.8))
-                .border_style(RGBColor(200, 200, 200))
-                .label_font(
-                    ("sans-serif", 13)
-                        .into_font()
-                        .into_text_style(&area)
-                        .pos(Pos::new(HPos::Left, VPos::Center)),
-                )
+                .configure_mesh()
+                .light_line_style(WHITE)
+                .bold_line_style(RGBColor(225, 225, 225))
+                .x_desc(self.x_name)
+                .y_desc(self.y_name)
+                .x_label_formatter(&|value| number(*value))
+                .y_label_formatter(&|value| number(*value))
+                .label_style(FONT)
                 .draw()
                 .map_err(error)?;
+            self.draw_bands(&mut chart, (end, bottom, top))?;
+            self.draw_lines(&mut chart, (bottom, top))?;
+            whole.present().map_err(error)?;
         }
-        area.present().map_err(error)?;
+        Ok(svg)
     }
-    Ok(svg)
+
+    fn draw_bands(&self, chart: &mut Chart, (end, bottom, top): (f64, f64, f64)) -> Result<(), PlotError> {
+        for (is_extreme, colour) in [(false, BAND.mix(0.13).filled()), (true, BAND.mix(0.5).stroke_width(1))] {
+            let of_kind = self.bands.iter().filter(|band| band.is_extreme == is_extreme);
+            let mut areas: Vec<_> = of_kind
+                .map(|band| (inside(band.x, (0.0, end)), inside(band.y, (bottom, top))))
+                .collect();
+            // Several facts may have one band: drawn once each, it would look like several.
+            areas.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
+            areas.dedup();
+            let areas = areas
+                .into_iter()
+                .map(|((left, right), (low, high))| Rectangle::new([(left, low), (right, high)], colour));
+            chart.draw_series(areas).map_err(error)?;
+        }
+        let known = self.published((bottom, top));
+        let marks = known.map(|(x, value)| {
+            let (left, right) = inside(x, (0.0, end));
+            PathElement::new([(left, value), (right, value)], BAND.stroke_width(2))
+        });
+        chart.draw_series(marks).map_err(error)?;
+        Ok(())
+    }
+
+    /// Where on the x axis something was published, and what, if it is on the scale.
+    fn published(&self, (bottom, top): (f64, f64)) -> impl Iterator<Item = ((f64, f64), f64)> + '_ {
+        let known = self.bands.iter().filter_map(|band| Some((band.x, band.published?)));
+        known.filter(move |(_, value)| (bottom..=top).contains(value))
+    }
+
+    /// What needs a word; the line of a plot that has only one is named by the scale.
+    fn legend(&self, (bottom, top): (f64, f64)) -> Vec<(Sign, String)> {
+        let mut legend = Vec::new();
+        if self.lines.len() > 1 {
+            let colours = COLOURS.into_iter().cycle();
+            let lines = self.lines.iter().zip(colours);
+            legend.extend(lines.map(|(line, colour)| (Sign::Line(colour), line.name.clone())));
+        }
+        if self.bands.iter().any(|band| !band.is_extreme) {
+            legend.push((Sign::Area, "band of a fact".to_owned()));
+        }
+        if self.bands.iter().any(|band| band.is_extreme) {
+            legend.push((Sign::Frame, "band of an extreme".to_owned()));
+        }
+        if self.published((bottom, top)).next().is_some() {
+            legend.push((Sign::Line(BAND), "published".to_owned()));
+        }
+        legend
+    }
+
+    fn draw_lines(&self, chart: &mut Chart, (bottom, top): (f64, f64)) -> Result<(), PlotError> {
+        for (Line { name, points }, colour) in self.lines.iter().zip(COLOURS.into_iter().cycle()) {
+            if points.iter().any(|point| point.high > point.low) {
+                let upper = points.iter().map(|point| (point.x, point.high.clamp(bottom, top)));
+                let lower = points.iter().rev().map(|point| (point.x, point.low.clamp(bottom, top)));
+                let area = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), colour.mix(0.2).filled());
+                chart.draw_series([area]).map_err(error)?;
+            }
+            let at = |point: &Point| (point.x, point.y.clamp(bottom, top));
+            if points.len() <= MOST_MARKED {
+                let circles = points.iter().map(|point| Circle::new(at(point), 3, colour.filled()));
+                chart.draw_series(circles).map_err(error)?;
+            }
+            let line = LineSeries::new(points.iter().map(at), colour.stroke_width(self.width));
+            chart.draw_series(line).map_err(error)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(plot: &str, fact: &str) -> Entry {
+        let text = format!(
+            "{{id: e, title: t, published: p, plot: {plot}, facts: [{{text: t, where: w, from_s: 2, to_s: 4, band: [60, 90], why: y, {fact}}}]}}"
+        );
+        serde_yaml_ng::from_str(&text).unwrap()
+    }
+
+    const QUEUE: &str = "{table: queues, column: sent_bytes, of: [edge0->edge1]}";
+
+    /// Two seconds of a queue that sent so much of 100 bytes granted a period.
+    fn recording(sent_bytes: f64) -> Recording {
+        let mut recording = Recording::default();
+        for second in 1..=4u32 {
+            let sent = if second == 1 { 0.0 } else { sent_bytes };
+            let row = [f64::from(second), 0.0, 0.0, 0.0, 0.0, 1.0, 100.0, sent, 0.0, 0.0, 0.0];
+            recording.queues.push("edge0->edge1", row);
+        }
+        recording
+    }
+
+    #[test]
+    fn a_line_is_the_mean_over_all_seeds_with_its_spread_in_percent_of_what_was_granted() {
+        let text = format!("{{runs: [a, b], draw: {QUEUE}, percent_of: granted_bytes, mean_over_s: 2}}");
+        let plot: Plot = serde_yaml_ng::from_str(&text).unwrap();
+        let lines = lines(&plot, "b", &[recording(60.0), recording(80.0)], 1.0).unwrap();
+        let point = |x, y, low, high| Point { x, y, low, high };
+        let points = vec![point(2.0, 35.0, 30.0, 40.0), point(4.0, 70.0, 60.0, 80.0)];
+        assert_eq!(
+            lines,
+            [Line {
+                name: "b".to_owned(),
+                points
+            }]
+        );
+    }
+
+    #[test]
+    fn one_run_may_be_named_alone_and_its_lines_keep_their_own_names() {
+        let plot: Plot = serde_yaml_ng::from_str(&format!("{{run: a, draw: {QUEUE}}}")).unwrap();
+        let lines = lines(&plot, "a", &[recording(60.0)], 1.0).unwrap();
+        assert_eq!((lines[0].name.as_str(), lines[0].points.len()), ("edge0->edge1", 4));
+    }
+
+    #[test]
+    fn bands_and_published_values_of_what_is_drawn_are_in_the_picture() {
+        let plot = format!("{{run: a, draw: {QUEUE}}}");
+        let line = Line {
+            name: "ours".to_owned(),
+            points: spread(&[vec![(1.0, 50.0), (5.0, 100.0)]]),
+        };
+        let drawn = |fact: &str| {
+            let entry = entry(&plot, fact);
+            draw(&entry, entry.plot.as_ref().unwrap(), std::slice::from_ref(&line), 1.0).unwrap()
+        };
+        let with = drawn(&format!("run: a, measure: {QUEUE}, stat: mean, published: 75"));
+        assert!(
+            with.contains("a fact&apos;s band") || with.contains("a fact's band"),
+            "{with}"
+        );
+        assert!(with.contains("published"));
+        for other in [
+            format!("run: b, measure: {QUEUE}, stat: mean, published: 75"),
+            format!("run: a, measure: {QUEUE}, stat: sum"),
+            format!("run: a, measure: {QUEUE}, stat: {{percent: {{of: granted_bytes}}}}"),
+        ] {
+            assert!(!drawn(&other).contains("band"), "{other}");
+        }
+    }
+
+    #[test]
+    fn room_is_left_for_the_longest_number_of_the_scale() {
+        let plot = format!("{{run: a, draw: {QUEUE}, top: 400000}}");
+        let entry = entry(&plot, &format!("run: b, measure: {QUEUE}, stat: mean"));
+        let points = spread(&[vec![(1.0, 5.0), (5.0, 100_000.0)]]);
+        let line = Line {
+            name: "ours".to_owned(),
+            points,
+        };
+        let svg = draw(&entry, entry.plot.as_ref().unwrap(), &[line], 1.0).unwrap();
+        let texts: Vec<(f64, &str, &str)> = svg
+            .split("<text ")
+            .skip(1)
+            .map(|text| {
+                let attribute = |name: &str| {
+                    text.split_once(&format!("{name}=\""))
+                        .unwrap()
+                        .1
+                        .split('"')
+                        .next()
+                        .unwrap()
+                };
+                (
+                    attribute("x").parse().unwrap(),
+                    attribute("text-anchor"),
+                    text.split('>').nth(1).unwrap().trim(),
+                )
+            })
+            .collect();
+        let label = texts
+            .iter()
+            .find(|(_, _, text)| text.starts_with("sent_bytes"))
+            .unwrap();
+        let number = texts.iter().find(|(_, _, text)| text.starts_with("400000")).unwrap();
+        assert_eq!(number.1, "end");
+        let left_end = number.0 - f64::from(DIGIT_WIDTH) * "400000".len() as f64;
+        assert!(left_end > label.0 + 4.0, "{label:?} {number:?}");
+    }
 }

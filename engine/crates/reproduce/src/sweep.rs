@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::experiment::{Selection, Stat};
+use crate::plot::{Line, Point};
+use crate::stats::Estimate;
 
 /// Numbers over a parameter.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -52,19 +54,35 @@ pub struct Given {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A line to be drawn.
-pub(crate) type Line = (String, Vec<(f64, f64)>);
-
 impl Sweep {
-    /// The lines, measured ones first; `values` has what was measured, by line and point. What could not be measured is
-    /// left out.
-    pub(crate) fn lines(&self, values: &BTreeMap<(usize, usize), f64>) -> Vec<Line> {
+    /// The lines, measured ones first; `values` has what was measured, by line and point, and its confidence interval is the
+    /// point's spread. What could not be measured is left out.
+    pub(crate) fn lines(&self, values: &BTreeMap<(usize, usize), Estimate>) -> Vec<Line> {
         let measured = self.measured.iter().enumerate().map(|(l, line)| {
             let points = line.points.iter().enumerate();
-            let known = points.filter_map(|(p, (x, _))| Some((*x, *values.get(&(l, p))?)));
-            (line.label.clone(), known.collect())
+            let known = points.filter_map(|(p, (x, _))| {
+                let Estimate { mean, half_width } = *values.get(&(l, p))?;
+                let half = half_width.unwrap_or(0.0);
+                Some(Point {
+                    x: *x,
+                    y: mean,
+                    low: (mean - half).max(0.0),
+                    high: mean + half,
+                })
+            });
+            Line {
+                name: line.label.clone(),
+                points: known.collect(),
+            }
         });
-        let given = self.given.iter().map(|line| (line.label.clone(), line.points.clone()));
+        let given = self.given.iter().map(|line| Line {
+            name: line.label.clone(),
+            points: line
+                .points
+                .iter()
+                .map(|&(x, y)| Point { x, y, low: y, high: y })
+                .collect(),
+        });
         measured.chain(given).collect()
     }
 }
@@ -78,8 +96,19 @@ mod tests {
         let text = "{x: slots, y: percent, measured: [{label: ours, measure: {table: control, column: delay_slots, of: [core0]}, \
                     from_s: 0, to_s: 1, stat: mean, points: [[2, a], [3, b], [4, c]]}], given: [{label: theirs, points: [[1, 2]]}]}";
         let sweep: Sweep = serde_yaml_ng::from_str(text).unwrap();
-        let lines = sweep.lines(&[((0, 0), 10.0), ((0, 2), 20.0)].into());
-        let (ours, theirs) = (vec![(2.0, 10.0), (4.0, 20.0)], vec![(1.0, 2.0)]);
-        assert_eq!(lines, [("ours".to_owned(), ours), ("theirs".to_owned(), theirs)]);
+        let mean = |mean| Estimate { mean, half_width: None };
+        let sure = Estimate {
+            mean: 20.0,
+            half_width: Some(30.0),
+        };
+        let lines = sweep.lines(&[((0, 0), mean(10.0)), ((0, 2), sure)].into());
+        let point = |x, y, low, high| Point { x, y, low, high };
+        let ours = vec![point(2.0, 10.0, 10.0, 10.0), point(4.0, 20.0, 0.0, 50.0)];
+        let theirs = vec![point(1.0, 2.0, 2.0, 2.0)];
+        let line = |name: &str, points| Line {
+            name: name.to_owned(),
+            points,
+        };
+        assert_eq!(lines, [line("ours", ours), line("theirs", theirs)]);
     }
 }

@@ -20,13 +20,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_p4::Program;
 
-use crate::experiment::{Experiment, ExperimentError};
+use crate::experiment::{Entry, Experiment, ExperimentError};
 use crate::fact::{Judged, Outcome, judge, measure};
-use crate::html::{self, Shown};
+use crate::html::{self, About, Data, Shown};
+use crate::plot::Line;
 use crate::record::Recording;
 use crate::run::{RunError, run};
 use crate::setup::{Setup, StarRunner};
-use crate::stats;
+use crate::stats::{self, Estimate};
 use crate::sweep::Measured;
 use crate::{columns, plot};
 
@@ -378,21 +379,22 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
         .filter(|entry| options.only.is_empty() || options.only.contains(&entry.id))
         .collect();
     let mut judged: BTreeMap<(usize, usize), Judged> = BTreeMap::new();
-    let mut swept: BTreeMap<usize, BTreeMap<(usize, usize), f64>> = BTreeMap::new();
+    let mut swept: BTreeMap<usize, BTreeMap<(usize, usize), Estimate>> = BTreeMap::new();
+    // By entry and place of the run in its plot.
+    let mut drawn: BTreeMap<(usize, Option<usize>), Vec<Line>> = BTreeMap::new();
+    let mut data: Vec<Data> = Vec::new();
     for run in experiment.runs.keys() {
         let of_run: Vec<&Job> = jobs.iter().filter(|job| job.run == *run).collect();
         let recordings = of_run
             .iter()
             .map(|job| load(job))
             .collect::<Result<Vec<Recording>, WorkError>>()?;
-        let Some(first) = recordings.first() else { continue };
+        let made = of_run.iter().zip(&recordings);
+        data.extend(made.map(|(job, recording)| data_of(job, recording)));
         for (e, entry) in chosen.iter().enumerate() {
-            if let Some(plot) = entry.plot.as_ref().filter(|plot| plot.run == *run) {
-                let svg = plot::draw(plot, first, scale).map_err(|source| WorkError::Plot {
-                    entry: entry.id.clone(),
-                    source,
-                })?;
-                write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
+            if let Some(plot) = entry.plot.as_ref().filter(|plot| plot.runs.contains(run)) {
+                let lines = plot::lines(plot, run, &recordings, scale).map_err(plot_error(entry))?;
+                drawn.insert((e, plot.runs.iter().position(|name| name == run)), lines);
             }
             let lines = entry.sweep.iter().flat_map(|sweep| sweep.measured.iter().enumerate());
             for (l, line) in lines {
@@ -406,13 +408,18 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
         }
     }
     for (e, entry) in chosen.iter().enumerate() {
-        let (Some(sweep), Some(values)) = (&entry.sweep, swept.get(&e)) else {
-            continue;
+        let svg = match (&entry.plot, &entry.sweep, swept.get(&e)) {
+            (Some(plot), ..) => {
+                let lines: Vec<Line> = drawn
+                    .range((e, None)..(e + 1, None))
+                    .flat_map(|(_, lines)| lines.clone())
+                    .collect();
+                plot::draw(entry, plot, &lines, scale)
+            }
+            (None, Some(sweep), Some(values)) => plot::draw_sweep(entry, sweep, values),
+            _ => continue,
         };
-        let svg = plot::draw_sweep(sweep, values).map_err(|source| WorkError::Plot {
-            entry: entry.id.clone(),
-            source,
-        })?;
+        let svg = svg.map_err(plot_error(entry))?;
         write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
     }
     let shown: Vec<Shown> = chosen
@@ -426,10 +433,14 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
             has_plot: entry.plot.is_some() || entry.sweep.is_some(),
         })
         .collect();
+    let about = About {
+        engine: jobs.first().map_or("", |job| &job.inputs.engine),
+        data,
+    };
     write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
         &out.join("report.html"),
-        html::page(experiment, &shown, scale).as_bytes(),
+        html::page(experiment, &shown, &about, scale).as_bytes(),
     )?;
     let count = |outcome| judged.values().filter(|judged| judged.outcome == outcome).count();
     Ok(Summary {
@@ -438,11 +449,33 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
     })
 }
 
+fn plot_error(entry: &Entry) -> impl FnOnce(plot::PlotError) -> WorkError + '_ {
+    |source| WorkError::Plot {
+        entry: entry.id.clone(),
+        source,
+    }
+}
+
+/// What a report says of the data of a job.
+fn data_of(job: &Job, recording: &Recording) -> Data {
+    let tables = recording.tables().into_iter();
+    Data {
+        run: job.run.clone(),
+        seed: job.seed,
+        program: job.inputs.program.clone(),
+        scenario: job.inputs.scenario.clone(),
+        tables: tables
+            .filter(|(_, table)| !table.names.is_empty())
+            .map(|(name, _)| name)
+            .collect(),
+    }
+}
+
 /// A point of a sweep: the mean over the seeds.
-fn point(line: &Measured, recordings: &[Recording], scale: f64) -> Option<f64> {
+fn point(line: &Measured, recordings: &[Recording], scale: f64) -> Option<Estimate> {
     let value = |recording| measure(&line.what, (line.from_s, line.to_s), line.stat, recording, scale);
     let values: Option<Vec<f64>> = recordings.iter().map(value).collect();
-    stats::mean(&values?)
+    stats::estimate(&values?)
 }
 
 /// The facts as data.
@@ -457,6 +490,7 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
             "where": fact.place,
             "run": fact.run,
             "band": fact.band,
+            "published": fact.published,
             "value": value.map(|value| value.mean),
             "half_width": value.and_then(|value| value.half_width),
             "outcome": match outcome {

@@ -132,7 +132,23 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
     let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
     assert_eq!((summary.passed, summary.missed), (6, 1), "{facts}");
     assert!(results.contains_key(Path::new("plots/utilization.svg")));
-    assert!(String::from_utf8_lossy(&results[Path::new("report.html")]).contains("what is not so"));
+    let page = String::from_utf8_lossy(&results[Path::new("report.html")]).into_owned();
+    assert!(page.contains("what is not so"));
+    let links: Vec<&str> = page
+        .split("href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    for link in &links {
+        match link.strip_prefix('#') {
+            Some(place) => assert!(page.contains(&format!("id=\"{place}\"")), "{link}"),
+            None => assert!(results.contains_key(Path::new(link)), "{link}"),
+        }
+    }
+    for wanted in ["#queue", "#data", "runs/xcp/6/links.parquet", "facts.json"] {
+        assert!(links.contains(&wanted), "{wanted} of {links:?}");
+    }
+    assert!(page.contains(&format!("slotwise {}", env!("CARGO_PKG_VERSION"))));
 
     let earlier = Mutex::new(Vec::new());
     let note = |progress| {
