@@ -90,6 +90,10 @@ class Experiment:
         """Faults on purpose, drawn from the seed (virtual time only; docs/faults.md): `builders.fault` says of what kinds."""
         return self._append("faults", builders.fault(kind, every_s, **options))
 
+    def scheduler_change(self, at_s: float, scheduler: str | dict) -> "Experiment":
+        """Another scheduler from a time on, by name or as `{"name": ..., "settings": {...}}`."""
+        return self._append("scheduler_changes", {"at_ms": round(at_s * 1000), "scheduler": scheduler})
+
     def clocks(self, **options) -> "Experiment":
         """Gives the edges clocks of their own: arguments of `builders.clocks`."""
         return self._set("clocks", builders.clocks(**options))

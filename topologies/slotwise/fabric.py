@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import deque
 from pathlib import Path
 from queue import Empty, Queue
@@ -18,9 +17,8 @@ from slotwise import home
 from slotwise.errors import SlotwiseError
 from slotwise.experiment import Experiment
 from slotwise.net import AccessEdge, NetworkError
+from slotwise.rundir import MARK, RunDirectory
 
-# Seen by scripts/clean-net in the environment of the fabric and of everything it starts.
-MARK = "SLOTWISE_FABRIC"
 STOP_PATIENCE_S = 20
 ANSWER_PATIENCE_S = 5
 KEPT_LINES = 20
@@ -35,7 +33,7 @@ class Fabric:
 
     def __init__(self, scenario: dict, ports: list[dict], options: dict[str, object] | None = None):
         """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
-        self._directory = tempfile.TemporaryDirectory(prefix="slotwise-fabric-")
+        self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
         Experiment(scenario).save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
@@ -46,8 +44,10 @@ class Fabric:
         self._reader: Thread | None = None
         words = [word for name, value in (options or {}).items() for word in (name, str(value))]
         self._process = subprocess.Popen(
-            [home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"), *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: "1"},
+            # Without Mininet nobody would end it.
+            ["setpriv", "--pdeathsig", "INT", home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"),
+             *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: self._directory.name},
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,
         )

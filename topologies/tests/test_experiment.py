@@ -109,6 +109,14 @@ def test_traffic_belongs_to_the_phase_before_it():
     scenario.check(star.scenario)
 
 
+def test_schedulers_have_settings_and_change_in_time():
+    star = Star(scheduler={"name": "islip", "settings": {"iterations": 2}}).tcp().scheduler_change(0.5, "fair")
+    scenario.check(star.scenario)
+    assert star.scenario["scheduler_changes"] == [{"at_ms": 500, "scheduler": "fair"}]
+    with pytest.raises(ScenarioError, match=r"/scheduler_changes/1/scheduler.*test_experiment.py:\d+"):
+        star.scheduler_change(0.7, "fare").simulate()
+
+
 def test_the_base_of_an_experiment_is_not_changed():
     base = builders.star()
     Experiment(base).tcp().optics()

@@ -2,8 +2,10 @@
 """Mininet's own command with the agile star. The `slotwise` command is a stand-in that bridges the access ports."""
 import json
 import os
+import signal
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,3 +114,31 @@ def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):
     assert "never said" not in said.replace("sh echo never said", "")
     assert result.returncode == 1
     assert not list(tmp_path.glob("slotwise-*"))
+
+
+# Starts a fabric and is killed: the stand-in says through a pipe that it was told to end.
+ABANDONED = """
+import os, signal, sys
+from slotwise import builders
+from slotwise.fabric import Fabric
+scenario = builders.star(2, 1)
+scenario["phases"] = [{"name": "main", "duration_ms": 1000, "traffic": []}]
+Fabric(scenario, [])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_fabric_ends_when_mininet_is_killed(tmp_path):
+    pipe, command = tmp_path / "ended", tmp_path / "slotwise"
+    os.mkfifo(pipe)
+    command.write_text(f"#!/bin/sh\ntrap 'echo $SLOTWISE_RUN > {pipe}; exit 0' INT\necho '{{\"event\": \"ready\"}}'\n"
+                       "while :; do sleep 1 & wait; done\n")
+    command.chmod(0o755)
+    result = subprocess.run(
+        [sys.executable, "-c", ABANDONED], cwd=tmp_path, check=False,
+        env=os.environ | {"SLOTWISE_COMMAND": str(command), "TMPDIR": str(tmp_path), "PYTHONPATH": str(home.root() / "topologies")},
+    )
+    assert result.returncode == -signal.SIGKILL
+    run = Path(pipe.read_text().strip())
+    assert run.name.startswith("slotwise-fabric-")
+    assert (run / "scenario.yaml").exists()
