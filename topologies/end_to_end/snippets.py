@@ -67,5 +67,11 @@ def commands(text: str) -> list[list[str]]:
 
 
 def shortened(text: str, more: str) -> str:
-    """A shell snippet with `more` after each of its `slotwise` commands."""
-    return re.sub(r"(?m)^((?:\S*/slotwise|slotwise|\$S) [^#\n]*?)(\s*(?:#.*)?)$", rf"\1 {more}\2", text)
+    """A shell snippet with the options `more` after each of its `slotwise` commands that does not have them."""
+    options = re.findall(r"--\S+(?: [^-\s]\S*)?", more)
+
+    def longer(command: re.Match) -> str:
+        added = (option for option in options if option.split()[0] not in command[1].split())
+        return " ".join([command[1], *added]) + command[2]
+
+    return re.sub(r"(?m)^((?:\S*/slotwise|slotwise|\$S) [^#\n]*?)(\s*(?:#.*)?)$", longer, text)

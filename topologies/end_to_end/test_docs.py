@@ -23,7 +23,7 @@ SLOTWISE = home.slotwise_command()
 PAGES = pages(ROOT)
 ALL = [snippet for page in PAGES for snippet in snippets(ROOT, page)]
 SHELL = [snippet for snippet in ALL if snippet.language == "sh"]
-TIMEOUT_S = 240
+TIMEOUT_S = 600
 
 
 @pytest.mark.parametrize("snippet", ALL, ids=str)
