@@ -15,7 +15,7 @@ import org.slotwise.core.tables.Update;
 import org.slotwise.core.wire.WireConstants;
 
 /** Overlaid stars over the same edges, each a {@link StarModel}, and one controller of all. */
-final class TwinModel {
+class TwinModel {
     final Network network;
     final SwitchTables tables;
     final List<StarModel> stars = new ArrayList<>();
@@ -48,7 +48,9 @@ final class TwinModel {
     void deliver(Event event) {
         for (Command command : controller.onEvent(nowNs, event)) {
             if (command instanceof Command.Write) {
-                carryOut((Command.Write) command);
+                write((Command.Write) command);
+            } else if (command instanceof Command.ReadTables) {
+                read(((Command.ReadTables) command).device());
             } else if (command instanceof Command.PacketOut) {
                 Command.PacketOut packet = (Command.PacketOut) command;
                 stars.stream().filter(star -> star.network.master().device().equals(packet.device()))
@@ -57,19 +59,28 @@ final class TwinModel {
         }
     }
 
-    private void carryOut(Command.Write write) {
-        for (Update update : write.updates()) {
-            writes.add(write.device() + " " + update);
+    /** The switch obeys at once. */
+    void write(Command.Write write) {
+        apply(write.device(), write.updates());
+        deliver(new Event.WriteDone(write.device(), write.batch()));
+    }
+
+    /** A test that wants it calls {@link #ready}. */
+    void read(DeviceId device) {
+    }
+
+    final void apply(DeviceId device, List<Update> updates) {
+        for (Update update : updates) {
+            writes.add(device + " " + update);
             for (StarModel star : stars) {
-                boolean isCore = write.device().equals(star.network.core().device());
+                boolean isCore = device.equals(star.network.core().device());
                 OptionalLong core = update.entry().matchValue("core");
                 if (isCore || core.isPresent() && core.getAsLong() == star.network.core().id().value()) {
-                    star.checkNotInForce(write.device(), update);
+                    star.checkNotInForce(device, update);
                 }
             }
-            tables.apply(write.device(), update);
+            tables.apply(device, update);
         }
-        deliver(new Event.WriteDone(write.device(), write.batch()));
     }
 
     void runFrames(int frames) {

@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -18,6 +17,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.DeviceWrites;
 import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
@@ -42,11 +42,12 @@ final class ControllerRunner implements AutoCloseable {
     private final long lastRetryMs;
     private final Consumer<Command.ScheduleInForce> listener;
     private final Map<DeviceId, Session> sessions = new HashMap<>();
+    private final DeviceWrites tables;
     private boolean closed;
     private OptionalLong wakeNs = OptionalLong.empty();
     private ScheduledFuture<?> wake;
 
-    /** What is known of the connection to one switch; an answer to a question of an older generation is void. */
+    /** What is known of the connection to one switch; what was to be tried again in an older generation is void. */
     private static final class Session {
         private long generation;
         private long retryMs = FIRST_RETRY_MS;
@@ -69,6 +70,7 @@ final class ControllerRunner implements AutoCloseable {
         this.clockNs = clockNs;
         this.lastRetryMs = lastRetryMs;
         this.listener = listener;
+        this.tables = new DeviceWrites(switches, this::onThread, new Answers());
         network.devices().forEach(device -> sessions.put(device, new Session()));
     }
 
@@ -150,33 +152,15 @@ final class ControllerRunner implements AutoCloseable {
         if (available && !session.connected) {
             session.connected = true;
             session.retryMs = FIRST_RETRY_MS;
-            read(device, session);
+            session.generation++;
+            tables.read(device);
         } else if (!available && session.connected) {
             session.connected = false;
             session.generation++;
+            tables.lose(device);
             LOG.warn("device {}: lost", device);
             deliver(new Event.DeviceLost(device));
         }
-    }
-
-    private void read(DeviceId device, Session session) {
-        long generation = ++session.generation;
-        switches.read(device).whenComplete((entries, error) -> onThread(() -> {
-            if (session.generation != generation) {
-                return;
-            }
-            if (error == null) {
-                onRead(device, entries);
-            } else {
-                LOG.warn("device {}: not read: {}", device, reason(error));
-                retry(device, session);
-            }
-        }));
-    }
-
-    private void onRead(DeviceId device, List<TableEntry> entries) {
-        LOG.info("device {}: ready, {} table entries", device, entries.size());
-        deliver(new Event.DeviceReady(device, entries));
     }
 
     private void retry(DeviceId device, Session session) {
@@ -185,33 +169,46 @@ final class ControllerRunner implements AutoCloseable {
         session.retryMs = Math.min(lastRetryMs, 2 * delayMs);
         thread.schedule(() -> guarded(() -> {
             if (session.generation == generation) {
-                read(device, session);
+                tables.read(device);
             }
         }), delayMs, TimeUnit.MILLISECONDS);
     }
 
-    private void write(Command.Write write) {
-        Session session = sessions.get(write.device());
-        switches.write(write.device(), write.updates()).whenComplete((done, error) -> onThread(() -> {
-            if (error == null) {
-                session.retryMs = FIRST_RETRY_MS;
-                deliver(new Event.WriteDone(write.device(), write.batch()));
-            } else {
-                LOG.error("device {}: write failed: {}", write.device(), reason(error));
-                deliver(new Event.WriteFailed(write.device(), write.batch()));
-            }
-        }));
+    /** What the switches answer. */
+    private final class Answers implements DeviceWrites.Listener {
+        @Override
+        public void onRead(DeviceId device, List<TableEntry> entries) {
+            LOG.info("device {}: ready, {} table entries", device, entries.size());
+            deliver(new Event.DeviceReady(device, entries));
+        }
+
+        @Override
+        public void onReadFailed(DeviceId device, Throwable error) {
+            LOG.warn("device {}: not read: {}", device, reason(error));
+            retry(device, sessions.get(device));
+        }
+
+        @Override
+        public void onWritten(Command.Write write) {
+            sessions.get(write.device()).retryMs = FIRST_RETRY_MS;
+            deliver(new Event.WriteDone(write.device(), write.batch()));
+        }
+
+        @Override
+        public void onWriteFailed(Command.Write write, Throwable error) {
+            LOG.error("device {}: write failed: {}", write.device(), reason(error));
+            deliver(new Event.WriteFailed(write.device(), write.batch()));
+        }
     }
 
     private static String reason(Throwable error) {
-        Throwable cause = error instanceof CompletionException ? error.getCause() : error;
-        return Objects.toString(cause.getMessage(), cause.toString());
+        return Objects.toString(error.getMessage(), error.toString());
     }
 
     private void deliver(Event event) {
         for (Command command : controller.onEvent(clockNs.getAsLong(), event)) {
             if (command instanceof Command.Write) {
-                write((Command.Write) command);
+                tables.write((Command.Write) command);
             } else if (command instanceof Command.PacketOut) {
                 Command.PacketOut packet = (Command.PacketOut) command;
                 switches.send(packet.device(), packet.port(), packet.frame());

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.p4runtime;
 
+import com.google.common.util.concurrent.FutureCallback;
+import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.Any;
 import com.google.rpc.Code;
 import io.grpc.Channel;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
+import io.grpc.stub.AbstractStub;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -20,6 +25,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
 import p4.v1.P4RuntimeGrpc;
+import p4.v1.P4RuntimeOuterClass.CapabilitiesRequest;
 import p4.v1.P4RuntimeOuterClass.Entity;
 import p4.v1.P4RuntimeOuterClass.GetForwardingPipelineConfigRequest;
 import p4.v1.P4RuntimeOuterClass.GetForwardingPipelineConfigResponse;
@@ -29,41 +35,52 @@ import p4.v1.P4RuntimeOuterClass.ReadResponse;
 import p4.v1.P4RuntimeOuterClass.SetForwardingPipelineConfigRequest;
 import p4.v1.P4RuntimeOuterClass.StreamMessageRequest;
 import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
-import p4.v1.P4RuntimeOuterClass.Uint128;
 import p4.v1.P4RuntimeOuterClass.WriteRequest;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /**
- * One switch over P4Runtime: a stream, the role of primary, its program, its tables. All methods but the stream's
- * callbacks run on the driver's thread; callbacks only pass on to it.
+ * One switch over P4Runtime: a stream, the role of primary, its program, its tables. No method waits. All run on the driver's
+ * thread, but for the stream's callbacks, which only pass on to it.
+ *
+ * <p>What an election id was used for may still be under way when a stream ends. So a stream that follows one with an unanswered
+ * write asks with a higher id: from then on the switch refuses what the old one left behind, and what is read stays true.
  */
 final class DeviceSession {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceSession.class);
-    private static final long RPC_DEADLINE_S = 10;
     /** Messages on the way from gRPC to the driver; a switch that sends more waits. */
     private static final int STREAM_WINDOW = 256;
+    /** Far more than any program of ours has room for; a switch that sends more is not believed. */
+    private static final int MAX_ENTRIES = 1 << 20;
+    /** After these nobody knows whether the switch has done, or will still do, what it was told. */
+    private static final Set<Status.Code> UNANSWERED = Set.of(
+            Status.Code.DEADLINE_EXCEEDED, Status.Code.CANCELLED, Status.Code.UNAVAILABLE, Status.Code.INTERNAL);
 
     private final DeviceId device;
     private final Pipeline pipeline;
-    private final Uint128 electionId;
+    private final Patience patience;
     private final P4RuntimeGrpc.P4RuntimeStub streams;
-    private final P4RuntimeGrpc.P4RuntimeBlockingStub calls;
-    private final P4RuntimeGrpc.P4RuntimeFutureStub writes;
-    private final P4RuntimeGrpc.P4RuntimeFutureStub awaitedWrites;
+    private final P4RuntimeGrpc.P4RuntimeStub reads;
+    private final P4RuntimeGrpc.P4RuntimeFutureStub calls;
     private final Executor driver;
     private final Listener listener;
+    private ElectionId electionId;
     private ClientCallStreamObserver<StreamMessageRequest> stream;
+    private Outbox outbox;
     /** Counts streams, so that a late callback of a closed one is known. */
     private int generation;
     private boolean primary;
+    /** Whether a stream with the present election id was primary: one that the switch has not missed yet may still hold it. */
+    private boolean wasPrimary;
+    private long openedNs;
+    private long heardNs;
+    private long checkedNs;
+    private long packetsDropped;
+    private ListenableFuture<WriteResponse> unanswered;
 
     /** What the session tells the driver, on the driver's thread. */
     interface Listener {
-        /** This controller is the switch's primary, on a new stream; {@link DeviceSession#synchronize} is next. */
+        /** This controller is the switch's primary, on a new stream; {@link DeviceSession#read} is next. */
         void onPrimary(DeviceSession session);
-
-        /** The switch runs the program and this controller is its primary. */
-        void onReady(DeviceSession session, List<TableEntry> entries);
 
         /** The switch cannot be used, for {@code reason}; the session does nothing until told. */
         void onLost(DeviceSession session, String reason);
@@ -75,16 +92,19 @@ final class DeviceSession {
         void onOther(DeviceSession session, Any message);
     }
 
-    /** Takes the channel that the driver's thread serves, and one that it may wait for. */
-    DeviceSession(DeviceId device, Pipeline pipeline, long electionId, Channel channel, Channel waitingChannel,
-            Executor driver, Listener listener) {
+    /**
+     * Takes the channel of its stream, whose callbacks are on the driver's thread, and the one of its calls: the same, or, where
+     * the driver waits for answers, one with a thread of its own.
+     */
+    DeviceSession(DeviceId device, Pipeline pipeline, ElectionId electionId, Patience patience, Channel streamChannel,
+            Channel callChannel, Executor driver, Listener listener) {
         this.device = device;
         this.pipeline = pipeline;
-        this.electionId = Uint128.newBuilder().setLow(electionId).build();
-        this.streams = P4RuntimeGrpc.newStub(channel);
-        this.calls = P4RuntimeGrpc.newBlockingStub(waitingChannel);
-        this.writes = P4RuntimeGrpc.newFutureStub(channel);
-        this.awaitedWrites = P4RuntimeGrpc.newFutureStub(waitingChannel);
+        this.electionId = electionId;
+        this.patience = patience;
+        this.streams = P4RuntimeGrpc.newStub(streamChannel);
+        this.reads = P4RuntimeGrpc.newStub(callChannel);
+        this.calls = P4RuntimeGrpc.newFutureStub(callChannel);
         this.driver = driver;
         this.listener = listener;
     }
@@ -93,17 +113,23 @@ final class DeviceSession {
         return device;
     }
 
+    // ---- the stream ----
+
     /** Opens the stream, closing a former one, and asks to be primary. */
     void connect() {
         close();
         StreamObserver observer = new StreamObserver(++generation);
         streams.streamChannel(observer);
         stream = observer.requests;
+        outbox = new Outbox(stream);
+        openedNs = System.nanoTime();
+        heardNs = openedNs;
+        checkedNs = openedNs;
         stream.onNext(StreamMessageRequest.newBuilder().setArbitration(MasterArbitrationUpdate.newBuilder()
-                .setDeviceId(device.value()).setElectionId(electionId)).build());
+                .setDeviceId(device.value()).setElectionId(electionId.toWire())).build());
     }
 
-    /** Closes the stream. */
+    /** Closes the stream; a write that has no answer yet gets none any more. */
     void close() {
         generation++;
         primary = false;
@@ -111,6 +137,23 @@ final class DeviceSession {
             stream.cancel("the controller ends", null);
             stream = null;
         }
+        if (unanswered != null) {
+            raise(electionId, "a write was not answered");
+            unanswered.cancel(false);
+            unanswered = null;
+        }
+    }
+
+    private void raise(ElectionId atLeast, String reason) {
+        electionId = electionId.above(atLeast);
+        wasPrimary = false;
+        LOG.warn("device {}: election id raised to {}: {}", device, electionId, reason);
+    }
+
+    /** Gives the switch up, for {@code reason}, until {@link #connect}. */
+    void fail(String reason) {
+        close();
+        listener.onLost(this, reason);
     }
 
     /** Whether this controller is the switch's primary. */
@@ -118,33 +161,119 @@ final class DeviceSession {
         return primary;
     }
 
-    /** Returns whether it was sent: only a primary may. */
+    /** Returns whether it was sent: only a primary may, and only so much waits for a switch that does not read. */
     boolean sendPacket(int port, byte[] frame) {
-        if (primary) {
-            stream.onNext(StreamMessageRequest.newBuilder().setPacket(pipeline.info().packetOut(port, frame)).build());
+        if (!primary) {
+            return false;
         }
-        return primary;
+        boolean sent = outbox.send(
+                StreamMessageRequest.newBuilder().setPacket(pipeline.info().packetOut(port, frame)).build());
+        if (!sent && packetsDropped++ == 0) {
+            LOG.warn("device {}: it takes no packets, {} wait; more are dropped", device, Outbox.MAX_WAITING);
+        }
+        return sent;
     }
 
     void sendOther(Any message) {
-        if (primary) {
-            stream.onNext(StreamMessageRequest.newBuilder().setOther(message).build());
+        if (primary && !outbox.send(StreamMessageRequest.newBuilder().setOther(message).build())) {
+            fail("it takes no messages");
         }
     }
 
-    /** Starts to write a batch; the answer comes on the driver's thread. */
-    ListenableFuture<WriteResponse> write(List<Update> updates) {
-        return writes.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS).write(request(updates));
+    /** To be called now and then where time is this machine's: gives up a switch that is silent for too long. */
+    void check() {
+        if (stream == null) {
+            return;
+        }
+        long nowNs = System.nanoTime();
+        if (!primary) {
+            if (nowNs - openedNs > patience.arbitration().toNanos()) {
+                fail("it did not say within " + patience.arbitration().toMillis() + " ms who is primary");
+            }
+        } else if (nowNs - checkedNs > patience.silence().toNanos()) {
+            boolean silent = heardNs - checkedNs < 0;
+            checkedNs = nowNs;
+            if (outbox.isStuck()) {
+                fail("it takes no packets");
+            } else if (silent) {
+                probe();
+            }
+        }
     }
 
-    /** Starts to write a batch; the answer comes on another thread. */
-    ListenableFuture<WriteResponse> awaitedWrite(List<Update> updates) {
-        return awaitedWrites.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS).write(request(updates));
+    private void probe() {
+        int probed = generation;
+        Futures.addCallback(within(calls, patience.silence()).capabilities(CapabilitiesRequest.getDefaultInstance()),
+                new FutureCallback<Object>() {
+                    @Override
+                    public void onSuccess(Object answer) {
+                        // It is there, and that is all that was asked.
+                    }
+
+                    @Override
+                    public void onFailure(Throwable error) {
+                        if (generation == probed && UNANSWERED.contains(Status.fromThrowable(error).getCode())) {
+                            fail("it does not answer: " + describe(error));
+                        }
+                    }
+                }, driver);
+    }
+
+    private void onMessage(StreamMessageResponse message) {
+        heardNs = System.nanoTime();
+        switch (message.getUpdateCase()) {
+            case ARBITRATION -> onArbitration(message.getArbitration());
+            case PACKET -> pipeline.info().ingressPort(message.getPacket()).ifPresentOrElse(
+                    port -> listener.onPacketIn(this, port, message.getPacket().getPayload().toByteArray()),
+                    () -> LOG.warn("device {}: packet-in without ingress port", device));
+            case OTHER -> listener.onOther(this, message.getOther());
+            case ERROR -> LOG.warn("device {}: {}", device, message.getError().getMessage());
+            default -> LOG.debug("device {}: ignored a {} message", device, message.getUpdateCase());
+        }
+    }
+
+    /** Nobody is disturbed who is primary; where nobody is, the ids that a former primary used are left behind. */
+    private void onArbitration(MasterArbitrationUpdate update) {
+        int code = update.getStatus().getCode();
+        ElectionId highest = ElectionId.of(update.getElectionId());
+        if (code == Code.OK_VALUE) {
+            boolean isNews = !primary;
+            primary = true;
+            wasPrimary = true;
+            if (isNews) {
+                listener.onPrimary(this);
+            }
+        } else if (code == Code.NOT_FOUND_VALUE) {
+            raise(highest, "nobody is its primary, and it has seen " + highest);
+            fail("asking again with election id " + electionId);
+        } else {
+            fail("another controller is its primary, with election id " + highest);
+        }
+    }
+
+    // ---- tables ----
+
+    /** Starts to write a batch; {@link #onAnswer} is to be called when the future has completed, on whatever thread it does. */
+    CompletableFuture<Void> write(List<Update> updates) {
+        unanswered = within(calls, patience.call()).write(request(updates));
+        return toFuture(unanswered).thenApply(response -> null);
+    }
+
+    /** A write is over; without an answer the switch is given up, since it may still do what it was told. */
+    void onAnswer(Throwable error) {
+        if (unanswered == null) {
+            return;
+        }
+        if (error != null && UNANSWERED.contains(Status.fromThrowable(error).getCode())) {
+            fail("a write was not answered: " + describe(error));
+        } else {
+            unanswered = null;
+        }
     }
 
     private WriteRequest request(List<Update> updates) {
         WriteRequest.Builder request =
-                WriteRequest.newBuilder().setDeviceId(device.value()).setElectionId(electionId);
+                WriteRequest.newBuilder().setDeviceId(device.value()).setElectionId(electionId.toWire());
         for (Update update : updates) {
             request.addUpdatesBuilder().setType(typeOf(update))
                     .getEntityBuilder().setTableEntry(pipeline.info().encode(update.entry()));
@@ -160,97 +289,107 @@ final class DeviceSession {
         };
     }
 
-    /**
-     * Makes sure that the switch runs the program, and reads its tables; tells the listener how that went. Does nothing
-     * without a stream, since that is being opened again.
-     */
-    void synchronize() {
-        if (stream == null) {
-            return;
-        }
-        List<TableEntry> entries;
-        try {
-            if (!runsProgram()) {
-                pushProgram();
-            }
-            entries = readTables();
-        } catch (StatusRuntimeException e) {
-            fail(describe(e.getStatus()));
-            return;
-        }
-        listener.onReady(this, entries);
+    /** Makes sure that the switch runs the program, and reads its tables. */
+    CompletableFuture<List<TableEntry>> read() {
+        return runsProgram()
+                .thenCompose(runs -> runs ? CompletableFuture.completedFuture(null) : pushProgram())
+                .thenCompose(done -> readTables());
     }
 
-    private boolean runsProgram() {
-        try {
-            GetForwardingPipelineConfigResponse response =
-                    timed().getForwardingPipelineConfig(GetForwardingPipelineConfigRequest.newBuilder()
-                            .setDeviceId(device.value())
-                            .setResponseType(GetForwardingPipelineConfigRequest.ResponseType.COOKIE_ONLY).build());
-            return response.hasConfig() && response.getConfig().hasCookie()
-                    && response.getConfig().getCookie().getCookie() == pipeline.cookie();
-        } catch (StatusRuntimeException e) {
-            if (e.getStatus().getCode() == Status.Code.FAILED_PRECONDITION) {
-                return false;
-            }
-            throw e;
-        }
+    private CompletableFuture<Boolean> runsProgram() {
+        GetForwardingPipelineConfigRequest request = GetForwardingPipelineConfigRequest.newBuilder()
+                .setDeviceId(device.value())
+                .setResponseType(GetForwardingPipelineConfigRequest.ResponseType.COOKIE_ONLY).build();
+        return toFuture(within(calls, patience.call()).getForwardingPipelineConfig(request))
+                .handle((response, error) -> error == null
+                        ? CompletableFuture.completedFuture(hasCookie(response))
+                        : Status.fromThrowable(error).getCode() == Status.Code.FAILED_PRECONDITION
+                                ? CompletableFuture.completedFuture(false)
+                                : CompletableFuture.<Boolean>failedFuture(error))
+                .thenCompose(answer -> answer);
     }
 
-    private void pushProgram() {
+    private boolean hasCookie(GetForwardingPipelineConfigResponse response) {
+        return response.hasConfig() && response.getConfig().hasCookie()
+                && response.getConfig().getCookie().getCookie() == pipeline.cookie();
+    }
+
+    private CompletableFuture<Void> pushProgram() {
         LOG.info("device {}: sending the P4 program", device);
         SetForwardingPipelineConfigRequest request = SetForwardingPipelineConfigRequest.newBuilder()
-                .setDeviceId(device.value()).setElectionId(electionId)
+                .setDeviceId(device.value()).setElectionId(electionId.toWire())
                 .setAction(SetForwardingPipelineConfigRequest.Action.VERIFY_AND_COMMIT)
                 .setConfig(pipeline.config()).build();
-        timed().setForwardingPipelineConfig(request);
+        return toFuture(within(calls, patience.program()).setForwardingPipelineConfig(request))
+                .thenApply(response -> null);
     }
 
-    private List<TableEntry> readTables() {
+    private CompletableFuture<List<TableEntry>> readTables() {
         ReadRequest request = ReadRequest.newBuilder().setDeviceId(device.value())
                 .addEntities(Entity.newBuilder().setTableEntry(p4.v1.P4RuntimeOuterClass.TableEntry.newBuilder()))
                 .build();
-        List<TableEntry> entries = new ArrayList<>();
-        for (Iterator<ReadResponse> responses = timed().read(request); responses.hasNext();) {
-            for (Entity entity : responses.next().getEntitiesList()) {
-                pipeline.info().decode(entity.getTableEntry()).ifPresent(entries::add);
+        EntryReader reader = new EntryReader();
+        within(reads, patience.call()).read(request, reader);
+        return reader.done;
+    }
+
+    private static <T extends AbstractStub<T>> T within(T stub, Duration time) {
+        return stub.withDeadlineAfter(time.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    private static <T> CompletableFuture<T> toFuture(ListenableFuture<T> call) {
+        CompletableFuture<T> future = new CompletableFuture<>();
+        Futures.addCallback(call, new FutureCallback<T>() {
+            @Override
+            public void onSuccess(T answer) {
+                future.complete(answer);
             }
-        }
-        return entries;
+
+            @Override
+            public void onFailure(Throwable error) {
+                future.completeExceptionally(error);
+            }
+        }, MoreExecutors.directExecutor());
+        return future;
     }
 
-    private P4RuntimeGrpc.P4RuntimeBlockingStub timed() {
-        return calls.withDeadlineAfter(RPC_DEADLINE_S, TimeUnit.SECONDS);
-    }
-
-    private static String describe(Status status) {
+    /** What an RPC's failure says. */
+    static String describe(Throwable error) {
+        Status status = Status.fromThrowable(error);
         String cause = status.getCause() == null ? "" : ", " + status.getCause().getMessage();
         return status.getCode() + " " + status.getDescription() + cause;
     }
 
-    private void fail(String reason) {
-        close();
-        listener.onLost(this, reason);
-    }
+    /** Collects the answer to a read. */
+    private final class EntryReader implements ClientResponseObserver<ReadRequest, ReadResponse> {
+        private final CompletableFuture<List<TableEntry>> done = new CompletableFuture<>();
+        private final List<TableEntry> entries = new ArrayList<>();
+        private ClientCallStreamObserver<ReadRequest> call;
 
-    private void onMessage(StreamMessageResponse message) {
-        switch (message.getUpdateCase()) {
-            case ARBITRATION -> onArbitration(message.getArbitration());
-            case PACKET -> pipeline.info().ingressPort(message.getPacket()).ifPresentOrElse(
-                    port -> listener.onPacketIn(this, port, message.getPacket().getPayload().toByteArray()),
-                    () -> LOG.warn("device {}: packet-in without ingress port", device));
-            case OTHER -> listener.onOther(this, message.getOther());
-            case ERROR -> LOG.warn("device {}: {}", device, message.getError().getMessage());
-            default -> LOG.debug("device {}: ignored a {} message", device, message.getUpdateCase());
+        @Override
+        public void beforeStart(ClientCallStreamObserver<ReadRequest> started) {
+            call = started;
         }
-    }
 
-    private void onArbitration(MasterArbitrationUpdate update) {
-        if (update.getStatus().getCode() == Code.OK_VALUE) {
-            primary = true;
-            listener.onPrimary(this);
-        } else {
-            fail("another controller is its primary");
+        @Override
+        public void onNext(ReadResponse response) {
+            if (entries.size() + response.getEntitiesCount() > MAX_ENTRIES) {
+                call.cancel("more than " + MAX_ENTRIES + " table entries", null);
+                return;
+            }
+            for (Entity entity : response.getEntitiesList()) {
+                pipeline.info().decode(entity.getTableEntry()).ifPresent(entries::add);
+            }
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            done.completeExceptionally(error);
+        }
+
+        @Override
+        public void onCompleted() {
+            done.complete(entries);
         }
     }
 
@@ -268,6 +407,7 @@ final class DeviceSession {
         public void beforeStart(ClientCallStreamObserver<StreamMessageRequest> requestStream) {
             requests = requestStream;
             requests.disableAutoRequestWithInitial(STREAM_WINDOW);
+            requests.setOnReadyHandler(() -> pass(() -> outbox.drain()));
         }
 
         @Override
@@ -280,7 +420,7 @@ final class DeviceSession {
 
         @Override
         public void onError(Throwable error) {
-            pass(() -> fail(describe(Status.fromThrowable(error))));
+            pass(() -> onStreamError(error));
         }
 
         @Override
@@ -295,5 +435,13 @@ final class DeviceSession {
                 }
             });
         }
+    }
+
+    /** A switch that has not noticed that an earlier stream of ours is gone refuses its election id to the next one. */
+    private void onStreamError(Throwable error) {
+        if (!primary && wasPrimary && Status.fromThrowable(error).getCode() == Status.Code.INVALID_ARGUMENT) {
+            raise(electionId, "it still holds the one before for an earlier stream");
+        }
+        fail(describe(error));
     }
 }

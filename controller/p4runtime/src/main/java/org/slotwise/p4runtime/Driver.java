@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.p4runtime;
 
-import com.google.common.util.concurrent.ListenableFuture;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
@@ -21,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.DeviceWrites;
 import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
@@ -30,7 +30,7 @@ import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Edge;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.TableEntry;
-import p4.v1.P4RuntimeOuterClass.WriteResponse;
+import org.slotwise.core.tables.Update;
 
 /**
  * Runs a {@link NetworkController} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
@@ -49,33 +49,40 @@ public abstract class Driver implements AutoCloseable {
     private final EventLoopGroup waitingThread = new NioEventLoopGroup(1, new DefaultThreadFactory("p4runtime"));
     private final ScheduledExecutorService executor;
     private final Map<DeviceId, DeviceSession> sessions = new TreeMap<>();
+    private final DeviceWrites tables = new DeviceWrites(new SessionTables(), this::onAnswer, new Answers());
     private final CompletableFuture<Void> configured = new CompletableFuture<>();
     private final CompletableFuture<Void> failure = new CompletableFuture<>();
 
-    Driver(Setup setup) {
+    /** With {@code waits} the thread waits for answers of switches, which are then on channels with a thread of their own. */
+    Driver(Setup setup, boolean waits) {
         this.controller = setup.controller();
         this.scheduleListener = setup.scheduleListener();
         this.executor = driverThread.next();
         for (Core core : setup.network().cores()) {
-            addSession(setup, core.device(), setup.corePipeline());
+            addSession(setup, core.device(), setup.corePipeline(), waits);
         }
         for (Edge edge : setup.network().edges()) {
-            addSession(setup, edge.device(), setup.edgePipeline());
+            addSession(setup, edge.device(), setup.edgePipeline(), waits);
         }
     }
 
     /**
      * To one server.
      *
-     * @param driven for streams and writes; its event loop is the driver's thread, so that no message waits for another one
-     * @param waiting for calls that the driver waits for; has a thread of its own
+     * @param streams its event loop is the driver's thread, so that no message waits for another one
+     * @param calls the same one, or, where the driver waits for answers, one with a thread of its own
      */
-    private record Channels(ManagedChannel driven, ManagedChannel waiting) {
+    private record Channels(ManagedChannel streams, ManagedChannel calls) {
     }
 
-    private static ManagedChannel channel(Setup setup, String address, EventLoopGroup thread) {
+    private static ManagedChannel channel(Setup setup, String address, EventLoopGroup thread, boolean keepAlive) {
         NettyChannelBuilder builder = NettyChannelBuilder.forTarget(address);
         setup.security().applyTo(builder);
+        if (keepAlive) {
+            // A switch that is there is heard more often than that, so that no server sees too many pings.
+            builder.keepAliveTime(2 * setup.patience().silence().toMillis(), TimeUnit.MILLISECONDS)
+                    .keepAliveTimeout(setup.patience().silence().toMillis(), TimeUnit.MILLISECONDS);
+        }
         return builder.maxInboundMessageSize(MAX_MESSAGE_BYTES)
                 .eventLoopGroup(thread).channelType(NioSocketChannel.class).directExecutor().build();
     }
@@ -90,18 +97,21 @@ public abstract class Driver implements AutoCloseable {
      * @param electionId higher than that of any controller before
      * @param edgePipeline program of every edge
      * @param corePipeline program of every core
+     * @param patience how long a switch is waited for
      * @param scheduleListener told of each schedule that comes into force, on the driver's thread
      */
     public record Setup(NetworkController controller, Network network, ServerAddresses addresses, ChannelSecurity security,
-            long electionId, Pipeline edgePipeline, Pipeline corePipeline,
+            long electionId, Pipeline edgePipeline, Pipeline corePipeline, Patience patience,
             Consumer<Command.ScheduleInForce> scheduleListener) {
     }
 
-    private void addSession(Setup setup, DeviceId device, Pipeline pipeline) {
-        Channels server = channels.computeIfAbsent(setup.addresses().of(device), address -> new Channels(
-                channel(setup, address, driverThread), channel(setup, address, waitingThread)));
-        sessions.put(device, new DeviceSession(device, pipeline, setup.electionId(), server.driven(), server.waiting(),
-                this::onThread, new SessionEvents()));
+    private void addSession(Setup setup, DeviceId device, Pipeline pipeline, boolean waits) {
+        Channels server = channels.computeIfAbsent(setup.addresses().of(device), address -> {
+            ManagedChannel streams = channel(setup, address, driverThread, !waits);
+            return new Channels(streams, waits ? channel(setup, address, waitingThread, false) : streams);
+        });
+        sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()), setup.patience(),
+                server.streams(), server.calls(), this::onThread, new SessionEvents()));
     }
 
     /** Connects to all switches. */
@@ -146,8 +156,8 @@ public abstract class Driver implements AutoCloseable {
         onThread(() -> sessions.values().forEach(DeviceSession::close));
         try {
             for (Channels server : channels.values()) {
-                server.driven().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
-                server.waiting().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+                server.streams().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
+                server.calls().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -173,8 +183,13 @@ public abstract class Driver implements AutoCloseable {
     /** A switch was lost: delivers that, and sees to it that it comes back. */
     abstract void onLost(DeviceSession session);
 
-    /** Writes to switches, and delivers what came of it. */
-    abstract void write(List<Command.Write> writes);
+    /** An answer of a switch came, and {@code task} takes it; on any thread. */
+    abstract void onAnswer(Runnable task);
+
+    /** What a switch was asked for, as this driver wants the answer. */
+    <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
+        return answer;
+    }
 
     /** Does what must be done after an event: deadlines, announcements. */
     abstract void afterEvent();
@@ -184,6 +199,11 @@ public abstract class Driver implements AutoCloseable {
 
     final NetworkController controller() {
         return controller;
+    }
+
+    /** The order of reads and writes. */
+    final DeviceWrites tables() {
+        return tables;
     }
 
     final Map<DeviceId, DeviceSession> sessions() {
@@ -207,10 +227,10 @@ public abstract class Driver implements AutoCloseable {
                 scheduleListener.accept(inForce);
             }
         }
-        List<Command.Write> writes = commands.stream()
-                .filter(Command.Write.class::isInstance).map(Command.Write.class::cast).toList();
-        if (!writes.isEmpty()) {
-            write(writes);
+        for (Command command : commands) {
+            if (command instanceof Command.Write write) {
+                tables.write(write);
+            }
         }
         afterEvent();
         if (controller.isConfigured() && !configured.isDone()) {
@@ -222,19 +242,8 @@ public abstract class Driver implements AutoCloseable {
     void onPacketOut() {
     }
 
-    /** Starts a write whose answer comes on the driver's thread. */
-    final ListenableFuture<WriteResponse> startWrite(Command.Write write) {
-        return sessions.get(write.device()).write(write.updates());
-    }
-
-    /** Starts a write whose answer the driver may wait for. */
-    final ListenableFuture<WriteResponse> startAwaitedWrite(Command.Write write) {
-        return sessions.get(write.device()).awaitedWrite(write.updates());
-    }
-
-    final void writeFailed(Command.Write write, Throwable error) {
-        LOG.error("device {}: write failed: {}", write.device(), WriteErrors.describe(error, write.updates()));
-        deliver(new Event.WriteFailed(write.device(), write.batch()));
+    /** A switch has done what it was told. */
+    void onWritten(DeviceId device) {
     }
 
     final void fail(Throwable error) {
@@ -268,14 +277,9 @@ public abstract class Driver implements AutoCloseable {
         }
 
         @Override
-        public void onReady(DeviceSession session, List<TableEntry> entries) {
-            LOG.info("device {}: ready, {} table entries", session.device(), entries.size());
-            deliver(new Event.DeviceReady(session.device(), entries));
-        }
-
-        @Override
         public void onLost(DeviceSession session, String reason) {
             LOG.warn("device {}: lost: {}", session.device(), reason);
+            tables.lose(session.device());
             Driver.this.onLost(session);
         }
 
@@ -287,6 +291,50 @@ public abstract class Driver implements AutoCloseable {
         @Override
         public void onOther(DeviceSession session, com.google.protobuf.Any message) {
             Driver.this.onOther(session, message);
+        }
+    }
+
+    /** The sessions as the tables that are read and written. */
+    private final class SessionTables implements DeviceWrites.Tables {
+        @Override
+        public CompletableFuture<List<TableEntry>> read(DeviceId device) {
+            return asked(sessions.get(device).read());
+        }
+
+        @Override
+        public CompletableFuture<Void> write(DeviceId device, List<Update> updates) {
+            return asked(sessions.get(device).write(updates));
+        }
+    }
+
+    private final class Answers implements DeviceWrites.Listener {
+        @Override
+        public void onRead(DeviceId device, List<TableEntry> entries) {
+            LOG.info("device {}: ready, {} table entries", device, entries.size());
+            deliver(new Event.DeviceReady(device, entries));
+        }
+
+        @Override
+        public void onReadFailed(DeviceId device, Throwable error) {
+            sessions.get(device).fail(DeviceSession.describe(error));
+        }
+
+        @Override
+        public void onWritten(Command.Write write) {
+            sessions.get(write.device()).onAnswer(null);
+            Driver.this.onWritten(write.device());
+            deliver(new Event.WriteDone(write.device(), write.batch()));
+        }
+
+        @Override
+        public void onWriteFailed(Command.Write write, Throwable error) {
+            if (error instanceof UnknownNameException) {
+                fail(error);
+                return;
+            }
+            LOG.error("device {}: write failed: {}", write.device(), WriteErrors.describe(error, write.updates()));
+            sessions.get(write.device()).onAnswer(error);
+            deliver(new Event.WriteFailed(write.device(), write.batch()));
         }
     }
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.p4runtime;
 
-import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
-import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /**
  * Time is the fabric's: it stands still until every stream has brought the same {@link Advance}, then all packets
@@ -38,13 +38,16 @@ public final class LockstepDriver extends Driver {
     private final Set<DeviceId> returned = new TreeSet<>();
     /** Called again and not there yet. */
     private final Set<DeviceId> called = new TreeSet<>();
+    /** Questions to switches in the order in which they were asked, which is the order of their answers. */
+    private final Deque<Runnable> awaited = new ArrayDeque<>();
+    private boolean settling;
     private boolean saidReady;
     private long nowNs;
     private long packetOuts;
 
     /** Takes what it needs; does nothing before {@link #start}. */
     public LockstepDriver(Setup setup) {
-        super(setup);
+        super(setup, true);
     }
 
     @Override
@@ -81,7 +84,8 @@ public final class LockstepDriver extends Driver {
         for (DeviceId device : List.copyOf(returned)) {
             returned.remove(device);
             lost.remove(device);
-            sessions().get(device).synchronize();
+            tables().read(device);
+            settle();
         }
         List<Event.PacketIn> due = new ArrayList<>();
         packets.values().forEach(due::addAll);
@@ -112,24 +116,43 @@ public final class LockstepDriver extends Driver {
         packetOuts++;
     }
 
+    /** The answer happens in {@link #settle}: when it came is of no account. */
     @Override
-    void write(List<Command.Write> writes) {
-        List<ListenableFuture<WriteResponse>> started = writes.stream().map(this::startAwaitedWrite).toList();
-        for (int i = 0; i < writes.size(); i++) {
+    <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
+        CompletableFuture<T> awaitedAnswer = new CompletableFuture<>();
+        awaited.add(() -> {
             try {
-                started.get(i).get();
-                deliver(new Event.WriteDone(writes.get(i).device(), writes.get(i).batch()));
+                awaitedAnswer.complete(answer.get());
             } catch (ExecutionException e) {
-                writeFailed(writes.get(i), e.getCause());
+                awaitedAnswer.completeExceptionally(e.getCause());
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return;
+                fail(e);
             }
+        });
+        return awaitedAnswer;
+    }
+
+    @Override
+    void onAnswer(Runnable task) {
+        task.run();
+    }
+
+    /** Waits for all answers, and for those to what they lead to. */
+    private void settle() {
+        if (settling) {
+            return;
         }
+        settling = true;
+        while (!awaited.isEmpty()) {
+            awaited.remove().run();
+        }
+        settling = false;
     }
 
     @Override
     void afterEvent() {
+        settle();
         if (!saidReady && controller().isConfigured()) {
             saidReady = true;
             done(0);
@@ -142,7 +165,8 @@ public final class LockstepDriver extends Driver {
         if (saidReady) {
             returned.add(session.device());
         } else {
-            session.synchronize();
+            tables().read(session.device());
+            settle();
         }
     }
 

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.p4runtime;
 
-import com.google.common.util.concurrent.FutureCallback;
-import com.google.common.util.concurrent.Futures;
 import com.google.protobuf.Any;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.network.DeviceId;
-import p4.v1.P4RuntimeOuterClass.WriteResponse;
 
 /** Time is the machine's monotonic clock; packets count when they come; lost switches are called again. */
 public final class WallClockDriver extends Driver {
     private static final Logger LOG = LoggerFactory.getLogger(WallClockDriver.class);
     private static final long FIRST_RETRY_MS = 100;
     private static final long LAST_RETRY_MS = 5000;
+    private static final int CHECKS_A_SILENCE = 5;
 
     private final Map<DeviceId, Long> retryMs = new HashMap<>();
     private OptionalLong wakeNs = OptionalLong.empty();
@@ -29,7 +25,10 @@ public final class WallClockDriver extends Driver {
 
     /** Takes what it needs; does nothing before {@link #start}. */
     public WallClockDriver(Setup setup) {
-        super(setup);
+        super(setup, false);
+        long periodMs = Math.max(1, setup.patience().silence().toMillis() / CHECKS_A_SILENCE);
+        executor().scheduleWithFixedDelay(guarded(() -> sessions().values().forEach(DeviceSession::check)),
+                periodMs, periodMs, TimeUnit.MILLISECONDS);
     }
 
     @Override
@@ -49,7 +48,17 @@ public final class WallClockDriver extends Driver {
 
     @Override
     void onPrimary(DeviceSession session) {
-        session.synchronize();
+        tables().read(session.device());
+    }
+
+    @Override
+    void onAnswer(Runnable task) {
+        onThread(task);
+    }
+
+    @Override
+    void onWritten(DeviceId device) {
+        retryMs.remove(device);
     }
 
     @Override
@@ -60,31 +69,17 @@ public final class WallClockDriver extends Driver {
 
     @Override
     void readAgain(DeviceSession session) {
-        retry(session, session::synchronize);
+        retry(session, () -> {
+            if (session.isPrimary()) {
+                tables().read(session.device());
+            }
+        });
     }
 
     private void retry(DeviceSession session, Runnable action) {
         long delayMs = retryMs.getOrDefault(session.device(), FIRST_RETRY_MS);
         retryMs.put(session.device(), Math.min(LAST_RETRY_MS, 2 * delayMs));
         executor().schedule(guarded(action), delayMs, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    void write(List<Command.Write> writes) {
-        for (Command.Write write : writes) {
-            Futures.addCallback(startWrite(write), new FutureCallback<WriteResponse>() {
-                @Override
-                public void onSuccess(WriteResponse response) {
-                    retryMs.remove(write.device());
-                    deliver(new Event.WriteDone(write.device(), write.batch()));
-                }
-
-                @Override
-                public void onFailure(Throwable error) {
-                    writeFailed(write, error);
-                }
-            }, this::onThread);
-        }
     }
 
     @Override

@@ -8,15 +8,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
+import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -26,6 +35,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slotwise.core.Controller;
 import org.slotwise.core.Event;
+import org.slotwise.core.NetworkController;
 import org.slotwise.core.Networks;
 import org.slotwise.core.Phase;
 import org.slotwise.core.RequestMessage;
@@ -38,6 +48,7 @@ import org.slotwise.core.wire.ControlMessage;
 import org.slotwise.core.wire.WireConstants;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
+import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
 
 class DriverTest {
     private static final long MASTER = 1;
@@ -47,10 +58,17 @@ class DriverTest {
 
     /** The handshake is refused within a few ms; the driver tries again after 100. */
     private static final long REFUSED_MS = 300;
+    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration LONG = Duration.ofSeconds(60);
+    /** Packets of 1000 bytes; far more than any buffer should hold. */
+    private static final int MANY = 20_000;
 
-    private final Network network = Networks.star(4, 20);
+    private Network network = Networks.star(4, 20);
+    private Patience patience = Patience.DEFAULT;
     private final List<Driver> drivers = new ArrayList<>();
     private FakeP4Runtime switches;
+    /** Null where one server has all switches. */
+    private ServerAddresses servers;
     private ChannelSecurity security = ChannelSecurity.plainText();
 
     @BeforeEach
@@ -65,10 +83,12 @@ class DriverTest {
     }
 
     private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
-        Controller controller = new Controller(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
+        NetworkController controller =
+                NetworkController.of(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
         Driver driver = kind.apply(new Driver.Setup(
-                controller, network, ServerAddresses.common(switches.address()), security, electionId, Programs.edge(), Programs.core(),
-                inForce -> { }));
+                controller, network, servers == null ? ServerAddresses.common(switches.address()) : servers, security,
+                electionId, Programs.edge(), Programs.core(),
+                patience, inForce -> { }));
         drivers.add(driver);
         driver.start();
         return driver;
@@ -182,6 +202,190 @@ class DriverTest {
         assertEquals(1, snapshot.statistics().refusals().values().stream().mapToLong(Long::longValue).sum());
     }
 
+    // ---- the order of reads and writes ----
+
+    @Test
+    void aSwitchOfSeveralStarsHasOneBatchInFlightAndIsReadBetweenBatches() throws Exception {
+        switches.close();
+        switches = new FakeP4Runtime(1, 2, 3, 4, CORE, 1002);
+        network = Networks.overlaid(4, 20, 2);
+        LongStream.of(1, 2, 3, 4, CORE, 1002).forEach(switches::hold);
+        Driver driver = start(WallClockDriver::new, 1);
+        driver.configured().thenRun(() -> switches.log.add("configured"));
+        while (!FakeP4Runtime.await(switches.log).equals("configured")) {
+            LongStream.of(1, 2, 3, 4, CORE, 1002).forEach(device -> {
+                switches.release(device);
+                switches.hold(device);
+            });
+        }
+        assertEquals(List.of(), switches.overtaking);
+    }
+
+    // ---- switches that are slow, silent or gone ----
+
+    @Test
+    void aSwitchThatDoesNotAnswerStopsNoOther() throws Exception {
+        switches.hold(3);
+        start(WallClockDriver::new, 1);
+        switches.awaitLog("write 1001");
+        switches.awaitLog("program 4");
+        List<FakeP4Runtime.Held> held = switches.held(3);
+        assertEquals(List.of("program? 3"), held.stream().map(FakeP4Runtime.Held::what).toList());
+        assertFalse(held.get(0).caller().isCancelled(), "the others had to wait until it was given up");
+        switches.release(3);
+        switches.awaitLog("write 3");
+    }
+
+    @Test
+    void aSwitchThatDoesNotSayWhoIsPrimaryIsCalledAgain() throws Exception {
+        patience = new Patience(SHORT, LONG, LONG, SHORT);
+        switches.silence(3, true);
+        Driver driver = start(WallClockDriver::new, 1);
+        switches.awaitLog("silent 3");
+        switches.awaitLog("gone 3");
+        switches.silence(3, false);
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void aWriteWithoutAnAnswerIsFencedOffBeforeTheSwitchIsReadAgain() throws Exception {
+        configured(WallClockDriver::new, 7);
+        patience = new Patience(LONG, SHORT, LONG, LONG);
+        drivers.remove(0).close();
+        switches.awaitLog("gone 1");
+        switches.hold(1);
+        Driver driver = start(WallClockDriver::new, 8);
+        switches.awaitLog("held program? 1");
+        switches.release(1);
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+        switches.hold(MASTER);
+        for (int frame = 1; frame <= 5; frame++) {
+            sendRequests(frame, 0);
+        }
+        switches.awaitLog("held write 1");
+        switches.awaitLog("primary 1");
+        assertEquals(BigInteger.valueOf(9), switches.highest(MASTER));
+        switches.log.clear();
+        switches.release(MASTER);
+        switches.awaitLog("refused 1");
+    }
+
+    @Test
+    void aSwitchThatIsNotThereAnyMoreIsNoticedThoughNothingIsSentToIt() throws Exception {
+        patience = new Patience(LONG, LONG, LONG, SHORT);
+        try (FrozenPath path = new FrozenPath(switches.address())) {
+            servers = new ServerAddresses(switches.address(), Map.of(DeviceId.of(3), path.address()));
+            configured(WallClockDriver::new, 1);
+            FakeP4Runtime.await(path.connections);
+            path.freeze();
+            FakeP4Runtime.await(path.connections);
+        }
+    }
+
+    @Test
+    void aSwitchThatTakesNoPacketsDoesNotFillTheMemory() throws Exception {
+        try (FrozenPath path = new FrozenPath(switches.address())) {
+            ManagedChannel channel = NettyChannelBuilder.forTarget(path.address()).usePlaintext().build();
+            ExecutorService thread = Executors.newSingleThreadExecutor();
+            CompletableFuture<DeviceSession> primary = new CompletableFuture<>();
+            DeviceSession session = new DeviceSession(DeviceId.of(3), Programs.edge(), ElectionId.of(1), patience, channel,
+                    channel, thread, new PrimaryOnly(primary));
+            thread.execute(session::connect);
+            primary.get(TIMEOUT_S, TimeUnit.SECONDS);
+            path.freeze();
+            byte[] frame = new byte[1000];
+            int sent = thread.submit(() -> {
+                int accepted = 0;
+                while (accepted < MANY && session.sendPacket(1, frame)) {
+                    accepted++;
+                }
+                return accepted;
+            }).get(TIMEOUT_S, TimeUnit.SECONDS);
+            assertTrue(sent < MANY, "all of it was kept");
+            thread.submit(session::close).get(TIMEOUT_S, TimeUnit.SECONDS);
+            channel.shutdownNow();
+            thread.shutdownNow();
+        }
+    }
+
+    private record PrimaryOnly(CompletableFuture<DeviceSession> primary) implements DeviceSession.Listener {
+        @Override
+        public void onPrimary(DeviceSession session) {
+            primary.complete(session);
+        }
+
+        @Override
+        public void onLost(DeviceSession session, String reason) {
+            primary.completeExceptionally(new IllegalStateException(reason));
+        }
+
+        @Override
+        public void onPacketIn(DeviceSession session, int port, byte[] frame) {
+            throw new AssertionError("nobody sends packets");
+        }
+
+        @Override
+        public void onOther(DeviceSession session, Any message) {
+            throw new AssertionError("nobody sends messages");
+        }
+    }
+
+    // ---- another controller ----
+
+    private void stranger(BigInteger electionId) throws Exception {
+        Driver driver = configured(WallClockDriver::new, 7);
+        StreamObserver<StreamMessageResponse> stranger = new Unheard();
+        switches.join(MASTER, electionId, stranger);
+        switches.awaitLog("gone 1");
+        assertEquals(electionId, switches.highest(MASTER), "a primary was disturbed");
+        switches.log.clear();
+        switches.leave(MASTER, stranger);
+        switches.awaitLog("primary 1");
+        drivers.remove(driver);
+        driver.close();
+    }
+
+    @Test
+    void afterAStrangerWithAHigherElectionIdHasLeftTheControllerIsPrimaryAgain() throws Exception {
+        stranger(BigInteger.valueOf(1_000));
+        assertEquals(BigInteger.valueOf(1_001), switches.highest(MASTER));
+    }
+
+    @Test
+    void strangersWithIdsOf128BitsAreFollowedUpToTheHighestThereIs() throws Exception {
+        BigInteger wide = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
+        stranger(wide);
+        assertEquals(wide.add(BigInteger.ONE), switches.highest(MASTER));
+        stranger(ElectionId.MAX.value());
+        assertEquals(ElectionId.MAX.value(), switches.highest(MASTER));
+    }
+
+    @Test
+    void aStreamThatTheSwitchHasNotMissedDoesNotKeepTheNextOneOut() throws Exception {
+        configured(WallClockDriver::new, 7);
+        switches.log.clear();
+        switches.loseStream(MASTER, new Unheard());
+        switches.awaitLog("primary 1");
+        assertEquals(BigInteger.valueOf(8), switches.highest(MASTER));
+    }
+
+    private static final class Unheard implements StreamObserver<StreamMessageResponse> {
+        @Override
+        public void onNext(StreamMessageResponse message) {
+            // It only wants to be primary.
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            throw new AssertionError(error);
+        }
+
+        @Override
+        public void onCompleted() {
+            throw new AssertionError("nobody ends it");
+        }
+    }
+
     // ---- TLS ----
 
     private static Path pem(String name) {
@@ -231,7 +435,7 @@ class DriverTest {
                 network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime);
         Driver driver = new WallClockDriver(new Driver.Setup(
                 controller, network, ServerAddresses.common(switches.address()), ChannelSecurity.plainText(), 1, Programs.core(),
-                Programs.edge(), inForce -> { }));
+                Programs.edge(), patience, inForce -> { }));
         drivers.add(driver);
         driver.start();
         ExecutionException failure = assertThrows(ExecutionException.class,

@@ -10,8 +10,10 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,6 +25,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.slotwise.lockstep.Done;
 import p4.v1.P4RuntimeGrpc;
+import p4.v1.P4RuntimeOuterClass.CapabilitiesRequest;
+import p4.v1.P4RuntimeOuterClass.CapabilitiesResponse;
 import p4.v1.P4RuntimeOuterClass.Entity;
 import p4.v1.P4RuntimeOuterClass.Error;
 import p4.v1.P4RuntimeOuterClass.ForwardingPipelineConfig;
@@ -38,6 +42,7 @@ import p4.v1.P4RuntimeOuterClass.SetForwardingPipelineConfigResponse;
 import p4.v1.P4RuntimeOuterClass.StreamMessageRequest;
 import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
 import p4.v1.P4RuntimeOuterClass.TableEntry;
+import p4.v1.P4RuntimeOuterClass.Uint128;
 import p4.v1.P4RuntimeOuterClass.Update;
 import p4.v1.P4RuntimeOuterClass.WriteRequest;
 import p4.v1.P4RuntimeOuterClass.WriteResponse;
@@ -54,6 +59,8 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     final BlockingQueue<Done> dones = new LinkedBlockingQueue<>();
     private final Map<Long, Device> devices = new TreeMap<>();
     private final Server server;
+    /** Calls that came while another one, of which one was a write, was under way at the same switch. */
+    final List<String> overtaking = new ArrayList<>();
     private boolean refuseWrites;
 
     record PacketOutSeen(long device, ByteString payload) {
@@ -62,8 +69,19 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     private static final class Device {
         private ForwardingPipelineConfig config;
         private final Map<TableEntry, TableEntry> entries = new LinkedHashMap<>();
+        /** Live streams, and their election ids. */
+        private final Map<StreamObserver<StreamMessageResponse>, BigInteger> streams = new LinkedHashMap<>();
+        /** The primary's; null if there is none. */
         private StreamObserver<StreamMessageResponse> stream;
-        private long electionId;
+        private BigInteger highest = BigInteger.ZERO;
+        private boolean silent;
+        private boolean holding;
+        private final List<Held> held = new ArrayList<>();
+        private boolean busy;
+    }
+
+    /** A call that waits until the test says so. */
+    record Held(String what, ServerCallStreamObserver<?> caller, Runnable answer) {
     }
 
     /** Starts a server on a free port. */
@@ -105,8 +123,64 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         }
     }
 
+    /** The switch ends the primary's stream. */
     synchronized void closeStream(long device) {
-        devices.get(device).stream.onCompleted();
+        StreamObserver<StreamMessageResponse> closed = devices.get(device).stream;
+        leave(device, closed);
+        closed.onCompleted();
+    }
+
+    /** The primary's stream is gone, and the switch has not noticed: its election id is taken, and {@code ghost} has it. */
+    synchronized void loseStream(long device, StreamObserver<StreamMessageResponse> ghost) {
+        Device lost = devices.get(device);
+        StreamObserver<StreamMessageResponse> closed = lost.stream;
+        lost.streams.put(ghost, lost.streams.remove(closed));
+        lost.stream = ghost;
+        closed.onCompleted();
+    }
+
+    /** The switch answers no arbitration. */
+    synchronized void silence(long device, boolean silent) {
+        devices.get(device).silent = silent;
+    }
+
+    /** Reads and writes of the switch's tables, and questions about its program, wait until {@link #release}. */
+    synchronized void hold(long device) {
+        devices.get(device).holding = true;
+    }
+
+    /** Carries out what was held, and holds no more. */
+    synchronized void release(long device) {
+        Device released = devices.get(device);
+        released.holding = false;
+        List<Held> held = List.copyOf(released.held);
+        released.held.clear();
+        held.forEach(call -> call.answer().run());
+    }
+
+    /** What waits at a switch that holds. */
+    synchronized List<Held> held(long device) {
+        return List.copyOf(devices.get(device).held);
+    }
+
+    /** Another controller, with this election id. */
+    synchronized void join(long device, BigInteger electionId, StreamObserver<StreamMessageResponse> stranger) {
+        arbitrate(device, electionId, stranger);
+    }
+
+    /** The highest election id that a primary of the switch ever had. */
+    synchronized BigInteger highest(long device) {
+        return devices.get(device).highest;
+    }
+
+    /** The other controller goes. */
+    synchronized void leave(long device, StreamObserver<StreamMessageResponse> stream) {
+        Device left = devices.get(device);
+        left.streams.remove(stream);
+        if (left.stream == stream) {
+            left.stream = null;
+            left.streams.forEach((other, id) -> advise(device, left, other));
+        }
     }
 
     synchronized void refuseWrites(boolean refuse) {
@@ -144,7 +218,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
                     switch (message.getUpdateCase()) {
                         case ARBITRATION -> {
                             device = message.getArbitration().getDeviceId();
-                            arbitrate(message.getArbitration(), responses);
+                            arbitrate(device, number(message.getArbitration().getElectionId()), responses);
                         }
                         case PACKET -> packetOuts.add(new PacketOutSeen(device, message.getPacket().getPayload()));
                         case OTHER -> dones.add(unpack(message.getOther()));
@@ -155,6 +229,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
             @Override
             public void onError(Throwable error) {
+                leave(device, responses);
                 log.add("gone " + device);
             }
 
@@ -173,20 +248,74 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         }
     }
 
-    private void arbitrate(MasterArbitrationUpdate update, StreamObserver<StreamMessageResponse> responses) {
-        Device device = devices.get(update.getDeviceId());
-        boolean primary = update.getElectionId().getLow() >= device.electionId;
-        if (primary) {
-            device.electionId = update.getElectionId().getLow();
-            device.stream = responses;
-            log.add("primary " + update.getDeviceId());
+    private static BigInteger number(Uint128 id) {
+        return ElectionId.of(id).value();
+    }
+
+    /** As the specification has it: the highest id that a primary ever had is remembered. */
+    private void arbitrate(long id, BigInteger electionId, StreamObserver<StreamMessageResponse> responses) {
+        Device device = devices.get(id);
+        if (device.silent) {
+            log.add("silent " + id);
+            return;
         }
-        responses.onNext(StreamMessageResponse.newBuilder().setArbitration(update.toBuilder().setStatus(
-                Status.newBuilder().setCode(primary ? Code.OK_VALUE : Code.ALREADY_EXISTS_VALUE))).build());
+        if (device.streams.entrySet().stream()
+                .anyMatch(other -> other.getKey() != responses && other.getValue().equals(electionId))) {
+            responses.onError(io.grpc.Status.INVALID_ARGUMENT
+                    .withDescription("election id " + electionId + " is already used").asRuntimeException());
+            return;
+        }
+        device.streams.put(responses, electionId);
+        if (electionId.compareTo(device.highest) >= 0) {
+            device.highest = electionId;
+            device.stream = responses;
+            log.add("primary " + id);
+            device.streams.forEach((other, any) -> advise(id, device, other));
+        } else {
+            advise(id, device, responses);
+        }
+    }
+
+    private static void advise(long id, Device device, StreamObserver<StreamMessageResponse> stream) {
+        int code = device.stream == stream ? Code.OK_VALUE
+                : device.stream == null ? Code.NOT_FOUND_VALUE : Code.ALREADY_EXISTS_VALUE;
+        stream.onNext(StreamMessageResponse.newBuilder().setArbitration(MasterArbitrationUpdate.newBuilder()
+                .setDeviceId(id).setElectionId(new ElectionId(device.highest).toWire())
+                .setStatus(Status.newBuilder().setCode(code))).build());
+    }
+
+    @Override
+    public void capabilities(CapabilitiesRequest request, StreamObserver<CapabilitiesResponse> responses) {
+        responses.onNext(CapabilitiesResponse.getDefaultInstance());
+        responses.onCompleted();
+    }
+
+    /** Carries a call out, now or when it is released. */
+    private void carryOut(long id, String what, StreamObserver<?> caller, Runnable answer) {
+        Device device = devices.get(id);
+        if (device.busy) {
+            overtaking.add(what);
+        }
+        if (device.holding) {
+            device.busy |= what.startsWith("write");
+            device.held.add(new Held(what, (ServerCallStreamObserver<?>) caller, () -> {
+                device.busy = false;
+                answer.run();
+            }));
+            log.add("held " + what);
+        } else {
+            answer.run();
+        }
     }
 
     @Override
     public synchronized void getForwardingPipelineConfig(GetForwardingPipelineConfigRequest request,
+            StreamObserver<GetForwardingPipelineConfigResponse> responses) {
+        carryOut(request.getDeviceId(), "program? " + request.getDeviceId(), responses,
+                () -> answer(request, responses));
+    }
+
+    private void answer(GetForwardingPipelineConfigRequest request,
             StreamObserver<GetForwardingPipelineConfigResponse> responses) {
         Device device = devices.get(request.getDeviceId());
         if (device.config == null) {
@@ -211,8 +340,12 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     @Override
     public synchronized void write(WriteRequest request, StreamObserver<WriteResponse> responses) {
+        carryOut(request.getDeviceId(), "write " + request.getDeviceId(), responses, () -> answer(request, responses));
+    }
+
+    private void answer(WriteRequest request, StreamObserver<WriteResponse> responses) {
         Device device = devices.get(request.getDeviceId());
-        if (refuseWrites || request.getElectionId().getLow() != device.electionId) {
+        if (refuseWrites || device.stream == null || !number(request.getElectionId()).equals(device.highest)) {
             responses.onError(refused(request));
             log.add("refused " + request.getDeviceId());
             return;
@@ -248,6 +381,10 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     @Override
     public synchronized void read(ReadRequest request, StreamObserver<ReadResponse> responses) {
+        carryOut(request.getDeviceId(), "read " + request.getDeviceId(), responses, () -> answer(request, responses));
+    }
+
+    private void answer(ReadRequest request, StreamObserver<ReadResponse> responses) {
         ReadResponse.Builder response = ReadResponse.newBuilder();
         List<TableEntry> entries = new ArrayList<>(devices.get(request.getDeviceId()).entries.values());
         entries.forEach(entry -> response.addEntities(Entity.newBuilder().setTableEntry(entry)));

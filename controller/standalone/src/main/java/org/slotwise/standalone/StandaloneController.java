@@ -17,6 +17,7 @@ import org.slotwise.core.network.Core;
 import org.slotwise.core.network.Network;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
+import org.slotwise.p4runtime.Patience;
 import org.slotwise.p4runtime.WallClockDriver;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SchedulerCodec;
@@ -42,8 +43,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         NetworkController controller = NetworkController.of(configuration.network(), scheduler, System::nanoTime);
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
-                configuration.corePipeline(),
-                this::auditSchedule);
+                configuration.corePipeline(), Patience.DEFAULT, this::auditSchedule);
         this.driver = switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
             case LOCKSTEP -> new LockstepDriver(setup);
