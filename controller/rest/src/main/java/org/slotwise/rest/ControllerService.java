@@ -9,18 +9,32 @@ public interface ControllerService {
     /** The controller's state now; throws {@link UnavailableException} if it does not answer in time. */
     Snapshot snapshot();
 
-    /** Chooses a scheduler and keeps the choice over restarts; throws {@link UnavailableException} if that fails. */
+    /**
+     * Chooses a scheduler and keeps the choice over restarts; throws {@link NotKeptException} if it cannot be kept, and
+     * {@link UnavailableException} if the controller does not answer.
+     */
     void choose(Event.SchedulerChosen choice);
 
     /**
      * Shuts a core's master down or takes it back, and keeps that over restarts; {@code Network.canShutDown} holds. Throws
-     * {@link UnavailableException} if that fails, or where this host has no means for it.
+     * {@link NotKeptException} if it cannot be kept, and {@link UnavailableException} if the controller does not answer, or where
+     * this host has no means for it.
      */
     default void shutDown(Event.MasterShutdown shutdown) {
         throw new UnavailableException("masters cannot be shut down here", null);
     }
 
-    /** The controller does not answer, or cannot keep what it should. */
+    /** What was asked for cannot be kept over a restart, as on a full disk; so it was not done. */
+    final class NotKeptException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        /** Takes the reason, which callers may see. */
+        public NotKeptException(String reason, Throwable cause) {
+            super(reason, cause);
+        }
+    }
+
+    /** The controller does not answer. */
     final class UnavailableException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

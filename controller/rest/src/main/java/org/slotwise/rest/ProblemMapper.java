@@ -3,6 +3,7 @@ package org.slotwise.rest;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
 import javax.ws.rs.WebApplicationException;
 import javax.ws.rs.core.Response;
 import javax.ws.rs.ext.ExceptionMapper;
@@ -15,6 +16,10 @@ import org.slf4j.LoggerFactory;
 public final class ProblemMapper implements ExceptionMapper<Throwable> {
     /** Media type of the answers. */
     static final String PROBLEM_JSON = "application/problem+json";
+    /** Titles of statuses that JAX-RS 2.1 does not know. */
+    private static final Map<Integer, String> UNNAMED = Map.of(422, "Unprocessable Content", 507, "Insufficient Storage");
+    /** RFC 4918; JAX-RS has no name for it. */
+    private static final int INSUFFICIENT_STORAGE = 507;
     private static final Logger LOG = LoggerFactory.getLogger(ProblemMapper.class);
 
     @Override
@@ -24,8 +29,13 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
             return answer(Response.fromResponse(response), response.getStatus(), detail(error, response));
         }
         if (error instanceof ControllerService.UnavailableException) {
-            LOG.warn("request not served", error);
+            String cause = error.getCause() == null ? "" : ": " + error.getCause();
+            LOG.warn("request not served: {}{}", error.getMessage(), cause);
             return answer(Response.status(503), 503, error.getMessage());
+        }
+        if (error instanceof ControllerService.NotKeptException) {
+            LOG.warn("request not served: {}", error.getMessage());
+            return answer(Response.status(INSUFFICIENT_STORAGE), INSUFFICIENT_STORAGE, error.getMessage());
         }
         LOG.error("request not served", error);
         return answer(Response.serverError(), 500, "an unexpected error; the controller's log has it");
@@ -53,7 +63,7 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         Response.Status known = Response.Status.fromStatusCode(status);
         ObjectNode problem = JsonNodeFactory.instance.objectNode()
                 .put("type", "about:blank")
-                .put("title", known == null ? "Unprocessable Content" : known.getReasonPhrase())
+                .put("title", known == null ? UNNAMED.get(status) : known.getReasonPhrase())
                 .put("status", status)
                 .put("detail", detail);
         return builder.entity(problem).type(PROBLEM_JSON).build();

@@ -5,10 +5,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Set;
 
 /** A secret that callers of the REST interface send (RFC 6750); only its hash is kept. */
 final class AccessToken {
@@ -22,17 +20,12 @@ final class AccessToken {
         this.hash = hash(token);
     }
 
-    /** Reads a file with the token as its only line, which nobody but its owner and group may read. */
+    /** Reads a file with the token as its only line, which {@link SecretFiles#check} accepts. */
     static AccessToken read(Path file) throws IOException {
         if (Files.size(file) > MAX_LENGTH) {
             throw new IOException(file + ": a token has at most " + MAX_LENGTH + " characters");
         }
-        if (file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
-            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file);
-            if (permissions.contains(PosixFilePermission.OTHERS_READ)) {
-                throw new IOException(file + " can be read by everybody; chmod o-r would be right");
-            }
-        }
+        SecretFiles.check(file);
         String token = Files.readString(file, StandardCharsets.ISO_8859_1).strip();
         if (token.length() < MIN_LENGTH || !token.matches("[A-Za-z0-9._~+/=-]+")) {
             throw new IOException(file + ": a token is one line of at least " + MIN_LENGTH

@@ -1,55 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone;
 
+import ch.qos.logback.classic.AsyncAppender;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.util.LogbackMDCAdapter;
+import ch.qos.logback.core.rolling.FixedWindowRollingPolicy;
+import ch.qos.logback.core.rolling.RollingFileAppender;
+import ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy;
+import ch.qos.logback.core.status.Status;
+import ch.qos.logback.core.util.Duration;
+import ch.qos.logback.core.util.FileSize;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.Writer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.time.Clock;
 import java.util.OptionalInt;
-import org.slf4j.Logger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who changed what: one JSON object a line, for each request that would change something, each choice of a scheduler, each
- * master that was shut down or taken back, and each schedule that came into force. The file is kept to {@link #MAX_BYTES}; what came before is in {@code audit.1.jsonl}.
+ * Who changed what, and what came of it: one JSON object a line. {@code audit.jsonl} has each request that would change
+ * something, each choice of a scheduler, and each master that was shut down or taken back; {@code schedules.jsonl}, which
+ * grows faster, each schedule that came into force. Each file is kept to {@link #MAX_BYTES}, with as much of what came before
+ * in {@code audit.1.jsonl} and {@code schedules.1.jsonl}. A thread of its own writes, so that no disk delays the controller; what
+ * a disk that is full, or too slow, does not take is lost, and the log says so.
  */
 final class AuditLog implements AutoCloseable {
-    static final String FILE = "audit.jsonl";
-    static final String OLD_FILE = "audit.1.jsonl";
-    private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
-
+    private static final String ACCESS = "audit";
+    private static final String SCHEDULES = "schedules";
     /** Size at which a new file is begun. */
     static final long MAX_BYTES = 16 << 20;
+    private static final org.slf4j.Logger LOG = LoggerFactory.getLogger(AuditLog.class);
+    private static final int MAX_WAITING = 8192;
+    private static final int FLUSH_MS = 2000;
 
-    private final Path directory;
+    private final LoggerContext context = new LoggerContext();
     private final Clock clock;
-    private final long maxBytes;
-    private Writer file;
-    private long bytes;
+    private final Logger access;
+    private final Logger schedules;
+    private final AtomicLong lost = new AtomicLong();
 
     AuditLog(Path directory, Clock clock, long maxBytes) throws IOException {
-        this.directory = directory;
         this.clock = clock;
-        this.maxBytes = maxBytes;
         Files.createDirectories(directory);
-        open();
+        context.setMDCAdapter(new LogbackMDCAdapter());
+        context.getStatusManager().add(AuditLog::report);
+        this.access = file(directory, ACCESS, maxBytes);
+        this.schedules = file(directory, SCHEDULES, maxBytes);
     }
 
-    private void open() throws IOException {
-        Path path = directory.resolve(FILE);
-        file = Files.newBufferedWriter(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-        bytes = Files.size(path);
+    private static void report(Status status) {
+        if (status.getEffectiveLevel() >= Status.WARN) {
+            String cause = status.getThrowable() == null ? "" : ": " + status.getThrowable().getMessage();
+            LOG.error("audit: {}{}", status.getMessage(), cause);
+        }
+    }
+
+    private Logger file(Path directory, String name, long maxBytes) {
+        PatternLayoutEncoder lines = new PatternLayoutEncoder();
+        lines.setContext(context);
+        lines.setPattern("%msg%n");
+        RollingFileAppender<ILoggingEvent> file = new RollingFileAppender<>();
+        file.setContext(context);
+        file.setName(name);
+        file.setFile(directory.resolve(name + ".jsonl").toString());
+        file.setEncoder(lines);
+        FixedWindowRollingPolicy rolling = new FixedWindowRollingPolicy();
+        rolling.setContext(context);
+        rolling.setParent(file);
+        rolling.setFileNamePattern(directory.resolve(name).toString().replace("%", "\\%") + ".%i.jsonl");
+        rolling.setMinIndex(1);
+        rolling.setMaxIndex(1);
+        SizeBasedTriggeringPolicy<ILoggingEvent> full = new SizeBasedTriggeringPolicy<>();
+        full.setContext(context);
+        full.setMaxFileSize(new FileSize(maxBytes));
+        full.setCheckIncrement(Duration.buildByMilliseconds(0));
+        file.setRollingPolicy(rolling);
+        file.setTriggeringPolicy(full);
+        AsyncAppender async = new AsyncAppender();
+        async.setContext(context);
+        async.setName(name);
+        async.setQueueSize(MAX_WAITING);
+        async.setDiscardingThreshold(0);
+        async.setNeverBlock(true);
+        async.setMaxFlushTime(FLUSH_MS);
+        lines.start();
+        rolling.start();
+        full.start();
+        file.start();
+        async.addAppender(file);
+        async.start();
+        Logger logger = context.getLogger(name);
+        logger.setAdditive(false);
+        logger.addAppender(async);
+        return logger;
     }
 
     /** A request that would change something was answered. */
     void request(String from, String method, String path, int status) {
-        write(entry("request").put("from", from).put("method", method).put("path", path).put("status", status));
+        write(access, entry("request").put("from", from).put("method", method).put("path", path).put("status", status));
     }
 
     /** Another scheduler was chosen. */
@@ -57,49 +111,42 @@ final class AuditLog implements AutoCloseable {
         ObjectNode entry = entry("scheduler");
         entry.set("before", before);
         entry.set("after", after);
-        write(entry);
+        write(access, entry);
     }
 
     /** A master was shut down, or taken back. */
     void shutdown(int core, boolean before, boolean after) {
-        write(entry("shutdown").put("core", core).put("before", before).put("after", after));
+        write(access, entry("shutdown").put("core", core).put("before", before).put("after", after));
     }
 
     /** A schedule came into force; {@code core} says in which of several stars. */
     void schedule(OptionalInt core, long version, int changedConnections) {
         ObjectNode entry = entry("schedule");
         core.ifPresent(number -> entry.put("core", number));
-        write(entry.put("version", version).put("changed_connections", changedConnections));
+        write(schedules, entry.put("version", version).put("changed_connections", changedConnections));
     }
 
     private ObjectNode entry(String event) {
         return JsonNodeFactory.instance.objectNode().put("time", clock.instant().toString()).put("event", event);
     }
 
-    /** Writes at once, so that a crash loses nothing; a disk that is full must not stop the network. */
-    private synchronized void write(ObjectNode entry) {
-        String line = entry + "\n";
-        try {
-            if (bytes + line.length() > maxBytes) {
-                file.close();
-                Files.move(directory.resolve(FILE), directory.resolve(OLD_FILE),
-                        StandardCopyOption.REPLACE_EXISTING);
-                open();
+    private void write(Logger file, ObjectNode entry) {
+        AsyncAppender async = (AsyncAppender) file.getAppender(file.getName());
+        if (async.getRemainingCapacity() == 0) {
+            if (lost.getAndIncrement() == 0) {
+                LOG.error("audit: the disk does not keep up; records are lost from {} on", entry);
             }
-            file.write(line);
-            file.flush();
-            bytes += line.getBytes(StandardCharsets.UTF_8).length;
-        } catch (IOException e) {
-            LOG.error("the audit log cannot be written: {}: {}", e, entry);
+            return;
         }
+        file.info(entry.toString());
     }
 
+    /** Writes what waits, for a while. */
     @Override
-    public synchronized void close() {
-        try {
-            file.close();
-        } catch (IOException e) {
-            LOG.warn("the audit log was not closed", e);
+    public void close() {
+        context.stop();
+        if (lost.get() > 0) {
+            LOG.error("audit: {} records were lost", lost.get());
         }
     }
 }

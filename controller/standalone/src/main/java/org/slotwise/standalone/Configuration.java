@@ -93,6 +93,9 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         if (tls.optional("certificate").isPresent() != tls.optional("key").isPresent()) {
             throw new InvalidJsonException("p4runtime.tls", "'certificate' and 'key' are needed both, or neither");
         }
+        if (tls.optional("key").isPresent()) {
+            SecretFiles.check(path(tls, "key"));
+        }
         return ChannelSecurity.tls(path(tls, "ca"), optionalPath(tls, "certificate"), optionalPath(tls, "key"),
                 tls.optional("server_name").isPresent() ? Optional.of(tls.text("server_name")) : Optional.empty());
     }

@@ -83,6 +83,7 @@ final class PemFiles {
     }
 
     private static PrivateKey key(Path file) throws IOException {
+        SecretFiles.check(file);
         Matcher text = KEY.matcher(Files.readString(file, StandardCharsets.ISO_8859_1));
         if (!text.find()) {
             throw new IOException(file + " has no unencrypted PKCS #8 key ('BEGIN PRIVATE KEY')");

@@ -1,117 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone;
 
-import com.sun.net.httpserver.HttpServer;
-import com.sun.net.httpserver.HttpsConfigurator;
-import com.sun.net.httpserver.HttpsParameters;
-import com.sun.net.httpserver.HttpsServer;
-import io.prometheus.metrics.exporter.httpserver.MetricsHandler;
 import io.prometheus.metrics.instrumentation.jvm.JvmMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
-import java.net.BindException;
-import java.net.InetSocketAddress;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
-import java.util.logging.Logger;
-import javax.net.ssl.SSLParameters;
-import org.glassfish.jersey.jdkhttp.JdkHttpHandlerContainer;
-import org.glassfish.jersey.server.ContainerFactory;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.SecureRequestCustomizer;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.glassfish.jersey.server.ResourceConfig;
 import org.glassfish.jersey.server.ServerProperties;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 
 /** Serves the REST resources, and metrics at {@code /metrics}, over HTTP or HTTPS. */
 final class RestServer implements AutoCloseable {
     /** Jersey warns of every resource that is given as an object; kept here, or the setting would be collected. */
-    private static final Logger JERSEY_LOG = Logger.getLogger("org.glassfish.jersey");
-    private static final int THREADS = 2;
-    private static final int STOP_DELAY_S = 0;
+    private static final java.util.logging.Logger JERSEY_LOG =
+            java.util.logging.Logger.getLogger("org.glassfish.jersey");
+    private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
+    /** One accepts, one selects; the others answer, and wait for nobody but the controller. */
+    private static final int THREADS = 10;
+    private static final int SPARE_THREADS = 3;
+    private static final int BACKLOG = 128;
+    private static final int MAX_HEAD_BYTES = 8192;
     private static final long DRAIN_TIMEOUT_MS = 2000;
-    private static final long STOP_TIMEOUT_S = 1;
+    private static final long STOP_TIMEOUT_MS = 1000;
 
-    private final HttpServer server;
-    private final ExecutorService threads;
-    private final AccessFilter access;
+    private final Server server;
+    private final ServerConnector connector;
+    private final AccessHandler access;
     private final RestSettings settings;
 
-    private RestServer(HttpServer server, ExecutorService threads, AccessFilter access, RestSettings settings) {
+    private RestServer(Server server, ServerConnector connector, AccessHandler access, RestSettings settings) {
         this.server = server;
-        this.threads = threads;
+        this.connector = connector;
         this.access = access;
         this.settings = settings;
     }
 
     /** Starts to serve; port 0 takes any free port. Fails with the address if it is taken. */
     static RestServer start(RestSettings settings, ControllerService service, AuditLog audit) throws IOException {
-        // The built-in server waits for slow clients for ever unless told otherwise, in seconds.
-        System.setProperty("sun.net.httpserver.maxReqTime", "10");
-        System.setProperty("sun.net.httpserver.maxRspTime", "10");
-        // Small answers need not wait for the client to acknowledge their head.
-        System.setProperty("sun.net.httpserver.nodelay", "true");
+        return start(settings, service, audit, Connections.Limits.DEFAULT);
+    }
+
+    /** The same, with other limits than the ones by default. */
+    static RestServer start(RestSettings settings, ControllerService service, AuditLog audit, Connections.Limits limits)
+            throws IOException {
         JERSEY_LOG.setLevel(Level.SEVERE);
-        HttpServer server;
+        QueuedThreadPool threads = new QueuedThreadPool(THREADS, SPARE_THREADS);
+        threads.setName("rest");
+        Server server = new Server(threads);
+        ServerConnector connector = connector(server, settings);
+        Connections connections = new Connections(limits, System::nanoTime, connector.getScheduler());
+        connector.addBean(connections);
+        server.addConnector(connector);
+        AccessHandler access = new AccessHandler(settings.token(), settings.callerNames(),
+                new RateLimit(settings.requestsPerSecond(), System::nanoTime), audit, connections,
+                new Handler.Sequence(new MetricsHandler(metrics(service)), new JerseyHandler(resources(service))));
+        server.setHandler(access);
+        server.setErrorHandler(new ProblemAnswer());
+        server.setStopTimeout(STOP_TIMEOUT_MS);
         try {
-            server = create(settings);
-        } catch (BindException e) {
+            connector.open();
+            server.start();
+        } catch (Exception e) {
+            stop(server);
+            Throwable cause = e.getCause() == null ? e : e.getCause();
             throw new IOException("rest: cannot listen on " + settings.host() + ":" + settings.port() + ": "
-                    + e.getMessage(), e);
+                    + cause.getMessage(), e);
         }
-        ResourceConfig application = ResourceConfig.forApplication(new SlotwiseApplication(service))
+        return new RestServer(server, connector, access, settings);
+    }
+
+    private static ServerConnector connector(Server server, RestSettings settings) {
+        HttpConfiguration http = new HttpConfiguration();
+        http.setSendServerVersion(false);
+        http.setRequestHeaderSize(MAX_HEAD_BYTES);
+        HttpConnectionFactory plain = new HttpConnectionFactory(http);
+        ServerConnector connector;
+        if (settings.tls() == null) {
+            connector = new ServerConnector(server, 1, 1, plain);
+        } else {
+            // Names are compared with the configured ones, not with the certificate's.
+            http.addCustomizer(new SecureRequestCustomizer(false));
+            SslContextFactory.Server tls = new SslContextFactory.Server();
+            tls.setSslContext(settings.tls());
+            tls.setIncludeProtocols("TLSv1.3", "TLSv1.2");
+            tls.setNeedClientAuth(settings.clientCertificates());
+            connector = new ServerConnector(server, 1, 1, new SslConnectionFactory(tls, plain.getProtocol()), plain);
+        }
+        connector.setHost(settings.host());
+        connector.setPort(settings.port());
+        connector.setAcceptQueueSize(BACKLOG);
+        return connector;
+    }
+
+    private static ResourceConfig resources(ControllerService service) {
+        return ResourceConfig.forApplication(new SlotwiseApplication(service))
                 .property(ServerProperties.WADL_FEATURE_DISABLE, true)
-                // Without this Jersey would hand errors to the HTTP server, whose answer is an HTML page.
+                // Without this Jersey would hand errors to the HTTP server, whose answer is another one.
                 .property(ServerProperties.RESPONSE_SET_STATUS_OVER_SEND_ERROR, true);
-        AccessFilter access = new AccessFilter(
-                settings.token(), new RateLimit(settings.requestsPerSecond(), System::nanoTime), audit);
+    }
+
+    private static PrometheusRegistry metrics(ControllerService service) {
         PrometheusRegistry metrics = new PrometheusRegistry();
         metrics.register(new Metrics(service));
         JvmMetrics.builder().register(metrics);
-        server.createContext("/", ContainerFactory.createContainer(JdkHttpHandlerContainer.class, application))
-                .getFilters().add(access);
-        server.createContext("/metrics", new MetricsHandler(metrics)).getFilters().add(access);
-        ExecutorService threads = Executors.newFixedThreadPool(THREADS, task -> new Thread(task, "rest"));
-        server.setExecutor(threads);
-        server.start();
-        return new RestServer(server, threads, access, settings);
-    }
-
-    private static HttpServer create(RestSettings settings) throws IOException {
-        InetSocketAddress address = new InetSocketAddress(settings.host(), settings.port());
-        if (settings.tls() == null) {
-            return HttpServer.create(address, 0);
-        }
-        HttpsServer server = HttpsServer.create(address, 0);
-        server.setHttpsConfigurator(new HttpsConfigurator(settings.tls()) {
-            @Override
-            public void configure(HttpsParameters parameters) {
-                SSLParameters ssl = getSSLContext().getDefaultSSLParameters();
-                ssl.setProtocols(new String[] {"TLSv1.3", "TLSv1.2"});
-                ssl.setNeedClientAuth(settings.clientCertificates());
-                parameters.setSSLParameters(ssl);
-            }
-        });
-        return server;
+        return metrics;
     }
 
     /** Where it listens. */
     String url() {
         String host = settings.host();
         String shown = host.contains(":") ? "[" + host + "]" : host;
-        return (settings.tls() == null ? "http://" : "https://") + shown + ":" + server.getAddress().getPort();
+        return (settings.tls() == null ? "http://" : "https://") + shown + ":" + connector.getLocalPort();
     }
 
     @Override
     public void close() {
         try {
             access.drain(DRAIN_TIMEOUT_MS);
-            server.stop(STOP_DELAY_S);
-            threads.shutdownNow();
-            threads.awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        stop(server);
+    }
+
+    private static void stop(Server server) {
+        try {
+            server.stop();
+        } catch (Exception e) {
+            LOG.warn("the REST server did not end in order", e);
         }
     }
 }

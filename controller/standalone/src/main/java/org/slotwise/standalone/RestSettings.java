@@ -6,7 +6,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
@@ -16,22 +20,27 @@ import org.slotwise.rest.json.JsonFields;
  *
  * @param host address that it listens on; a loopback one unless there are a token and TLS
  * @param port its port; 0 for any free one
+ * @param names by which callers may call it besides its address; empty with a token for any
  * @param token what callers must send; null for none
  * @param tls for HTTPS; null for HTTP
  * @param clientCertificates whether callers must have a certificate
  * @param requestsPerSecond what one address may ask
  */
-record RestSettings(String host, int port, AccessToken token, SSLContext tls, boolean clientCertificates,
+record RestSettings(String host, int port, Set<String> names, AccessToken token, SSLContext tls, boolean clientCertificates,
         int requestsPerSecond) {
     private static final int DEFAULT_REQUESTS_PER_SECOND = 100;
     private static final String DEFAULT_HOST = "127.0.0.1";
+    private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,253}|\\[[0-9A-Fa-f:.]+\\]");
+    private static final int MAX_NAMES = 64;
     private static final int MAX_PORT = 65_535;
     private static final int MAX_REQUESTS_PER_SECOND = 100_000;
 
     /** Reads and checks them. */
     static RestSettings decode(String where, JsonNode value) throws IOException, InvalidJsonException {
         JsonFields fields =
-                JsonFields.of(where, value, "host", "port", "token_file", "tls", "requests_per_second");
+                JsonFields.of(where, value, "host", "port", "names", "token_file", "tls",
+                        "requests_per_second");
         String host = fields.optional("host").isPresent() ? fields.text("host") : DEFAULT_HOST;
         int port = (int) fields.integer("port", 0, MAX_PORT);
         Optional<Path> token = Configuration.optionalPath(fields, "token_file");
@@ -43,14 +52,46 @@ record RestSettings(String host, int port, AccessToken token, SSLContext tls, bo
         int perSecond = fields.optional("requests_per_second").isEmpty() ? DEFAULT_REQUESTS_PER_SECOND
                 : (int) fields.integer("requests_per_second", 1, MAX_REQUESTS_PER_SECOND);
         AccessToken read = token.isPresent() ? AccessToken.read(token.get()) : null;
+        Set<String> names = names(fields);
         if (tls.isEmpty()) {
-            return new RestSettings(host, port, read, null, false, perSecond);
+            return new RestSettings(host, port, names, read, null, false, perSecond);
         }
         JsonFields files = JsonFields.of(where + ".tls", tls.get(), "certificate", "key", "client_ca");
         Optional<Path> clientAuthority = Configuration.optionalPath(files, "client_ca");
         SSLContext context = PemFiles.serverContext(Configuration.path(files, "certificate"),
                 Configuration.path(files, "key"), clientAuthority.orElse(null));
-        return new RestSettings(host, port, read, context, clientAuthority.isPresent(), perSecond);
+        return new RestSettings(host, port, names, read, context, clientAuthority.isPresent(), perSecond);
+    }
+
+    private static Set<String> names(JsonFields fields) throws InvalidJsonException {
+        Set<String> names = new TreeSet<>();
+        Optional<JsonNode> value = fields.optional("names");
+        if (value.isPresent()) {
+            if (!value.get().isArray() || value.get().size() > MAX_NAMES) {
+                throw new InvalidJsonException(fields.place("names"), "must be an array of at most " + MAX_NAMES + " names");
+            }
+            for (JsonNode name : value.get()) {
+                if (!name.isTextual() || !NAME.matcher(name.textValue()).matches()) {
+                    throw new InvalidJsonException(fields.place("names"), "must have host names without ports, got " + name);
+                }
+                names.add(name.textValue().toLowerCase(Locale.ROOT));
+            }
+        }
+        return names;
+    }
+
+    /**
+     * What callers may call this server. With a token any name will do where none is configured: a web page of a stranger does
+     * not have it.
+     */
+    AccessHandler.CallerNames callerNames() {
+        if (token != null && names.isEmpty()) {
+            return new AccessHandler.CallerNames(Set.of());
+        }
+        Set<String> all = new TreeSet<>(names);
+        all.add(host.contains(":") ? "[" + host + "]" : host.toLowerCase(Locale.ROOT));
+        all.addAll(LOOPBACK);
+        return new AccessHandler.CallerNames(all);
     }
 
     private static boolean isLoopback(String where, String host) throws InvalidJsonException {

@@ -5,10 +5,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
-import org.h2.mvstore.MVStoreException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
@@ -24,9 +27,12 @@ import org.slotwise.rest.json.SchedulerCodec;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
 final class StandaloneController implements ControllerService, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StandaloneController.class);
     private static final long ANSWER_TIMEOUT_MS = 2000;
 
     private final Configuration configuration;
+    /** What is to be closed, the last one first. */
+    private final Deque<AutoCloseable> parts = new ArrayDeque<>();
     private final Store store;
     private final AuditLog audit;
     private final Driver driver;
@@ -35,27 +41,35 @@ final class StandaloneController implements ControllerService, AutoCloseable {
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
-        this.store = Store.open(configuration.store());
-        this.audit = new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES);
+        try {
+            this.store = opened(Store.open(configuration.store()));
+            long electionId = store.nextElectionId(Instant.now());
+            this.audit = opened(new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES));
+            this.driver = opened(driver(electionId));
+            this.rest = opened(RestServer.start(configuration.rest(), this, audit));
+        } catch (IOException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private <T extends AutoCloseable> T opened(T part) {
+        parts.push(part);
+        return part;
+    }
+
+    private Driver driver(long electionId) {
         Event.SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
         this.chosen = scheduler;
         NetworkController controller = NetworkController.of(configuration.network(), scheduler, System::nanoTime);
         Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
-                configuration.p4runtimeSecurity(), store.nextElectionId(Instant.now()), configuration.edgePipeline(),
-                configuration.corePipeline(), Patience.DEFAULT, this::auditSchedule);
-        this.driver = switch (configuration.clock()) {
+                configuration.p4runtimeSecurity(), electionId, configuration.edgePipeline(), configuration.corePipeline(),
+                Patience.DEFAULT, this::auditSchedule);
+        return switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
             case LOCKSTEP -> new LockstepDriver(setup);
         };
-        try {
-            this.rest = RestServer.start(configuration.rest(), this, audit);
-        } catch (IOException e) {
-            driver.close();
-            store.close();
-            audit.close();
-            throw e;
-        }
     }
 
     /** Starts everything; the switches are called in the background. */
@@ -104,8 +118,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         Snapshot before = snapshot();
         try {
             store.keep(choice, configuration.scheduler());
-        } catch (MVStoreException e) {
-            throw new UnavailableException("the choice cannot be stored", e);
+        } catch (IOException e) {
+            throw notKept("the choice of a scheduler", e);
         }
         driver.submit(choice);
         chosen = choice;
@@ -114,6 +128,11 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         Main.tell(changed);
         audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()),
                 SchedulerCodec.encode(choice.kind(), choice.settings()));
+    }
+
+    private static NotKeptException notKept(String what, IOException cause) {
+        LOG.error("{} is not kept, and not made: {}", what, cause.getMessage());
+        return new NotKeptException(what + " cannot be kept over a restart, so nothing was changed: " + cause.getMessage(), cause);
     }
 
     private void auditSchedule(Command.ScheduleInForce inForce) {
@@ -137,8 +156,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
                 .anyMatch(star -> star.network().core().id().equals(shutdown.core()) && star.isShutDown());
         try {
             store.keep(shutdown);
-        } catch (MVStoreException e) {
-            throw new UnavailableException("that cannot be stored", e);
+        } catch (IOException e) {
+            throw notKept("whether a master is shut down", e);
         }
         driver.submit(shutdown);
         ObjectNode changed = Main.event("changed");
@@ -147,11 +166,15 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         audit.shutdown(shutdown.core().value(), before, shutdown.isDown());
     }
 
+    /** Ends what was begun last first. */
     @Override
     public void close() {
-        rest.close();
-        driver.close();
-        store.close();
-        audit.close();
+        while (!parts.isEmpty()) {
+            try {
+                parts.pop().close();
+            } catch (Exception e) {
+                LOG.warn("the controller did not end in order", e);
+            }
+        }
     }
 }

@@ -2,16 +2,25 @@
 package org.slotwise.standalone;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
-import org.h2.mvstore.MVMap;
-import org.h2.mvstore.MVStore;
-import org.h2.mvstore.MVStoreException;
+import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.Event;
@@ -21,36 +30,133 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
 
-/** What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down. */
+/**
+ * What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down. One small file
+ * with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A
+ * file that is neither is refused, since it would silently take back what somebody chose.
+ */
 final class Store implements AutoCloseable {
+    static final String FILE = "controller.store";
     private static final Logger LOG = LoggerFactory.getLogger(Store.class);
-    private static final String FILE = "controller.mv";
+    private static final String NEXT_FILE = "controller.store.next";
+    private static final String FORMER_FILE = "controller.mv";
+    private static final String LOCK_FILE = "controller.lock";
+    private static final String HEAD = "slotwise-store 1 sha256 ";
+    private static final int MAX_BYTES = 1 << 20;
     private static final String ELECTION_ID = "election_id";
     private static final String SCHEDULER = "scheduler";
     private static final String SHUT_DOWN = "shut_down_";
     private static final String CONFIGURED_SCHEDULER = "configured_scheduler";
 
-    private final MVStore file;
-    private final MVMap<String, String> values;
+    private final Path directory;
+    private final FileChannel lock;
+    private Map<String, String> values;
 
-    private Store(MVStore file) {
-        this.file = file;
-        this.values = file.openMap("state");
+    private Store(Path directory, FileChannel lock, Map<String, String> values) {
+        this.directory = directory;
+        this.lock = lock;
+        this.values = values;
     }
 
-    /** Opens the store in {@code directory}, which is made if need be; fails if another controller has it open. */
+    /**
+     * Opens the store in {@code directory}, which is made if need be. Throws IOException if another controller has it open, if
+     * it is damaged, or if it cannot be read.
+     */
     static Store open(Path directory) throws IOException {
         Files.createDirectories(directory);
+        FileChannel lock = FileChannel.open(
+                directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
-            return new Store(new MVStore.Builder().fileName(directory.resolve(FILE).toString())
-                    .autoCommitDisabled().open());
-        } catch (MVStoreException e) {
-            throw new IOException("the store in " + directory + " cannot be opened: " + e.getMessage(), e);
+            if (tryLock(lock) == null) {
+                throw new IOException("the store in " + directory + " is in use by another controller");
+            }
+            return new Store(directory, lock, read(directory.resolve(FILE)));
+        } catch (IOException e) {
+            lock.close();
+            throw e;
         }
     }
 
-    /** An election id higher than any given before, also if the store was lost: it starts from the time of day. */
-    long nextElectionId(Instant now) {
+    private static FileLock tryLock(FileChannel file) throws IOException {
+        try {
+            return file.tryLock();
+        } catch (OverlappingFileLockException sameProcess) {
+            return null;
+        }
+    }
+
+    private static Map<String, String> read(Path file) throws IOException {
+        Map<String, String> read = new TreeMap<>();
+        if (!Files.exists(file)) {
+            if (Files.exists(file.resolveSibling(FORMER_FILE))) {
+                LOG.warn("{} is of an earlier version and not read: schedulers chosen and masters shut down under it are forgotten",
+                        file.resolveSibling(FORMER_FILE));
+            }
+            return read;
+        }
+        if (Files.size(file) > MAX_BYTES) {
+            throw damaged(file, "it has more than " + MAX_BYTES + " bytes");
+        }
+        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+        int line = text.indexOf('\n');
+        byte[] body = text.substring(line + 1).getBytes(StandardCharsets.ISO_8859_1);
+        if (line < 0 || !text.substring(0, line).equals(HEAD + hash(body))) {
+            throw damaged(file, "its checksum does not fit");
+        }
+        try {
+            for (Map.Entry<String, JsonNode> value : JsonFields.parse(body).properties()) {
+                read.put(value.getKey(), value.getValue().asText());
+            }
+        } catch (InvalidJsonException e) {
+            throw damaged(file, e.getMessage());
+        }
+        return read;
+    }
+
+    private static IOException damaged(Path file, String reason) {
+        return new IOException("the store " + file + " is damaged: " + reason + ". It has the scheduler chosen at run time and which"
+                + " masters are shut down; put a copy of it back, or move it away to start with what the configuration says");
+    }
+
+    private static String hash(byte[] bytes) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    /** Writes all to a file of its own, and puts that in the place of the one before. Changes nothing if that fails. */
+    private void replace(Map<String, String> next) throws IOException {
+        ObjectNode state = JsonNodeFactory.instance.objectNode();
+        next.forEach(state::put);
+        byte[] body = (state + "\n").getBytes(StandardCharsets.UTF_8);
+        byte[] head = (HEAD + hash(body) + "\n").getBytes(StandardCharsets.US_ASCII);
+        Path written = directory.resolve(NEXT_FILE);
+        try {
+            try (FileChannel file = FileChannel.open(written, StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+                ByteBuffer bytes = ByteBuffer.allocate(head.length + body.length).put(head).put(body).flip();
+                while (bytes.hasRemaining()) {
+                    file.write(bytes);
+                }
+                file.force(true);
+            }
+            Files.move(written, directory.resolve(FILE), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
+                names.force(true);
+            }
+        } catch (IOException e) {
+            throw new IOException("the store in " + directory + " cannot be written: " + e.getMessage(), e);
+        }
+        values = next;
+    }
+
+    /**
+     * An election id higher than any given before, also if the store was lost: it starts from the time of day. Throws
+     * IOException if it cannot be kept.
+     */
+    long nextElectionId(Instant now) throws IOException {
         long last = 0;
         try {
             last = Long.parseLong(values.getOrDefault(ELECTION_ID, "0"));
@@ -58,15 +164,18 @@ final class Store implements AutoCloseable {
             LOG.warn("the stored election id is no number; starting from the time of day");
         }
         long next = Math.max(last + 1, now.getEpochSecond());
-        values.put(ELECTION_ID, Long.toString(next));
-        file.commit();
+        Map<String, String> changed = new TreeMap<>(values);
+        changed.put(ELECTION_ID, Long.toString(next));
+        replace(changed);
         return next;
     }
 
-    /** Keeps a choice that was made at run time, over the one that the configuration has. */
-    void keep(Event.SchedulerChosen choice, Event.SchedulerChosen configuredChoice) {
-        values.putAll(Map.of(SCHEDULER, text(choice), CONFIGURED_SCHEDULER, text(configuredChoice)));
-        file.commit();
+    /** Keeps a choice that was made at run time, over the one that the configuration has. Throws IOException if it cannot. */
+    void keep(Event.SchedulerChosen choice, Event.SchedulerChosen configuredChoice) throws IOException {
+        Map<String, String> changed = new TreeMap<>(values);
+        changed.put(SCHEDULER, text(choice));
+        changed.put(CONFIGURED_SCHEDULER, text(configuredChoice));
+        replace(changed);
     }
 
     /** The choice made at run time, unless there is none or the configuration has changed since. */
@@ -84,14 +193,15 @@ final class Store implements AutoCloseable {
         }
     }
 
-    /** Keeps whether a core's master is shut down. */
-    void keep(Event.MasterShutdown shutdown) {
+    /** Keeps whether a core's master is shut down. Throws IOException if it cannot. */
+    void keep(Event.MasterShutdown shutdown) throws IOException {
+        Map<String, String> changed = new TreeMap<>(values);
         if (shutdown.isDown()) {
-            values.put(SHUT_DOWN + shutdown.core(), "true");
+            changed.put(SHUT_DOWN + shutdown.core(), "true");
         } else {
-            values.remove(SHUT_DOWN + shutdown.core());
+            changed.remove(SHUT_DOWN + shutdown.core());
         }
-        file.commit();
+        replace(changed);
     }
 
     /** Whether a core's master is shut down. */
@@ -103,8 +213,13 @@ final class Store implements AutoCloseable {
         return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
     }
 
+    /** Lets another controller open it. */
     @Override
     public void close() {
-        file.close();
+        try {
+            lock.close();
+        } catch (IOException e) {
+            LOG.warn("the store was not closed: {}", e.getMessage());
+        }
     }
 }

@@ -20,6 +20,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
@@ -115,8 +116,9 @@ class AccessTest {
 
     @Test
     void tokenThatEverybodyCanReadOrGuessIsRefused() throws Exception {
-        assertRefused("can be read by everybody", settings()
-                .put("token_file", tokenFile(TOKEN, "rw-r--r--").toString()));
+        for (String lax : List.of("rw-r--r--", "rw-----w-", "rw--w----", "rw------x")) {
+            assertRefused("chmod 600", settings().put("token_file", tokenFile(TOKEN, lax).toString()));
+        }
         assertRefused("at least 16", settings().put("token_file", tokenFile("short", "rw-------").toString()));
         assertRefused("at least 16", settings()
                 .put("token_file", tokenFile("two lines of\ntext, longer", "rw-------").toString()));
@@ -184,10 +186,18 @@ class AccessTest {
         return HttpClient.newBuilder().sslContext(context).build();
     }
 
-    private ObjectNode withTls(boolean clientCertificates) {
+    /** A copy that only its owner may read. */
+    private String keyFile(String name, String permissions) throws IOException {
+        Path copy = directory.resolve(name);
+        Files.copy(TLS.resolve(name), copy, StandardCopyOption.REPLACE_EXISTING);
+        Files.setPosixFilePermissions(copy, PosixFilePermissions.fromString(permissions));
+        return copy.toString();
+    }
+
+    private ObjectNode withTls(boolean clientCertificates) throws IOException {
         ObjectNode settings = settings();
         ObjectNode tls = settings.putObject("tls").put("certificate", TLS.resolve("server.pem").toString())
-                .put("key", TLS.resolve("server.key").toString());
+                .put("key", keyFile("server.key", "rw-------"));
         if (clientCertificates) {
             tls.put("client_ca", TLS.resolve("authority.pem").toString());
         }
@@ -209,9 +219,12 @@ class AccessTest {
     }
 
     @Test
-    void keysThatAreNoneAreRefused() {
+    void keysThatAreNoneOrThatOthersMayReadAreRefused() throws Exception {
+        ObjectNode lax = withTls(false);
+        keyFile("server.key", "rw-r--r--");
+        assertRefused("chmod 600", lax);
         ObjectNode noKey = withTls(false);
-        noKey.withObject("/tls").put("key", TLS.resolve("server.pem").toString());
+        noKey.withObject("/tls").put("key", keyFile("server.pem", "rw-------"));
         assertRefused("no unencrypted PKCS #8 key", noKey);
         ObjectNode noCertificate = withTls(false);
         noCertificate.withObject("/tls").put("certificate", TLS.resolve("server.key").toString());
@@ -254,22 +267,42 @@ class AccessTest {
         send(plain(), "DELETE", SCHEDULER, null);
         server.close();
         server = null;
+        audit.close();
         assertEquals(List.of(
                 "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"PUT\","
                         + "\"path\":\"/slotwise/v1/scheduler\",\"status\":200}",
                 "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"DELETE\","
-                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":405}"), lines(AuditLog.FILE));
+                        + "\"path\":\"/slotwise/v1/scheduler\",\"status\":405}"), lines("audit.jsonl"));
     }
 
+    /** A file ends with the record that filled it. */
     @Test
-    void fileIsKeptSmall() throws IOException {
+    void filesAreKeptSmallAndSchedulesDisplaceNoAccess() throws IOException {
+        audit.request("192.0.2.1", "PUT", SCHEDULER, 200);
         for (int version = 1; version <= 20; version++) {
             audit.schedule(OptionalInt.empty(), version, 7);
         }
-        assertTrue(Files.size(directory.resolve(AuditLog.FILE)) <= 400);
-        assertTrue(Files.size(directory.resolve(AuditLog.OLD_FILE)) <= 400);
-        JsonNode last = JSON.readTree(lines(AuditLog.FILE).get(lines(AuditLog.FILE).size() - 1));
+        audit.close();
+        for (String name : List.of("schedules.jsonl", "schedules.1.jsonl")) {
+            long longest = lines(name).stream().mapToLong(String::length).max().orElseThrow();
+            assertTrue(Files.size(directory.resolve(name)) <= 400 + longest, name);
+        }
+        assertTrue(lines("audit.jsonl").get(0).contains("192.0.2.1"));
+        List<String> schedules = lines("schedules.jsonl");
+        JsonNode last = JSON.readTree(schedules.get(schedules.size() - 1));
         assertEquals(20, last.get("version").intValue());
         assertEquals(7, last.get("changed_connections").intValue());
+    }
+
+    /** A directory that is not empty is in the way of what the full file would be called. */
+    @Test
+    void aFailedRotationDoesNotEndTheLog() throws IOException {
+        Files.createDirectories(directory.resolve("schedules.1.jsonl").resolve("in the way"));
+        for (int version = 1; version <= 20; version++) {
+            audit.schedule(OptionalInt.empty(), version, 7);
+        }
+        audit.close();
+        List<String> schedules = lines("schedules.jsonl");
+        assertEquals(20, JSON.readTree(schedules.get(schedules.size() - 1)).get("version").intValue());
     }
 }

@@ -54,7 +54,7 @@ class RestServerTest {
 
     /** Without a limit that so many quick tests could reach. */
     private static RestSettings settings(int port) {
-        return new RestSettings("127.0.0.1", port, null, null, false, 100_000);
+        return new RestSettings("127.0.0.1", port, Set.of(), null, null, false, 100_000);
     }
 
     @BeforeEach

@@ -123,7 +123,7 @@ class StandaloneControllerTest {
             assertEquals(422, call(controller, "scheduler", "{\"name\":\"eyeslip\"}").statusCode());
         }
         List<String> events = new ArrayList<>();
-        for (String line : Files.readAllLines(configuration.store().resolve(AuditLog.FILE))) {
+        for (String line : Files.readAllLines(configuration.store().resolve("audit.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
             events.add(entry.get("event").textValue() + " " + entry.at("/before/name").asText()
                     + entry.path("status").asText() + " " + entry.at("/after/name").asText());
@@ -150,7 +150,7 @@ class StandaloneControllerTest {
             cores.close();
         }
         List<String> events = new ArrayList<>();
-        for (String line : Files.readAllLines(configuration.store().resolve(AuditLog.FILE))) {
+        for (String line : Files.readAllLines(configuration.store().resolve("audit.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
             if (entry.get("event").textValue().equals("shutdown")) {
                 events.add(entry.get("core") + " " + entry.get("before") + " " + entry.get("after"));
@@ -160,40 +160,17 @@ class StandaloneControllerTest {
     }
 
     @Test
-    void storeGivesEverHigherElectionIds() throws IOException {
-        Instant now = Instant.ofEpochSecond(1_000_000);
-        long first;
-        try (Store store = Store.open(directory)) {
-            first = store.nextElectionId(now);
-            assertEquals(1_000_000, first);
-            assertEquals(first + 1, store.nextElectionId(now));
+    void whatCannotBeKeptIsRefusedAndChangesNothing() throws Exception {
+        Configuration configuration = read(configuration());
+        try (StandaloneController controller = StandaloneController.start(configuration)) {
+            Files.createDirectory(configuration.store().resolve("controller.store.next"));
+            HttpResponse<String> refused = call(controller, "scheduler", "{\"name\":\"islip\"}");
+            assertEquals(507, refused.statusCode());
+            assertTrue(refused.body().contains("cannot be written"), refused.body());
+            assertTrue(call(controller, "scheduler", null).body().startsWith("{\"name\":\"fair\""));
+            Files.delete(configuration.store().resolve("controller.store.next"));
+            assertEquals(200, call(controller, "scheduler", "{\"name\":\"islip\"}").statusCode());
         }
-        try (Store store = Store.open(directory)) {
-            assertEquals(first + 2, store.nextElectionId(now.minusSeconds(500)));
-        }
-    }
-
-    @Test
-    void storedSchedulerGivesWayToANewConfiguration() throws IOException {
-        try (Store store = Store.open(directory)) {
-            store.keep(ROTATION, FAIR);
-        }
-        try (Store store = Store.open(directory)) {
-            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
-            assertEquals(Optional.empty(), store.scheduler(ROTATION));
-        }
-    }
-
-    @Test
-    void storeThatIsInUseOrBrokenIsRefused() throws IOException {
-        Store store = Store.open(directory);
-        assertTrue(assertThrows(IOException.class, () -> Store.open(directory))
-                .getMessage().contains(directory.toString()));
-        store.close();
-        Path broken = directory.resolve("broken");
-        Files.createDirectories(broken);
-        Files.write(broken.resolve("controller.mv"), new byte[10_000]);
-        assertThrows(IOException.class, () -> Store.open(broken));
     }
 
     @Test

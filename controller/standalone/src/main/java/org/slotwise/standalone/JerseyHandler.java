@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.security.Principal;
+import java.util.concurrent.ExecutionException;
+import javax.ws.rs.core.SecurityContext;
+import org.eclipse.jetty.http.HttpField;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.io.Content;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.Promise;
+import org.glassfish.jersey.internal.MapPropertiesDelegate;
+import org.glassfish.jersey.server.ApplicationHandler;
+import org.glassfish.jersey.server.ContainerRequest;
+import org.glassfish.jersey.server.ContainerResponse;
+import org.glassfish.jersey.server.ResourceConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The JAX-RS resources. They get a request when all of it is here, and their answer is sent when all of it is known. */
+final class JerseyHandler extends Handler.Abstract {
+    /** Larger bodies are not even read; the resources have limits of their own. */
+    private static final int MAX_BODY_BYTES = 64 * 1024;
+    private static final Logger LOG = LoggerFactory.getLogger(JerseyHandler.class);
+    private static final SecurityContext NOBODY = new Anybody();
+
+    private final ApplicationHandler resources;
+
+    JerseyHandler(ResourceConfig application) {
+        this.resources = new ApplicationHandler(application);
+    }
+
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) {
+        Content.Source.asByteArrayAsync(request, MAX_BODY_BYTES, new Promise.Invocable<byte[]>() {
+            @Override
+            public void succeeded(byte[] body) {
+                answerOrFail(request, body, response, callback);
+            }
+
+            @Override
+            public void failed(Throwable error) {
+                refuse(request, error, response, callback);
+            }
+        });
+        return true;
+    }
+
+    private static void refuse(Request request, Throwable error, Response response, Callback callback) {
+        // What follows a body that was not read to its end cannot be read either.
+        response.getHeaders().put(HttpHeader.CONNECTION, "close");
+        if (error instanceof IllegalStateException) {
+            ProblemAnswer.send(request, response, callback, HttpStatus.PAYLOAD_TOO_LARGE_413,
+                    "a body has at most " + MAX_BODY_BYTES + " bytes");
+        } else {
+            ProblemAnswer.send(request, response, callback, HttpStatus.BAD_REQUEST_400,
+                    "the body cannot be read: " + error.getMessage());
+        }
+    }
+
+    private void answerOrFail(Request request, byte[] body, Response response, Callback callback) {
+        try {
+            answer(request, body, response, callback);
+        } catch (ExecutionException | RuntimeException e) {
+            LOG.error("request not served", e);
+            callback.failed(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            callback.failed(e);
+        }
+    }
+
+    private void answer(Request request, byte[] body, Response response, Callback callback)
+            throws ExecutionException, InterruptedException {
+        URI base = URI.create(request.getHttpURI().getScheme() + "://" + request.getHttpURI().getAuthority() + "/");
+        String query = request.getHttpURI().getQuery();
+        URI uri = base.resolve(request.getHttpURI().getCanonicalPath() + (query == null ? "" : "?" + query));
+        ContainerRequest asked = new ContainerRequest(
+                base, uri, request.getMethod(), NOBODY, new MapPropertiesDelegate(), resources.getConfiguration());
+        for (HttpField field : request.getHeaders()) {
+            asked.headers(field.getName(), field.getValue());
+        }
+        asked.setEntityStream(new ByteArrayInputStream(body));
+        ByteArrayOutputStream entity = new ByteArrayOutputStream();
+        ContainerResponse answer = resources.apply(asked, entity).get();
+        response.setStatus(answer.getStatus());
+        answer.getStringHeaders().forEach((name, values) -> values.forEach(value -> response.getHeaders().add(name, value)));
+        response.write(true, ByteBuffer.wrap(entity.toByteArray()), callback);
+    }
+
+    /** Who may call at all may do all. */
+    private static final class Anybody implements SecurityContext {
+        @Override
+        public Principal getUserPrincipal() {
+            return null;
+        }
+
+        @Override
+        public boolean isUserInRole(String role) {
+            return false;
+        }
+
+        @Override
+        public boolean isSecure() {
+            return false;
+        }
+
+        @Override
+        public String getAuthenticationScheme() {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
+class HostileCallersTest {
+    private static final String STATUS = "/slotwise/v1/status";
+    private static final String PUT = "PUT /slotwise/v1/scheduler HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    private static final String CHUNKED = PUT + "Transfer-Encoding: chunked\r\n\r\n";
+    private static final Connections.Limits PATIENT = new Connections.Limits(600_000, 600_000);
+    private static final int SOCKET_TIMEOUT_MS = 20_000;
+    /** More than the server has threads. */
+    private static final int HALVES = 40;
+
+    private final List<Socket> sockets = new ArrayList<>();
+    private final RunningController controller = new RunningController();
+    @TempDir
+    private Path directory;
+    private AuditLog audit;
+    private RestServer server;
+
+    @BeforeEach
+    void openAudit() throws IOException {
+        audit = new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES);
+    }
+
+    private void start(Connections.Limits limits, Set<String> names) throws IOException {
+        server = RestServer.start(new RestSettings("127.0.0.1", 0, names, null, null, false, 100_000), controller, audit, limits);
+    }
+
+    @AfterEach
+    void stop() throws IOException {
+        for (Socket socket : sockets) {
+            socket.close();
+        }
+        server.close();
+        audit.close();
+    }
+
+    private Socket send(String text) throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), URI.create(server.url()).getPort());
+        sockets.add(socket);
+        socket.setSoTimeout(SOCKET_TIMEOUT_MS);
+        socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+        socket.getOutputStream().flush();
+        return socket;
+    }
+
+    /** All that the server says until it closes the connection. */
+    private String exchange(String text) throws IOException {
+        return new String(send(text).getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+
+    private void checkServed() throws Exception {
+        HttpResponse<String> response = HttpClient.newHttpClient().send(
+                HttpRequest.newBuilder(URI.create(server.url() + STATUS)).build(), HttpResponse.BodyHandlers.ofString());
+        assertEquals(200, response.statusCode());
+    }
+
+    private static void checkProblem(int status, String answer) throws IOException {
+        assertTrue(answer.startsWith("HTTP/1.1 " + status + " "), answer);
+        assertTrue(answer.contains("application/problem+json"), answer);
+        JsonNode problem = new ObjectMapper().readTree(answer.substring(answer.indexOf("\r\n\r\n")));
+        assertEquals(status, problem.get("status").intValue());
+    }
+
+    private static String get(String headers) {
+        return "GET " + STATUS + " HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n";
+    }
+
+    // ---- half of a request ----
+
+    @Test
+    void halfSentRequestsKeepNobodyElseOut() throws Exception {
+        start(PATIENT, Set.of());
+        for (int i = 0; i < HALVES; i++) {
+            send("GET " + STATUS + " HTTP/1.1\r\nHost: loc");
+            send(PUT + "Content-Length: 100\r\n\r\n{");
+            send(CHUNKED + "5\r\nabc");
+        }
+        checkServed();
+    }
+
+    @Test
+    void connectionsAreLimitedAndTheOneThatWaitedLongestGoes() throws Exception {
+        start(PATIENT, Set.of());
+        Socket first = send("GET");
+        for (int i = 0; i < Connections.MAX; i++) {
+            send("");
+        }
+        assertEquals(-1, first.getInputStream().read());
+        checkServed();
+    }
+
+    @Test
+    void headsThatComeByteByByteEnd() throws Exception {
+        start(new Connections.Limits(200, 600_000), Set.of());
+        Socket slow = send("G");
+        assertEquals(-1, slow.getInputStream().read());
+    }
+
+    @Test
+    void bodiesThatDoNotComeEnd() throws Exception {
+        start(new Connections.Limits(600_000, 200), Set.of());
+        send(PUT + "Content-Length: 100\r\n\r\n{").getInputStream().readAllBytes();
+        assertEquals("fair", controller.snapshot().scheduler().title());
+    }
+
+    // ---- requests that are none ----
+
+    @Test
+    void badChunksAreTheCallersMistake() throws Exception {
+        start(PATIENT, Set.of());
+        for (String chunk : List.of("zz\r\nabc\r\n0\r\n\r\n", "-1\r\n\r\n", "ffffffffffffffffff\r\nabc", "5\r\nabcdefgh\r\n")) {
+            checkProblem(400, exchange(CHUNKED + chunk));
+        }
+        checkServed();
+    }
+
+    @Test
+    void bodiesAreReadUpToALimitWhateverTheirHeadSays() throws Exception {
+        start(PATIENT, Set.of());
+        checkProblem(413, exchange(PUT + "Content-Length: 100000000\r\n\r\n" + "x".repeat(70_000)));
+        checkProblem(413, exchange(CHUNKED + "20000\r\n" + "x".repeat(70_000)));
+    }
+
+    @Test
+    void headsThatAreNoneOrTooLongAreRefused() throws Exception {
+        start(PATIENT, Set.of());
+        assertTrue(exchange("nonsense\r\n\r\n").startsWith("HTTP/1.1 400 "));
+        assertTrue(exchange(get("Host: localhost\r\nX: " + "x".repeat(20_000) + "\r\n")).startsWith("HTTP/1.1 431 "));
+        assertTrue(exchange("GET " + STATUS + " HTTP/1.1\r\nConnection: close\r\n\r\n").startsWith("HTTP/1.1 400 "));
+    }
+
+    // ---- web pages of others ----
+
+    @Test
+    void foreignNamesAreRefused() throws Exception {
+        start(PATIENT, Set.of("slotwise.example"));
+        for (String own : List.of("localhost", "LocalHost:9", "127.0.0.1", "[::1]:80", "slotwise.example")) {
+            assertTrue(exchange(get("Host: " + own + "\r\n")).startsWith("HTTP/1.1 200 "), own);
+        }
+        for (String foreign : List.of("attacker.example", "localhost.attacker.example:80", "127.0.0.1.nip.io", "192.0.2.1", "[::2]")) {
+            checkProblem(421, exchange(get("Host: " + foreign + "\r\n")));
+        }
+        checkProblem(400, exchange("GET http://attacker.example" + STATUS + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+    }
+
+    @Test
+    void foreignOriginsAreRefused() throws Exception {
+        start(PATIENT, Set.of());
+        assertTrue(exchange(get("Host: localhost:81\r\nOrigin: http://localhost:81\r\n")).startsWith("HTTP/1.1 200 "));
+        for (String foreign : List.of("http://attacker.example", "null", "https://localhost:81", "http://localhost:82", "")) {
+            checkProblem(403, exchange(get("Host: localhost:81\r\nOrigin: " + foreign + "\r\n")));
+        }
+        checkProblem(403, exchange(PUT.replace("Content-Type: application/json\r\n", "Content-Type: text/plain\r\n")
+                + "Origin: http://attacker.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"));
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.core.Event;
+import org.slotwise.core.Networks;
+import org.slotwise.core.network.CoreId;
+import org.slotwise.core.schedule.SchedulerKind;
+
+class StoreTest {
+    private static final Event.SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
+    private static final Event.SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void storeGivesEverHigherElectionIds() throws IOException {
+        Instant now = Instant.ofEpochSecond(1_000_000);
+        long first;
+        try (Store store = Store.open(directory)) {
+            first = store.nextElectionId(now);
+            assertEquals(1_000_000, first);
+            assertEquals(first + 1, store.nextElectionId(now));
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(first + 2, store.nextElectionId(now.minusSeconds(500)));
+        }
+    }
+
+    @Test
+    void storedSchedulerGivesWayToANewConfiguration() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.keep(ROTATION, FAIR);
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Optional.empty(), store.scheduler(ROTATION));
+        }
+    }
+
+    @Test
+    void storeThatIsInUseIsRefused() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.nextElectionId(Instant.EPOCH);
+            assertTrue(assertThrows(IOException.class, () -> Store.open(directory)).getMessage().contains("in use"));
+        }
+        Store.open(directory).close();
+    }
+
+    @Test
+    void storeThatWasCutOrChangedAnywhereIsRefusedAndNotReplaced() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.keep(ROTATION, FAIR);
+            store.keep(new Event.MasterShutdown(CoreId.of(1), true));
+        }
+        Path file = directory.resolve(Store.FILE);
+        byte[] whole = Files.readAllBytes(file);
+        for (int length = 0; length < whole.length; length++) {
+            checkRefused(file, Arrays.copyOf(whole, length));
+            byte[] changed = whole.clone();
+            changed[length] ^= 1;
+            checkRefused(file, changed);
+        }
+        checkRefused(file, Arrays.copyOf(whole, whole.length + 1));
+        checkRefused(file, new byte[(1 << 20) + 1]);
+        Files.write(file, whole);
+        try (Store store = Store.open(directory)) {
+            assertTrue(store.isShutDown(CoreId.of(1)));
+            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+        }
+    }
+
+    private void checkRefused(Path file, byte[] bytes) throws IOException {
+        Files.write(file, bytes);
+        String reason = assertThrows(IOException.class, () -> Store.open(directory)).getMessage();
+        assertTrue(reason.contains("damaged") && reason.contains("move it away"), reason);
+        assertArrayEquals(bytes, Files.readAllBytes(file));
+    }
+
+    /** A directory where the next file would be written stands for a disk that takes nothing. */
+    @Test
+    void whatCannotBeWrittenChangesNothingAndSaysWhy() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.keep(ROTATION, FAIR);
+            byte[] before = Files.readAllBytes(directory.resolve(Store.FILE));
+            Files.createDirectory(directory.resolve("controller.store.next"));
+            for (IOException refusal : new IOException[] {
+                    assertThrows(IOException.class, () -> store.keep(FAIR, FAIR)),
+                    assertThrows(IOException.class, () -> store.keep(new Event.MasterShutdown(CoreId.of(0), true))),
+                    assertThrows(IOException.class, () -> store.nextElectionId(Instant.EPOCH))}) {
+                assertTrue(refusal.getMessage().contains(directory.toString()), refusal.getMessage());
+            }
+            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertFalse(store.isShutDown(CoreId.of(0)));
+            assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
+        }
+    }
+
+    @Test
+    void whatWasHalfWrittenWhenTheMachineStoppedIsNotRead() throws IOException {
+        try (Store store = Store.open(directory)) {
+            store.keep(ROTATION, FAIR);
+        }
+        Files.writeString(directory.resolve("controller.store.next"), "slotwise-store 1 sha");
+        try (Store store = Store.open(directory)) {
+            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            store.keep(FAIR, FAIR);
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(SchedulerKind.FAIR, store.scheduler(FAIR).orElseThrow().kind());
+        }
+    }
+}
