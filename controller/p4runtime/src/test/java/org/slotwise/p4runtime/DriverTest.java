@@ -303,7 +303,7 @@ class DriverTest {
             }).get(TIMEOUT_S, TimeUnit.SECONDS);
             assertTrue(sent < MANY, "all of it was kept");
             thread.submit(session::close).get(TIMEOUT_S, TimeUnit.SECONDS);
-            channel.shutdownNow();
+            channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
             thread.shutdownNow();
         }
     }

@@ -3,8 +3,10 @@ package org.slotwise.standalone;
 
 import java.net.SocketAddress;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,8 +21,8 @@ import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
  * The connections of the REST server, limited in number and time: a caller that sends its request byte by byte, or takes the
- * answer so, is disconnected, and where there are too many connections the one goes that has waited longest without a whole
- * request. No connection holds a thread while it waits.
+ * answer so, is disconnected, and where there are too many connections the one goes that has been waited for longest, for the rest
+ * of its request or for taking its answer. No connection holds a thread while it waits.
  */
 final class Connections extends AbstractLifeCycle implements Connection.Listener {
     /** How many there may be. */
@@ -30,6 +32,8 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
     private final LongSupplier clockNs;
     private final Scheduler scheduler;
     private final Map<SocketAddress, Open> open = new HashMap<>();
+    /** The same ones: a connection that is closed does not know its caller any more. */
+    private final Map<EndPoint, Open> byEnd = new IdentityHashMap<>();
 
     /**
      * How long a caller is waited for.
@@ -44,11 +48,13 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
 
     private static final class Open {
         private final EndPoint end;
+        private final SocketAddress caller;
         private long sinceNs;
         private boolean inExchange;
 
         Open(EndPoint end, long sinceNs) {
             this.end = end;
+            this.caller = end.getRemoteSocketAddress();
             this.sinceNs = sinceNs;
         }
     }
@@ -83,25 +89,27 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
     }
 
     private synchronized Optional<EndPoint> add(EndPoint end) {
-        open.put(end.getRemoteSocketAddress(), new Open(end, clockNs.getAsLong()));
-        if (open.size() <= MAX) {
+        Open added = new Open(end, clockNs.getAsLong());
+        byEnd.put(end, added);
+        open.put(added.caller, added);
+        if (byEnd.size() <= MAX) {
             return Optional.empty();
         }
-        return open.values().stream().filter(other -> !other.inExchange)
-                .min(Comparator.comparingLong(other -> other.sinceNs)).map(other -> {
-                    open.remove(other.end.getRemoteSocketAddress());
-                    return other.end;
-                });
+        Open oldest = Collections.min(byEnd.values(), Comparator.comparingLong(other -> other.sinceNs));
+        remove(oldest);
+        return Optional.of(oldest.end);
+    }
+
+    private void remove(Open closed) {
+        byEnd.remove(closed.end);
+        open.remove(closed.caller, closed);
     }
 
     @Override
     public synchronized void onClosed(Connection connection) {
-        EndPoint end = connection.getEndPoint();
-        if (end instanceof SelectableChannelEndPoint) {
-            Open closed = open.get(end.getRemoteSocketAddress());
-            if (closed != null && closed.end == end) {
-                open.remove(end.getRemoteSocketAddress());
-            }
+        Open closed = byEnd.get(connection.getEndPoint());
+        if (closed != null) {
+            remove(closed);
         }
     }
 
@@ -127,7 +135,7 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
         List<EndPoint> late = new ArrayList<>();
         synchronized (this) {
             long nowNs = clockNs.getAsLong();
-            for (Open connection : open.values()) {
+            for (Open connection : byEnd.values()) {
                 long limitMs = connection.inExchange ? limits.exchangeMs() : limits.headMs();
                 if (nowNs - connection.sinceNs > TimeUnit.MILLISECONDS.toNanos(limitMs)) {
                     late.add(connection.end);

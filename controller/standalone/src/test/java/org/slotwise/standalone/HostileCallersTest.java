@@ -104,14 +104,30 @@ class HostileCallersTest {
     }
 
     @Test
-    void connectionsAreLimitedAndTheOneThatWaitedLongestGoes() throws Exception {
+    void connectionsAreLimitedAndTheOneThatWasWaitedForLongestGoes() throws Exception {
         start(PATIENT, Set.of());
-        Socket first = send("GET");
+        List<Socket> first = new ArrayList<>();
         for (int i = 0; i < Connections.MAX; i++) {
-            send("");
+            first.add(send("GET"));
         }
-        assertEquals(-1, first.getInputStream().read());
+        fillWith("GET");
+        for (Socket socket : first) {
+            assertEquals(-1, socket.getInputStream().read());
+        }
         checkServed();
+    }
+
+    @Test
+    void connectionsWithHalfABodyKeepNobodyElseOutEither() throws Exception {
+        start(PATIENT, Set.of());
+        fillWith(PUT + "Content-Length: 100\r\n\r\n{");
+        checkServed();
+    }
+
+    private void fillWith(String half) throws IOException {
+        for (int i = 0; i < Connections.MAX; i++) {
+            send(half);
+        }
     }
 
     @Test
