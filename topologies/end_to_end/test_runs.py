@@ -6,6 +6,7 @@
 import filecmp
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -98,10 +99,20 @@ def load_report(path: Path) -> dict:
     return report
 
 
+def with_a_small_file(tmp_path) -> Path:
+    """The scenario with a file that arrives in a short run."""
+    path = tmp_path / "small-file.yaml"
+    text, replaced = re.subn(r"\bbytes: \d+", "bytes: 20000", SCENARIO.read_text())
+    assert replaced == 1
+    path.write_text(text)
+    return path
+
+
 def test_a_simulation_can_be_repeated_to_the_byte(tmp_path):
+    scenario = with_a_small_file(tmp_path)
     for name in ("first", "second"):
         arguments = ["--duration", 0.5, "--seed", 7, "--report", tmp_path / f"{name}.json", "--pcap", tmp_path / name]
-        done = slotwise("simulate", SCENARIO, *arguments)
+        done = slotwise("simulate", scenario, *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
     captures = sorted(path.name for path in (tmp_path / "first").iterdir())
@@ -118,9 +129,79 @@ def test_another_seed_is_another_simulation(tmp_path):
     for seed in (1, 2):
         path = tmp_path / f"{seed}.json"
         # Poisson arrivals are drawn; everything else of these reports would be the same.
-        assert slotwise("simulate", SCENARIO, "--duration", 0.5, "--seed", seed, "--report", path).returncode == 0
+        scenario = with_a_small_file(tmp_path)
+        assert slotwise("simulate", scenario, "--duration", 0.5, "--seed", seed, "--report", path).returncode == 0
         reports.append(load_report(path)["series"])
     assert reports[0] != reports[1]
+
+
+def test_a_file_that_does_not_arrive_fails_a_simulation(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("simulate", SCENARIO, "--duration", 0.5, "--report", path)
+    assert done.returncode == 1
+    (failure,) = load_report(path)["verdict"]["failures"]
+    assert failure.startswith("the file from ") and "did not arrive: " in failure
+
+
+def long_simulation(tmp_path, *arguments) -> subprocess.Popen:
+    """One that is under way and would take hours."""
+    scenario = tmp_path / "long.yaml"
+    scenario.write_text(re.sub(r"duration_ms: \d+", "duration_ms: 80000000", SCENARIO.read_text()))
+    command = [SLOTWISE, "simulate", scenario, *map(str, arguments)]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # pylint: disable=consider-using-with
+    assert any("1/2 uniform" in line for line in run.stdout)
+    return run
+
+
+def test_a_simulation_that_is_interrupted_keeps_what_it_did(tmp_path):
+    path, columns = tmp_path / "report.json", tmp_path / "columns"
+    run = long_simulation(tmp_path, "--report", path, "--columns", columns)
+    run.send_signal(signal.SIGINT)
+    said, _ = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 1 and "verdict      failed" in said
+    report = load_report(path)
+    assert report["verdict"]["failures"] == ["interrupted"]
+    assert [phase["name"] for phase in report["phases"]] == ["uniform"] and report["series"]["frame_ms"]
+    assert (columns / "queues.parquet").exists()
+
+
+def test_a_simulation_without_its_controller_ends_at_once_with_a_report(tmp_path):
+    path = tmp_path / "report.json"
+    run = long_simulation(tmp_path, "--report", path)
+    (controller,) = children(run.pid)
+    os.kill(controller, signal.SIGKILL)
+    said, _ = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 1 and "verdict      failed" in said
+    (failure,) = load_report(path)["verdict"]["failures"]
+    assert "controller" in failure
+
+
+def test_simulations_at_once_do_not_meet(tmp_path):
+    scenario = with_a_small_file(tmp_path)
+    reports = [tmp_path / f"{name}.json" for name in ("one", "two", "three")]
+    command = [SLOTWISE, "simulate", scenario, "--duration", "0.5", "--report"]
+    runs = [subprocess.Popen([*command, report], stdout=subprocess.DEVNULL) for report in reports]
+    assert [run.wait(PATIENCE_S) for run in runs] == [0, 0, 0]
+    assert len({report.read_bytes() for report in reports}) == 1
+
+
+def test_schedulers_change_in_time(tmp_path):
+    scenario = tmp_path / "schedulers.yaml"
+    scenario.write_text(with_a_small_file(tmp_path).read_text() + "scheduler_changes:\n- {at_ms: 500, scheduler: {name: islip, settings: {iterations: 7}}}\n")
+    path = tmp_path / "report.json"
+    done = slotwise("simulate", scenario, "--duration", 0.5, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["scheduler"]["name"] == "fair" and "estimator" in report["scheduler"]["settings"]
+    (change,) = report["changes"]
+    assert (change["by"], change["scheduler"]["settings"]["iterations"]) == ("scenario", 7)
+
+
+@pytest.mark.parametrize("option", ["--report", "--pcap", "--columns"])
+def test_what_cannot_be_written_is_told_before_anything_starts(option):
+    done = slotwise("simulate", SCENARIO, option, "/dev/null/below")
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"{option} /dev/null/below: cannot be written" in done.stderr
 
 
 def test_two_stars_carry_what_one_cannot(tmp_path):
@@ -224,6 +305,16 @@ def test_a_run_that_is_killed_leaves_nothing():
         run.process.wait()
     assert len(descendants) > 5
     assert_nothing_is_left(descendants)
+
+
+def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
+    path = tmp_path / "report.json"
+    with Emulation("--report", path) as run:
+        run.read_until("1/2 uniform")
+        shells = [pid for pid in run.descendants() if "mininet:h1_0" in Path(f"/proc/{pid}/cmdline").read_text()]
+        os.kill(shells[0], signal.SIGKILL)
+        assert run.finish() == 1, run.output
+    assert load_report(path)["verdict"]["failures"] == ["host h1_0 has vanished"]
 
 
 def test_a_taken_port_is_named_before_anything_starts():

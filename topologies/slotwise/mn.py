@@ -8,6 +8,7 @@
 front of one fabric, a `slotwise emulate --attach` process (P4 edges, cores and controller) that starts with the last edge and stops
 with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
+import os
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from slotwise import builders
 from slotwise import scenario as scenarios
 from slotwise.fabric import AgileCLI, AgileEdge
 from slotwise.net import ScenarioTopo
+from slotwise.rundir import MARK, RunDirectory
 
 # Mininet gives a topology's arguments with commas between: terms of a filter have plus signs.
 OPTIONS = {
@@ -35,7 +37,16 @@ def split(options: dict) -> tuple[dict, dict]:
     return run, {name: value for name, value in options.items() if name not in OPTIONS}
 
 
-class AgileStar(ScenarioTopo):
+class MarkedTopo(ScenarioTopo):
+    """What Mininet starts for it has a run's directory in its environment: scripts/clean-net finds what a killed `mn` leaves."""
+
+    def build(self, *arguments, **options):  # pylint: disable=arguments-differ
+        self.run = RunDirectory("mn")
+        os.environ[MARK] = self.run.name
+        super().build(*arguments, **options)
+
+
+class AgileStar(MarkedTopo):
     """A star of `edges` edges with `hosts` hosts each. Other parameters as in `slotwise.builders.star`, and those in `OPTIONS`."""
 
     def build(self, edges: int = 4, hosts: int = 2, **options):  # pylint: disable=arguments-differ
@@ -46,7 +57,7 @@ class AgileStar(ScenarioTopo):
         super().build(scenario, AgileEdge, options=run)
 
 
-class Agile(ScenarioTopo):
+class Agile(MarkedTopo):
     """The network of a scenario file; its traffic is Mininet's. Other parameters are those in `OPTIONS`."""
 
     def build(self, file: str, **options):  # pylint: disable=arguments-differ

@@ -34,6 +34,11 @@ read command; echo "$command" >> /tmp/commands
 echo 'slotwise: the glass is broken' >&2
 exit 7
 """
+QUIET = """#!/bin/bash
+echo "$@" > /tmp/arguments
+echo '{"event": "ready"}'
+read < /tmp/never
+"""
 FAILING = """#!/bin/sh
 echo 'port 9559 is taken' >&2
 exit 3
@@ -142,3 +147,29 @@ def test_a_fabric_ends_when_mininet_is_killed(tmp_path):
     run = Path(pipe.read_text().strip())
     assert run.name.startswith("slotwise-fabric-")
     assert (run / "scenario.yaml").exists()
+
+
+KILLED = """
+mkfifo up never
+mn --custom {mn} --controller none --topo agilestar,2,1 < up > said 2>&1 & mn=$!
+exec 3> up
+echo 'h0_0 sleep 1000 &' >&3
+until pgrep --exact sleep > /dev/null && [ -e arguments ]; do :; done
+kill -KILL $mn
+wait $mn
+{clean_net}
+pgrep --list-full 'sleep|slotwise' || echo 'nothing is left'
+"""
+
+
+def test_what_a_killed_mn_leaves_is_found(tmp_path):
+    (tmp_path / "slotwise").write_text(QUIET)
+    (tmp_path / "slotwise").chmod(0o755)
+    (tmp_path / "script").write_text(KILLED.format(mn=MN_FILE, clean_net=home.root() / "scripts" / "clean-net"))
+    inside = f"mount --make-rprivate / && mount --bind {tmp_path} /tmp && cd /tmp && exec bash script"
+    result = subprocess.run(
+        ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside],
+        env=os.environ | {"SLOTWISE_COMMAND": "/tmp/slotwise", "TMPDIR": "/tmp"}, capture_output=True, text=True, check=False,
+    )
+    assert "nothing is left" in result.stdout, result.stdout + result.stderr
+    assert not list(tmp_path.glob("slotwise-*")), result.stdout

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenario files: the examples that every language tests, and what only a reader of files can get wrong."""
+import json
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from slotwise import builders, home, scenario
@@ -18,6 +20,13 @@ def directives(file: Path, name: str) -> list[str]:
 @pytest.mark.parametrize("file", sorted((EXAMPLES / "valid").glob("*.yaml")), ids=lambda file: file.stem)
 def test_valid_examples_load(file):
     assert scenario.load(file)["version"] == 1
+
+
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "networks").glob("*.json")), ids=lambda file: file.stem)
+def test_networks_of_valid_examples_fit_the_schema(file):
+    schema = json.loads((home.root() / "schema" / "network.schema.json").read_text())
+    assert not list(jsonschema.Draft202012Validator(schema).iter_errors(json.loads(file.read_text())))
+    assert (EXAMPLES / "valid" / file.with_suffix(".yaml").name).exists()
 
 
 @pytest.mark.parametrize("file", sorted((EXAMPLES / "invalid").glob("*.yaml")), ids=lambda file: file.stem)

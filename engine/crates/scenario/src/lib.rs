@@ -11,6 +11,7 @@
 mod address;
 mod check;
 mod clocks;
+mod depth;
 mod faults;
 mod flows;
 mod live;

@@ -8,6 +8,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
+use crate::depth::{MAX_DEPTH, is_too_deep};
 use crate::faults::faults;
 use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
@@ -49,6 +50,9 @@ pub(crate) fn read_checked<T>(
             bytes: yaml.len(),
             limit: MAX_FILE_BYTES,
         });
+    }
+    if is_too_deep(yaml) {
+        return Err(ScenarioError::TooDeep { limit: MAX_DEPTH });
     }
     let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
     let mut reader = Reader::default();

@@ -32,6 +32,12 @@ pub enum ScenarioError {
         /// The limit.
         limit: usize,
     },
+    /// Collections lie in one another more than so deep.
+    #[error("nested too deeply; expected at most {limit} levels")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),

@@ -96,11 +96,6 @@ fn what_is_no_yaml_or_too_long_is_refused() {
     ));
     let long = vec![b' '; MAX_FILE_BYTES + 1];
     assert!(matches!(Scenario::parse(&long), Err(ScenarioError::TooLarge { .. })));
-    let nested = "[".repeat(10_000);
-    assert!(matches!(
-        Scenario::parse(nested.as_bytes()),
-        Err(ScenarioError::Syntax(_))
-    ));
     let laughs = (0..30).fold("a0: &a0 [x]\n".to_owned(), |text, i| {
         format!("{text}a{}: &a{} [*a{i}, *a{i}, *a{i}, *a{i}]\n", i + 1, i + 1)
     });
@@ -200,4 +195,18 @@ fn edges_that_share_a_port_at_every_core_are_found() {
         [3],
         "they have ports of their own of core 1"
     );
+}
+
+/// Reading it would take time with the square of its depth: 40 s once.
+#[test]
+fn fifty_thousand_open_braces_are_refused_at_once() {
+    for text in ["{", "[", "{a: ", "{\"}\": "].map(|open| open.repeat(50_000)) {
+        let refused = Scenario::parse(text.as_bytes());
+        assert!(matches!(refused, Err(ScenarioError::TooDeep { .. })), "{refused:?}");
+        assert!(!RoutedScenario::is_one(text.as_bytes()));
+        assert!(matches!(
+            RoutedScenario::parse(text.as_bytes()),
+            Err(ScenarioError::TooDeep { .. })
+        ));
+    }
 }

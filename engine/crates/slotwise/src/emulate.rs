@@ -268,6 +268,7 @@ impl Emulation<'_> {
 
     fn attached(&mut self, list: &[Attachment]) -> Result<bool, RunError> {
         let access = Access::open(&json!(list), None)?;
+        let mut watch = attach::Watch::new(list);
         let mut running = self.start(access, None)?;
         running.fabric.begin();
         running.phases.push(PhaseRun {
@@ -279,6 +280,11 @@ impl Emulation<'_> {
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
                 break Err(error);
+            }
+            for lost in watch.lost() {
+                eprintln!("slotwise emulate: {lost}");
+                let at_s = running.fabric.now_ns() as f64 / 1e9;
+                self.notes.push(format!("at {at_s:.1} s of fabric time {lost}"));
             }
             if self.interrupted {
                 self.interrupted = false;
