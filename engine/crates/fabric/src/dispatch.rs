@@ -116,7 +116,7 @@ impl Fabric {
         }
     }
 
-    fn change_link(&mut self, change: &LinkChange) {
+    pub(crate) fn change_link(&mut self, change: &LinkChange) {
         if let Some(fibre) = self.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
             let changed = self.fibres[fibre].change(change);
             self.light_changed(fibre, changed);
