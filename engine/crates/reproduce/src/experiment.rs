@@ -205,6 +205,25 @@ pub struct Fact {
     pub published: Option<f64>,
     /// Why this band.
     pub why: String,
+    /// What the value rests on.
+    #[serde(default)]
+    pub basis: Basis,
+    /// Facts of one name measure one claim, which counts once and passes if all of them do.
+    #[serde(default)]
+    pub claim: Option<String>,
+}
+
+/// What a fact's value rests on.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The source prints it, of this set-up.
+    #[default]
+    Published,
+    /// This project asks it of itself.
+    Own,
+    /// The source prints it, but of another set-up than this one.
+    SecondChance,
 }
 
 /// How one number is made of the rows of a selection.

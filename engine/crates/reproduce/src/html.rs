@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::count::Counts;
 use crate::experiment::{Entry, Experiment};
 use crate::fact::{Judged, Outcome};
 use crate::stats::Estimate;
@@ -78,10 +79,10 @@ fn verdict(outcome: Outcome) -> (&'static str, &'static str) {
 }
 
 /// The page.
-pub(crate) fn page(experiment: &Experiment, shown: &[Shown], about: &About, scale: f64) -> String {
+pub(crate) fn page(experiment: &Experiment, shown: &[Shown], counts: &Counts, about: &About, scale: f64) -> String {
     let mut page = String::new();
     // Writing to a string cannot fail.
-    let _ = write_page(&mut page, experiment, shown, about, scale);
+    let _ = write_page(&mut page, experiment, shown, counts, about, scale);
     page
 }
 
@@ -89,21 +90,17 @@ fn write_page(
     page: &mut String,
     experiment: &Experiment,
     shown: &[Shown],
+    counts: &Counts,
     about: &About,
     scale: f64,
 ) -> std::fmt::Result {
-    let all = || shown.iter().flat_map(|shown| &shown.judged);
-    let count = |outcome| all().filter(|judged| judged.outcome == outcome).count();
     let title = escaped(&experiment.title);
     write!(
         page,
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style>\n\
-         <h1>{title}</h1>\n<p>{}</p>\n<p>{} facts: <span class=\"pass\">{} pass</span>, <span class=\"miss\">{} miss</span>. \
+         <h1>{title}</h1>\n<p>{}</p>\n<p>{counts}. What the source says in several places is one claim, which passes if all its facts do. \
          A value with ± is the mean over several seeds with its 95 % confidence interval (Student's t).</p>\n",
         escaped(&experiment.source),
-        all().count(),
-        count(Outcome::Pass),
-        count(Outcome::Miss)
     )?;
     if scale < 1.0 {
         writeln!(

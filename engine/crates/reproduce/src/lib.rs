@@ -9,6 +9,7 @@
 //! scenario, its seed and the P4 program only.
 
 pub mod columns;
+pub mod count;
 pub mod experiment;
 mod fact;
 mod html;

@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_p4::Program;
 
-use crate::experiment::{Entry, Experiment, ExperimentError};
+use crate::count::{self, Counts};
+use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
 use crate::fact::{Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
 use crate::plot::Line;
@@ -120,15 +121,6 @@ pub enum Progress {
     },
 }
 
-/// What came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summary {
-    /// Facts within their bands.
-    pub passed: usize,
-    /// Facts outside.
-    pub missed: usize,
-}
-
 /// One run with one seed.
 struct Job {
     run: String,
@@ -188,7 +180,7 @@ pub fn reproduce(
     program: &[u8],
     stars: &dyn StarRunner,
     report: &(impl Fn(Progress) + Sync),
-) -> Result<Summary, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Counts, Box<dyn std::error::Error + Send + Sync>> {
     let path = options.directory.join("experiment.yaml");
     let wrong = |source| WorkError::Experiment {
         path: path.clone(),
@@ -368,7 +360,7 @@ fn load(job: &Job) -> Result<Recording, WorkError> {
 }
 
 /// Judges, draws and writes the report. One run's recordings are in memory at a time.
-fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summary, WorkError> {
+fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Counts, WorkError> {
     let scale = if options.quick { QUICK_SCALE } else { 1.0 };
     let out = options.results();
     let plots = out.join("plots");
@@ -437,16 +429,13 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Summ
         engine: jobs.first().map_or("", |job| &job.inputs.engine),
         data,
     };
+    let counts = count::count(shown.iter().flat_map(|shown| &shown.judged));
     write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
         &out.join("report.html"),
-        html::page(experiment, &shown, &about, scale).as_bytes(),
+        html::page(experiment, &shown, &counts, &about, scale).as_bytes(),
     )?;
-    let count = |outcome| judged.values().filter(|judged| judged.outcome == outcome).count();
-    Ok(Summary {
-        passed: count(Outcome::Pass),
-        missed: count(Outcome::Miss),
-    })
+    Ok(counts)
 }
 
 fn plot_error(entry: &Entry) -> impl FnOnce(plot::PlotError) -> WorkError + '_ {
@@ -493,6 +482,12 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
             "published": fact.published,
             "value": value.map(|value| value.mean),
             "half_width": value.and_then(|value| value.half_width),
+            "basis": match fact.basis {
+                Basis::Published => "published",
+                Basis::Own => "own",
+                Basis::SecondChance => "second-chance",
+            },
+            "claim": fact.claim,
             "outcome": match outcome {
                 Outcome::Pass => "pass",
                 Outcome::Miss => "miss",

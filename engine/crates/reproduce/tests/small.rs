@@ -130,7 +130,7 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
     let results = files(&one.results());
     assert_eq!(results, files(&three.results()));
     let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
-    assert_eq!((summary.passed, summary.missed), (6, 1), "{facts}");
+    assert_eq!((summary.published.passed, summary.published.missed), (6, 1), "{facts}");
     assert!(results.contains_key(Path::new("plots/utilization.svg")));
     let page = String::from_utf8_lossy(&results[Path::new("report.html")]).into_owned();
     assert!(page.contains("what is not so"));
@@ -183,7 +183,11 @@ fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
     let summary = reproduce(&full, &program, &NoStars, &|_| {}).unwrap();
     let results = files(&full.results());
     let shortened = reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
-    assert_eq!((shortened.passed, shortened.missed), (0, 0), "nothing is judged");
+    assert_eq!(
+        (shortened.published.passed, shortened.published.missed),
+        (0, 0),
+        "nothing is judged"
+    );
     assert!(quick.results().join("runs/xcp/5/links.parquet").exists());
     assert_eq!(results, files(&full.results()), "the full run's are as they were");
 
