@@ -371,7 +371,7 @@ impl Picture<'_> {
     }
 
     fn draw_lines(&self, chart: &mut Chart, (bottom, top): (f64, f64)) -> Result<(), PlotError> {
-        for (Line { name, points }, colour) in self.lines.iter().zip(COLOURS.into_iter().cycle()) {
+        for (Line { points, .. }, colour) in self.lines.iter().zip(COLOURS.into_iter().cycle()) {
             if points.iter().any(|point| point.high > point.low) {
                 let upper = points.iter().map(|point| (point.x, point.high.clamp(bottom, top)));
                 let lower = points.iter().rev().map(|point| (point.x, point.low.clamp(bottom, top)));
