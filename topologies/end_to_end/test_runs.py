@@ -11,7 +11,9 @@ import select
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from typing import Iterator
 
 import jsonschema
 import pytest
@@ -35,6 +37,22 @@ def children(pid: int) -> list[int]:
 
 def command_name(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def below(pid: int) -> Iterator[int]:
+    """Process ids of everything that a process has started, as far as it is still there."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for child in children(pid):
+            yield child
+            yield from below(child)
+
+
+def command_line(pid: int) -> str:
+    """With spaces between; empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().strip("\0").replace("\0", " ")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 class Emulation:
@@ -311,8 +329,8 @@ def test_hosts_that_vanish_end_a_run_with_its_report(tmp_path):
     path = tmp_path / "report.json"
     with Emulation("--report", path) as run:
         run.read_until("1/2 uniform")
-        shells = [pid for pid in run.descendants() if "mininet:h1_0" in Path(f"/proc/{pid}/cmdline").read_text()]
-        os.kill(shells[0], signal.SIGKILL)
+        (shell,) = [pid for pid in below(run.inside()) if command_line(pid).endswith("mininet:h1_0")]
+        os.kill(shell, signal.SIGKILL)
         assert run.finish() == 1, run.output
     assert load_report(path)["verdict"]["failures"] == ["host h1_0 has vanished"]
 
