@@ -13,15 +13,20 @@ use crate::run::RunError;
 /// More captures that ended early than this are counted, not named.
 const NAMED_CAPTURES: usize = 8;
 
-/// An error unless `path` can be written; what is there stays as it is.
+/// An error unless `path` can be written; what is there stays as it is. A pipe's reader would take the look for the end.
 pub fn check_file(option: &str, path: &Path) -> Result<(), RunError> {
-    let opened = match OpenOptions::new().append(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            File::create_new(path).and_then(|_| fs::remove_file(path))
+    let before = fs::metadata(path);
+    if before.as_ref().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(());
+    }
+    let look = || -> io::Result<()> {
+        OpenOptions::new().append(true).create(true).open(path)?;
+        match before {
+            Ok(_) => Ok(()),
+            Err(_) => fs::remove_file(fs::canonicalize(path)?),
         }
-        other => other.map(drop),
     };
-    opened.map_err(|error| cannot_write(option, path, &error))
+    look().map_err(|error| cannot_write(option, path, &error))
 }
 
 /// Makes the directory if it is not there. An error unless files can be made in it.
@@ -96,6 +101,10 @@ mod tests {
         check_directory("--pcap", &place.path().join("a/b")).unwrap();
         let below_a_file = check_directory("--pcap", &old.join("c")).unwrap_err();
         assert!(below_a_file.to_string().starts_with("--pcap "), "{below_a_file}");
+        let (link, target) = (place.path().join("link"), place.path().join("target"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        check_file("--report", &link).unwrap();
+        assert!(link.is_symlink() && !target.exists());
         check_file("--report", Path::new("/dev/null")).unwrap();
         assert!(
             write_json(Path::new("/dev/full"), &1)
