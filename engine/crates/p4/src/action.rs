@@ -65,7 +65,7 @@ impl Machine<'_> {
     pub fn step(&mut self, primitive: &Primitive, args: &[u64]) {
         match primitive {
             Primitive::Assign { target, value } => self.packet.assign(self.ir, args, target, value),
-            Primitive::Jump(_) | Primitive::JumpIfZero { .. } => {}
+            Primitive::Jump(_) | Primitive::JumpIfZero { .. } | Primitive::NoOp => {}
             Primitive::AssignVariable { target, source } => {
                 let words = 1 + limbs_for(source.width);
                 self.packet
@@ -103,6 +103,11 @@ impl Machine<'_> {
             Primitive::SetValid(header) => {
                 if let Some(header) = self.header(header, args) {
                     self.packet.add_header(self.ir, header);
+                }
+            }
+            Primitive::MarkValid(header) => {
+                if let Some(header) = self.header(header, args) {
+                    self.packet.mark_valid(self.ir, header);
                 }
             }
             Primitive::SetInvalid(header) => {

@@ -6,12 +6,34 @@ pub type Port = u16;
 
 /// Where and why a BMv2 JSON could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {reason}")]
-pub struct LoadError {
-    /// JSON pointer to the place, e.g. `/parsers/0/parse_states/3/transitions`; empty for the whole file.
-    pub path: String,
-    /// What is wrong and what would be right.
-    pub reason: String,
+pub enum LoadError {
+    /// It is no program that can be run.
+    #[error("{path}: {reason}")]
+    Invalid {
+        /// JSON pointer to the place, e.g. `/parsers/0/parse_states/3/transitions`; empty for the whole file.
+        path: String,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// It would take more memory than [`crate::Limits`] allow.
+    #[error("{path}: up to here the program needs {needed_bytes} bytes of memory; it may take {limit_bytes}")]
+    TooLarge {
+        /// JSON pointer to what is one too many; empty for the whole file.
+        path: String,
+        /// Bytes that all would take up to this place, it included.
+        needed_bytes: u64,
+        /// As the limits say.
+        limit_bytes: u64,
+    },
+}
+
+impl LoadError {
+    /// JSON pointer to the place; empty for the whole file.
+    pub fn path(&self) -> &str {
+        match self {
+            LoadError::Invalid { path, .. } | LoadError::TooLarge { path, .. } => path,
+        }
+    }
 }
 
 /// Unit of `standard_metadata`'s and intrinsic timestamps.

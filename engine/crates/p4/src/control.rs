@@ -17,6 +17,8 @@ pub(crate) struct LiveTable {
     /// In force; `None`: a miss does nothing.
     pub default: Option<EntryAction>,
     pub miss: Miss,
+    /// The controller may not add, change or remove entries.
+    pub entries_const: bool,
 }
 
 /// Direct resources of a table's default entry.

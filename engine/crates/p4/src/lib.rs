@@ -22,6 +22,7 @@ mod expr;
 mod hash;
 mod ir;
 mod jit;
+mod limits;
 mod load;
 mod meter;
 mod parser;
@@ -39,6 +40,7 @@ pub use api::{
     TimestampUnit,
 };
 pub use config::{DefaultResources, EntryState, EntryTarget, Indirect, WeightedMember};
+pub use limits::Limits;
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 pub use queueing::{Queued, Waited};
@@ -49,17 +51,31 @@ pub use trace::{Lookup, SourceLocation, TraceEvent};
 #[derive(Debug)]
 pub struct Program {
     ir: Arc<ir::Ir>,
+    memory_bytes: u64,
     /// Machine code, or why there is none; made when it is first asked for.
     code: OnceLock<Result<Arc<jit::Code>, jit::Unsupported>>,
 }
 
 impl Program {
-    /// Loads p4c's BMv2 JSON (versions 2.18 and later).
+    /// Loads p4c's BMv2 JSON (versions 2.7 and later) within the default [`Limits`].
     pub fn from_json(json: &[u8]) -> Result<Program, LoadError> {
+        Program::from_json_within(json, &Limits::default())
+    }
+
+    /// Loads p4c's BMv2 JSON (versions 2.7 and later). What would take more memory than the limits allow is refused with
+    /// [`LoadError::TooLarge`] before it is allocated.
+    pub fn from_json_within(json: &[u8], limits: &Limits) -> Result<Program, LoadError> {
+        let (ir, memory_bytes) = load::load(json, limits)?;
         Ok(Program {
-            ir: Arc::new(load::load(json)?),
+            ir: Arc::new(ir),
+            memory_bytes,
             code: OnceLock::new(),
         })
+    }
+
+    /// Most bytes of memory that loading this program and one pipeline of it take, as counted for [`Limits`].
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
     }
 
     fn code(&self) -> &Result<Arc<jit::Code>, jit::Unsupported> {

@@ -2,7 +2,7 @@
 //! Action profiles: actions that entries share, alone or in groups that a hash selects from.
 
 use crate::action::Machine;
-use crate::codec::write_bits;
+use crate::calculation;
 use crate::ir::ActionProfile;
 use crate::table::EntryAction;
 use std::collections::BTreeMap;
@@ -27,18 +27,7 @@ impl Profile {
         if members.is_empty() {
             return None;
         }
-        let packet = &mut *machine.packet;
-        let mut bytes = std::mem::take(&mut packet.bytes);
-        bytes.clear();
-        let mut bits = 0;
-        for field in &selector.input {
-            let end = bits + field.width as usize;
-            bytes.resize(end.div_ceil(8), 0);
-            write_bits(&mut bytes, bits, field.width, &packet.words[field.slot..]);
-            bits = end;
-        }
-        let hash = selector.algorithm.compute(&bytes);
-        packet.bytes = bytes;
+        let hash = calculation::compute(machine.ir, selector, machine.packet, &[]);
         self.member(members[(hash % members.len() as u64) as usize])
     }
 }

@@ -192,10 +192,10 @@ impl Packet {
     /// Makes a header valid and the other members of its union invalid.
     pub fn mark_valid(&mut self, ir: &Ir, header: HeaderId) {
         let header = &ir.layout.headers[header];
-        self.words[header.base] = 1;
-        for &rival in &header.rivals {
-            self.words[ir.layout.headers[rival].base] = 0;
+        for &member in header.union.map_or(&[][..], |union| &ir.layout.unions[union]) {
+            self.words[ir.layout.headers[member].base] = 0;
         }
+        self.words[header.base] = 1;
     }
 
     pub fn mark_invalid(&mut self, ir: &Ir, header: HeaderId) {

@@ -14,9 +14,9 @@ pub(crate) fn canonical(bytes: &[u8]) -> Bits {
     }
 }
 
-/// Reads a value of type `bit<width>`; gives it in canonical form.
+/// Reads a value of type `bit<width>`; gives it in canonical form. The value of `bit<0>` may have no bytes, too.
 pub(crate) fn parse(bytes: &[u8], width: u32) -> Result<Bits, ApiError> {
-    if bytes.is_empty() {
+    if bytes.is_empty() && width > 0 {
         return Err(ApiError::out_of_range(format!(
             "empty binary string where bit<{width}> is wanted"
         )));
@@ -138,6 +138,13 @@ mod tests {
         assert_eq!(parse(&[0, 0, 0x63], 8).unwrap(), [0x63]);
         assert_eq!(parse(&[0, 0], 9).unwrap(), [0]);
         assert_eq!(parse(&[1, 0xff], 9).unwrap(), [1, 0xff]);
+    }
+
+    #[test]
+    fn a_value_without_bits_is_zero() {
+        assert_eq!(parse(&[], 0).unwrap(), [0]);
+        assert_eq!(parse(&[0], 0).unwrap(), [0]);
+        assert_eq!(parse(&[1], 0).unwrap_err().code, tonic::Code::OutOfRange);
     }
 
     #[test]

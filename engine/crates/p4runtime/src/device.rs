@@ -91,8 +91,13 @@ impl Installed {
             .map_err(|error| {
                 ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
             })?;
-        let pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
+        let mut pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
         check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
+        for table in info.tables.values() {
+            // The program's JSON does not say whether the entries in it are const.
+            let told = pipeline.table_set_const(&table.name, table.is_const);
+            told.map_err(|error| mismatch(&error))?;
+        }
         Ok((
             Installed {
                 config,

@@ -3,6 +3,7 @@
 
 mod support;
 
+use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;
 
@@ -168,4 +169,31 @@ async fn const_entries_are_read_as_such() {
     };
     assert_eq!(entries.len(), 2);
     assert_eq!(entries[0], tag);
+}
+
+#[tokio::test]
+async fn initial_entries_that_p4info_does_not_call_const_can_be_changed() {
+    let bench = Bench::start();
+    let mut primary = bench.ready(&TABLES).await;
+    let mut config = TABLES.config(8);
+    let tables = &mut config.p4info.as_mut().unwrap().tables;
+    let kinds = tables.iter_mut().find(|table| table.is_const_table).unwrap();
+    kinds.is_const_table = false;
+    primary
+        .set_config(ConfigAction::VerifyAndCommit, Some(config))
+        .await
+        .unwrap();
+    let entries = primary.read_entries(table("kinds")).await;
+    let mut first = TableEntry {
+        r#match: vec![exact(1, &[3])],
+        action: action(TABLES.action("tag"), &[&[1, 0x23], &[4]]),
+        ..table("kinds")
+    };
+    assert_eq!(entries[0], first);
+    first.action = action(TABLES.action("drop"), &[]);
+    primary.write(vec![modify(first.clone())]).await.unwrap();
+    assert!(primary.read_entries(table("kinds")).await.contains(&first));
+    primary.write(vec![delete(first.clone())]).await.unwrap();
+    assert_eq!(primary.read_entries(table("kinds")).await, entries[1..]);
+    primary.write(vec![insert(first)]).await.unwrap();
 }

@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Words and indices: `a.b[1].c`.
+    /// Words, indices and slices: `a.b[1].c[7:0]`.
     fn name(&mut self, wanted: &str) -> Parsed<String> {
         let mut name = self.word(wanted)?.text.to_owned();
         loop {
@@ -88,9 +88,13 @@ impl<'a> Parser<'a> {
                 name.push('.');
                 name.push_str(self.word("a name")?.text);
             } else if self.take_symbol("[")? {
-                let index = self.integer("an index", u64::from(u32::MAX))?;
+                let index = self.index("an index")?;
+                let part = match self.take_symbol(":")? {
+                    true => format!("[{index}:{}]", self.index("the slice's last bit")?),
+                    false => format!("[{index}]"),
+                };
                 self.symbol("]")?;
-                name.push_str(&format!("[{index}]"));
+                name.push_str(&part);
             } else {
                 return Ok(name);
             }

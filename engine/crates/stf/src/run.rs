@@ -52,8 +52,13 @@ pub struct Runner<'a> {
 type Step<T> = Result<T, String>;
 
 impl<'a> Runner<'a> {
-    /// A runner for a pipeline of the program that `schema` describes.
+    /// A runner for a pipeline of the program that `schema` describes. Entries that the program brings along are const where
+    /// the schema says so.
     pub fn new(schema: &'a Schema, pipeline: &'a mut Pipeline) -> Runner<'a> {
+        for table in &schema.tables {
+            // A table that is not there is told by the statement that names it.
+            let _ = pipeline.table_set_const(&table.name, table.is_const);
+        }
         Runner {
             schema,
             pipeline,

@@ -23,6 +23,7 @@
 //! meter_array_set_rates NAME RATE:BURST RATE:BURST                          (rates in units per microsecond)
 //!
 //! NUMBER   123   0xff   0b101
+//! FIELD    a.b[1].c   or a slice of it:   a.b[1].c[15:8]
 //! MATCH    NUMBER   0x12**   0b1**   NUMBER/PREFIX-LENGTH   NUMBER&&&MASK   LOW->HIGH
 //! ```
 

@@ -50,6 +50,28 @@ fn every_way_to_match() {
 }
 
 #[test]
+fn keys_that_are_slices() {
+    let p4info =
+        read("programs/matching.p4info.txtpb").replacen("name: \"hdr.probe.b\"", "name: \"hdr.probe.b[15:0]\"", 1);
+    let schema = Schema::new(&slotwise_p4runtime::parse_p4info(p4info.as_bytes(), false).unwrap());
+    let program = Arc::new(Program::from_json(read("programs/matching.json").as_bytes()).unwrap());
+    for name in ["hdr.probe.b[15:0]", "probe.b[15 : 0]", "b[15:0]"] {
+        let script = format!(
+            "add exact_table a:5 {name}:0x1234 counted(value:7)\n\
+             packet 0 01 05 1234 00000000 00\nexpect 1 01 05 1234 00000000 07 $\n"
+        );
+        let mut pipeline = Pipeline::new(program.clone(), config(Executor::Interpreter));
+        let script = parse(&script).unwrap();
+        let report = Runner::new(&schema, &mut pipeline)
+            .run(&script, &mut |_, _| {})
+            .unwrap();
+        assert_eq!(report.failures, []);
+    }
+    assert!(parse("add exact_table b[15:]:1 drop()").is_err());
+    assert!(parse("add exact_table b[15:0:1]:1 drop()").is_err());
+}
+
+#[test]
 fn ports_that_a_test_does_not_name_count_unless_it_is_told_otherwise() {
     let script = parse("add exact_table a:5 counted(value:1)\npacket 0 01 05 0000 00000000 00\n").unwrap();
     let p4info = slotwise_p4runtime::parse_p4info(read("programs/matching.p4info.txtpb").as_bytes(), false).unwrap();

@@ -5,7 +5,7 @@ use super::{Result, invalid, not_found};
 use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
 use crate::control::{LiveTable, Miss};
-use crate::ir::{Action, ConstEntry, Ir, KeyPart, MatchKind, Table};
+use crate::ir::{Action, Ir, KeyPart, MatchKind, ProgramEntry, Table};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
 use crate::value::{bit_length, from_be_bytes, limbs_for, mask, to_be_bytes};
@@ -30,10 +30,18 @@ impl Pipeline {
 
     fn writable(&self, name: &str) -> Result<usize> {
         let index = self.table_index(name)?;
-        if self.ir.tables[index].const_entries.is_some() {
+        if self.tables[index].entries_const {
             return Err(ConfigError::Denied(format!("table `{name}` has const entries")));
         }
         Ok(index)
+    }
+
+    /// Says whether the entries that the program gives a table are const: then the controller may not change, remove or add any.
+    /// BMv2's JSON does not tell `entries` from `const entries`, so at first they are; P4Info's `is_const_table` tells.
+    pub fn table_set_const(&mut self, table: &str, is_const: bool) -> Result<()> {
+        let index = self.table_index(table)?;
+        self.tables[index].entries_const = is_const;
+        Ok(())
     }
 
     /// Adds an entry.
@@ -190,7 +198,7 @@ fn prefix(table: &Table) -> Option<Prefix> {
 
 fn fresh_table(table: &Table) -> LiveTable {
     let mut entries = Entries::new(table.kind, table.key_words, prefix(table));
-    for ConstEntry { key, priority, action } in table.const_entries.iter().flatten() {
+    for ProgramEntry { key, priority, action } in table.entries.iter().flatten() {
         // The loader made these of the table's own key, so they pack; of duplicates the first stays.
         if let Ok(key) = pack_parts(table, key, *priority) {
             if entries.find(&key).is_none() {
@@ -210,6 +218,7 @@ fn fresh_table(table: &Table) -> LiveTable {
         entries,
         default,
         miss: Miss::default(),
+        entries_const: table.entries.is_some(),
     }
 }
 

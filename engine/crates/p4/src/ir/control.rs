@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Controls and tables.
 
-use super::{ActionId, FieldRef, TableId};
+use super::{ActionId, Calculation, FieldRef, TableId};
 use crate::expr::Expr;
-use crate::hash::Algorithm;
 use crate::trace::SourceLocation;
 
 #[derive(Debug)]
@@ -71,7 +70,8 @@ pub(crate) struct Table {
     /// The controller may not change which action is the default / its arguments either.
     pub const_default_action: bool,
     pub const_default_entry: bool,
-    pub const_entries: Option<Vec<ConstEntry>>,
+    /// Entries that the program gives the table.
+    pub entries: Option<Vec<ProgramEntry>>,
     pub counters: bool,
     pub direct_meter: Option<usize>,
     /// Whether entries may have idle timeouts.
@@ -101,7 +101,7 @@ pub(crate) struct DefaultEntry {
 }
 
 #[derive(Debug)]
-pub(crate) struct ConstEntry {
+pub(crate) struct ProgramEntry {
     pub key: Vec<crate::KeyField>,
     /// Larger wins.
     pub priority: i32,
@@ -112,11 +112,6 @@ pub(crate) struct ConstEntry {
 pub(crate) struct ActionProfile {
     pub name: String,
     pub max_size: usize,
-    pub selector: Option<Selector>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Selector {
-    pub algorithm: Algorithm,
-    pub input: Vec<FieldRef>,
+    /// What selects a member of a group.
+    pub selector: Option<Calculation>,
 }

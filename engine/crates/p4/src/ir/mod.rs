@@ -107,8 +107,8 @@ pub(crate) struct Header {
     pub header_type: usize,
     /// Slot of the validity; the fields follow.
     pub base: Slot,
-    /// The other members of its union, which a valid header makes invalid.
-    pub rivals: Vec<HeaderId>,
+    /// The union that it is in: a valid header makes the other members invalid.
+    pub union: Option<UnionId>,
 }
 
 #[derive(Debug)]
@@ -192,12 +192,15 @@ pub(crate) struct Action {
     /// Of its first statement, for traces.
     pub source: Option<SourceLocation>,
     pub params: Vec<Param>,
+    /// Words of its arguments.
+    pub arg_words: usize,
     pub body: Vec<Primitive>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
     pub name: String,
+    /// Bits; a parameter of 0 bits has a word, too, which is 0.
     pub width: u32,
     /// First word among the arguments.
     pub offset: usize,
@@ -244,7 +247,10 @@ pub(crate) enum Primitive {
         source: UnionStackId,
     },
     SetValid(HeaderRef),
+    /// As `SetValid`, but the fields keep what they had, and the packet its length.
+    MarkValid(HeaderRef),
     SetInvalid(HeaderRef),
+    NoOp,
     Push {
         stack: StackId,
         count: Expr,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bodies of actions.
 
-pub(super) use super::emitter::arg_words;
 use super::emitter::{Args, Compiler, Emitter, Result};
 use super::primitives::ABORT;
 use crate::action::MAX_BACKWARD_JUMPS;
@@ -39,7 +38,7 @@ impl Compiler<'_> {
     pub fn actions(&mut self) -> Result<()> {
         for (index, action) in self.ir.actions.iter().enumerate() {
             self.action(index, |emitter, address| {
-                let words = arg_words(action);
+                let words = action.arg_words;
                 emitter.args = Args::At { address, words };
                 emitter.body(&action.body)
             })?;
@@ -60,6 +59,7 @@ impl<'ir> Emitter<'_, 'ir> {
             self.builder.def_var(backward, zero);
         }
         for (at, primitive) in body.iter().enumerate() {
+            self.check_size()?;
             if let Some(&block) = blocks.get(&at) {
                 self.jump(block);
                 self.switch_to(block);

@@ -34,6 +34,7 @@ impl<'ir> Emitter<'_, 'ir> {
         let one = self.constant(1);
         self.builder.def_var(right, one);
         for checksum in &self.ir.verify_checksums {
+            self.check_size()?;
             let (check, on) = (self.block(), self.block());
             let applies = self.applies(checksum)?;
             let valid = self.valid(checksum.target.header)?;
@@ -56,6 +57,7 @@ impl<'ir> Emitter<'_, 'ir> {
     /// Writes every checksum that applies.
     pub fn update_checksums(&mut self) -> Result<()> {
         for checksum in &self.ir.update_checksums {
+            self.check_size()?;
             let (update, on) = (self.block(), self.block());
             let applies = self.applies(checksum)?;
             self.branch(applies, update, on);

@@ -2,7 +2,7 @@
 //! Controls: tables, conditions, actions.
 
 use super::actions::may_stop;
-use super::emitter::{Args, Emitter, Result, Unsupported, arg_words, plain};
+use super::emitter::{Args, Emitter, Result, Unsupported, plain};
 use super::primitives::{ABORT, EXIT};
 use super::runtime::{Call, Context};
 use crate::ir::{ActionId, NextNode, Node, Pipeline, Primitive, Table, TableId};
@@ -34,6 +34,7 @@ impl<'ir> Emitter<'_, 'ir> {
         let start = self.place(control.start, &mut places);
         self.jump(start);
         while let Some(node) = places.pending.pop() {
+            self.check_size()?;
             self.switch_to(places.blocks[&node]);
             match &control.nodes[node] {
                 Node::Table(table) => self.table(*table, &mut places)?,
@@ -69,6 +70,9 @@ impl<'ir> Emitter<'_, 'ir> {
     /// Runs an action with `self.args` and goes to `next`, or to the end if it stops the control.
     fn run_to(&mut self, action: ActionId, next: Block, end: Block) -> Result<()> {
         let body: &'ir [Primitive] = &self.ir.actions[action].body;
+        if self.args.words() != self.ir.actions[action].arg_words {
+            return Err(Unsupported::new("an action without all arguments"));
+        }
         if body.len() <= MAX_INLINE {
             self.body(body)?;
         } else {
@@ -96,9 +100,6 @@ impl<'ir> Emitter<'_, 'ir> {
             };
             let next = self.place(next, places);
             let action = table.actions[default.action];
-            if default.args.len() != arg_words(&self.ir.actions[action]) {
-                return Err(Unsupported::new("a default action without all arguments"));
-            }
             self.args = Args::Constant(&default.args);
             return self.run_to(action, next, places.end);
         }
@@ -115,10 +116,11 @@ impl<'ir> Emitter<'_, 'ir> {
         let none = self.block();
         switch.emit(&mut self.builder, action, none);
         for (index, (&action, block)) in table.actions.iter().zip(chosen).enumerate() {
+            self.check_size()?;
             self.switch_to(block);
             let after = self.block();
             let address = self.context_field(offset_of!(Context, args));
-            let words = arg_words(&self.ir.actions[action]);
+            let words = self.ir.actions[action].arg_words;
             self.args = Args::At { address, words };
             self.run_to(action, after, places.end)?;
             self.switch_to(after);

@@ -43,6 +43,7 @@ impl<'ir> Emitter<'_, 'ir> {
         let to = self.builder.declare_var(I64);
         self.builder.def_var(to, start);
         for &header in &self.ir.deparser {
+            self.check_size()?;
             let (emit, on) = (self.block(), self.block());
             let valid = self.valid(header)?;
             self.branch(valid, emit, on);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Making functions: what all parts of the compiler share.
 
-use super::MAX_INSTRUCTIONS;
+use super::memory::Module;
 use super::runtime::{Call, Context, FUNCTIONS};
-use crate::ir::{Action, Ir, Slot};
+use super::{MAX_FRAME_BYTES, MAX_INSTRUCTIONS};
+use crate::ir::{Ir, Slot};
 use cranelift_codegen::Context as CodegenContext;
 use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{
@@ -11,7 +12,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::{FuncId, Linkage, Module as _};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::mem::offset_of;
@@ -32,7 +33,7 @@ pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 /// The functions of one program in the making.
 pub(super) struct Compiler<'ir> {
     pub ir: &'ir Ir,
-    module: JITModule,
+    module: Module,
     scratch: FunctionBuilderContext,
     codegen: CodegenContext,
     functions: Functions,
@@ -56,7 +57,7 @@ fn signature(module: &JITModule, params: usize, returns: bool) -> Signature {
 }
 
 impl<'ir> Compiler<'ir> {
-    pub fn new(ir: &'ir Ir, mut module: JITModule) -> Result<Compiler<'ir>> {
+    pub fn new(ir: &'ir Ir, mut module: Module) -> Result<Compiler<'ir>> {
         let mut runtime = Vec::new();
         for function in &FUNCTIONS {
             let signature = signature(&module, function.params, function.returns);
@@ -132,24 +133,36 @@ impl<'ir> Compiler<'ir> {
             module: &mut self.module,
             functions: &self.functions,
             imported: HashMap::new(),
+            instructions_left: MAX_INSTRUCTIONS.saturating_sub(self.instructions),
+            frame_bytes: 0,
         };
         emit(&mut emitter, &params)?;
+        emitter.check_size()?;
         emitter.builder.seal_all_blocks();
         emitter.builder.finalize();
         self.instructions += self.codegen.func.dfg.num_insts();
-        if self.instructions > MAX_INSTRUCTIONS {
-            return Err(Unsupported::new("the program is too large"));
-        }
-        let defined = self.module.define_function(id, &mut self.codegen);
+        self.module
+            .define_function(id, &mut self.codegen)
+            .map_err(|error| Unsupported::new(format!("{error:?}")))?;
+        // What the emitter put into the frame, and values for which there were not enough registers.
+        let frame_bytes = self.codegen.compiled_code().map_or(0, |code| code.frame_size as usize);
+        check_frame(frame_bytes)?;
         self.module.clear_context(&mut self.codegen);
-        defined.map_err(|error| Unsupported::new(format!("{error:?}")))
+        Ok(())
     }
 
     /// Makes everything executable.
-    pub fn finish(mut self) -> Result<JITModule> {
+    pub fn finish(mut self) -> Result<Module> {
         self.module.finalize_definitions().map_err(Unsupported::new)?;
         Ok(self.module)
     }
+}
+
+fn check_frame(bytes: usize) -> Result<()> {
+    if bytes > MAX_FRAME_BYTES {
+        return Err(Unsupported::new("a function needs too much of the stack"));
+    }
+    Ok(())
 }
 
 /// Memory that is there and aligned.
@@ -171,6 +184,15 @@ pub(super) enum Args<'ir> {
     Constant(&'ir [u64]),
 }
 
+impl Args<'_> {
+    pub fn words(&self) -> usize {
+        match self {
+            Args::At { words, .. } => *words,
+            Args::Constant(args) => args.len(),
+        }
+    }
+}
+
 /// Writes one function.
 pub(super) struct Emitter<'e, 'ir> {
     pub builder: FunctionBuilder<'e>,
@@ -182,9 +204,22 @@ pub(super) struct Emitter<'e, 'ir> {
     module: &'e mut JITModule,
     functions: &'e Functions,
     imported: HashMap<FuncId, FuncRef>,
+    /// Instructions that this function may have.
+    instructions_left: usize,
+    /// Of this function's frame, as far as it was asked for.
+    frame_bytes: usize,
 }
 
 impl<'ir> Emitter<'_, 'ir> {
+    /// Refuses a function that has become too large. Whatever the program has in any number asks this for each, so that what
+    /// is too large is not made first.
+    pub fn check_size(&self) -> Result<()> {
+        if self.builder.func.dfg.num_insts() > self.instructions_left {
+            return Err(Unsupported::new("the program is too large"));
+        }
+        Ok(())
+    }
+
     pub fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(I64, value as i64)
     }
@@ -281,9 +316,10 @@ impl<'ir> Emitter<'_, 'ir> {
 
     /// Address and number of the arguments, for the runtime.
     pub fn args_for_call(&mut self) -> (Value, Value) {
-        let (address, words) = match self.args {
-            Args::At { address, words } => (address, words),
-            Args::Constant(args) => (self.address_of(args), args.len()),
+        let words = self.args.words();
+        let address = match self.args {
+            Args::At { address, .. } => address,
+            Args::Constant(args) => self.address_of(args),
         };
         (address, self.constant(words as u64))
     }
@@ -308,6 +344,8 @@ impl<'ir> Emitter<'_, 'ir> {
 
     /// The address of so many words in the function's frame.
     pub fn stack_words(&mut self, words: usize) -> Result<Value> {
+        self.frame_bytes = self.frame_bytes.saturating_add(words.saturating_mul(8));
+        check_frame(self.frame_bytes)?;
         let bytes = u32::try_from(words * 8).map_err(Unsupported::new)?;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes.max(8), 3);
         let slot = self.builder.create_sized_stack_slot(slot);
@@ -330,13 +368,4 @@ impl<'ir> Emitter<'_, 'ir> {
     pub fn switch_to(&mut self, block: Block) {
         self.builder.switch_to_block(block);
     }
-}
-
-/// Words of the arguments of an action.
-pub(super) fn arg_words(action: &Action) -> usize {
-    action
-        .params
-        .iter()
-        .map(|param| crate::value::limbs_for(param.width))
-        .sum()
 }

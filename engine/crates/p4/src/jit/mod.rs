@@ -16,6 +16,7 @@ mod deparser;
 mod differential;
 mod emitter;
 mod expressions;
+mod memory;
 mod parsers;
 mod primitives;
 mod runtime;
@@ -31,6 +32,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::FuncId;
 pub(crate) use emitter::Unsupported;
 use emitter::{Compiler, Result};
+use memory::Module;
 use runtime::Context;
 use std::sync::Arc;
 
@@ -41,6 +43,10 @@ type Pass = unsafe extern "C" fn(*mut Context<'_>) -> u64;
 /// program comes from outside. `edge.p4` has some thousands.
 const MAX_INSTRUCTIONS: usize = 500_000;
 
+/// Largest frame of a function on the stack; at most two are there at a time, a pass and an action. Programs that
+/// would need more are interpreted: the stack is the caller's, and may be a small one.
+const MAX_FRAME_BYTES: usize = 64 << 10;
+
 /// Longest output of a deparser that is compiled: its buffer is reserved before it runs.
 const MAX_HEADER_BYTES: usize = 1 << 16;
 
@@ -48,8 +54,8 @@ const MAX_HEADER_BYTES: usize = 1 << 16;
 pub(crate) struct Code {
     /// The program that the code has addresses of.
     ir: Arc<Ir>,
-    /// Owns the code's memory; `None` only while it is dropped.
-    module: Option<JITModule>,
+    /// Owns the code's memory. A pass runs only with a borrow of this value, and the function pointers do not leave it.
+    _module: Module,
     parse: Pass,
     /// `None`: there is nothing to verify.
     verify: Option<Pass>,
@@ -66,15 +72,6 @@ unsafe impl Send for Code {}
 // SAFETY: as above; running code changes nothing but what its context points to.
 unsafe impl Sync for Code {}
 
-impl Drop for Code {
-    fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
-            // SAFETY: a pass runs only with a borrow of this value, and the function pointers do not leave it.
-            unsafe { module.free_memory() };
-        }
-    }
-}
-
 impl std::fmt::Debug for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Code").finish_non_exhaustive()
@@ -87,7 +84,8 @@ impl Code {
         if cfg!(not(all(target_pointer_width = "64", target_endian = "little"))) {
             return Err(Unsupported::new("the host is not a 64-bit little-endian machine"));
         }
-        let mut compiler = Compiler::new(ir, module()?)?;
+        let deparse_room = deparser::room(ir)?;
+        let mut compiler = Compiler::new(ir, Module::new(module()?))?;
         compiler.actions()?;
         let parse = compiler.pass("parse", |emitter| emitter.parser())?;
         let verify = match ir.verify_checksums.as_slice() {
@@ -97,7 +95,6 @@ impl Code {
         let ingress = compiler.pass("ingress", |emitter| emitter.control(&ir.ingress))?;
         let egress = compiler.pass("egress", |emitter| emitter.control(&ir.egress))?;
         let deparse = compiler.pass("deparse", |emitter| emitter.deparser())?;
-        let deparse_room = deparser::room(ir)?;
         let module = compiler.finish()?;
         let pass = |id: FuncId| {
             let address = module.get_finalized_function(id);
@@ -112,7 +109,7 @@ impl Code {
             deparse: pass(deparse),
             deparse_room,
             ir: Arc::clone(ir),
-            module: Some(module),
+            _module: module,
         })
     }
 
@@ -180,6 +177,9 @@ fn module() -> Result<JITModule> {
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("enable_verifier", checked),
+        // A frame of several pages touches each, so that it cannot jump over the guard page below the stack.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
     ] {
         flags.set(name, value).map_err(Unsupported::new)?;
     }

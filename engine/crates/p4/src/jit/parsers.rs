@@ -74,6 +74,7 @@ impl<'ir> Emitter<'_, 'ir> {
             self.builder.def_var(budget, left);
         }
         for op in &state.ops {
+            self.check_size()?;
             self.parser_op(op, run)?;
         }
         let next = |next: Option<usize>| next.map_or(run.end, |state| run.states[state]);
@@ -83,10 +84,12 @@ impl<'ir> Emitter<'_, 'ir> {
         }
         let mut key = Vec::new();
         for source in &state.key {
+            self.check_size()?;
             self.key_part(source, &mut key, run)?;
         }
         let mut stored = None;
         for case in &state.cases {
+            self.check_size()?;
             let matched = match &case.when {
                 When::Matches { value, mask } => {
                     let mut different = self.constant(0);
@@ -244,7 +247,7 @@ impl<'ir> Emitter<'_, 'ir> {
         let layout = &self.ir.layout;
         let stack = &layout.stacks[stack];
         layout.types[stack.header_type].codec.is_fixed()
-            && stack.elements.iter().all(|&e| layout.headers[e].rivals.is_empty())
+            && stack.elements.iter().all(|&e| layout.headers[e].union.is_none())
     }
 
     fn extract(&mut self, header: HeaderId, run: &Run) -> Result<()> {

@@ -28,6 +28,8 @@ impl<'ir> Emitter<'_, 'ir> {
                 source: HeaderRef::Fixed(source),
             } => self.copy_header(primitive, *target, *source),
             Primitive::SetValid(HeaderRef::Fixed(header)) => self.set_valid(primitive, *header),
+            Primitive::MarkValid(HeaderRef::Fixed(header)) => self.mark_valid(*header),
+            Primitive::NoOp => Ok(()),
             Primitive::SetInvalid(HeaderRef::Fixed(header)) => self.set_invalid(primitive, *header),
             Primitive::Exit => {
                 self.set_flag(EXIT);
@@ -140,14 +142,17 @@ impl<'ir> Emitter<'_, 'ir> {
         Ok(())
     }
 
-    /// Makes a header valid and its rivals invalid.
+    /// Makes a header valid and the other members of its union invalid.
     pub fn mark_valid(&mut self, header: HeaderId) -> Result<()> {
         let ir = self.ir;
-        let header = &ir.layout.headers[header];
-        self.store_constant(header.base, 1)?;
-        for &rival in &header.rivals {
-            self.store_constant(ir.layout.headers[rival].base, 0)?;
+        let instance = &ir.layout.headers[header];
+        for &member in instance.union.map_or(&[][..], |union| &ir.layout.unions[union]) {
+            self.check_size()?;
+            if member != header {
+                self.store_constant(ir.layout.headers[member].base, 0)?;
+            }
         }
+        self.store_constant(instance.base, 1)?;
         Ok(())
     }
 

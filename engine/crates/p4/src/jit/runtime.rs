@@ -78,6 +78,11 @@ impl<'a> Context<'a> {
         unsafe { &mut *self.machine }
     }
 
+    /// Notes a broken invariant. Compiled code cannot be unwound, so the panic waits until it has returned.
+    fn broken(&mut self, what: &'static str) {
+        self.panic = Some(Box::new(what));
+    }
+
     fn parser<T>(&mut self, run: impl FnOnce(&mut ParserRun<'_, 'a>) -> T) -> T {
         // SAFETY: `Code::parse` set both to slices that outlive the pass.
         let (frame, value_sets) = unsafe {
@@ -199,23 +204,22 @@ unsafe extern "C" fn apply(context: *mut Context<'_>, table: u64, key: *const u6
         (context, tables, profiles)
     };
     let machine = context.machine();
-    let table = table as usize;
-    let shape = &machine.ir.tables[table];
+    let (ir, table) = (machine.ir, table as usize);
+    let shape = &ir.tables[table];
     // SAFETY: the code builds the key in its own stack, with the words that the table's key has.
     let key = unsafe { slice(key, shape.key_words as u64) };
     let (hit, action) = control::choose(shape, &mut tables[table], profiles, key, machine);
     context.hit = u64::from(hit);
-    match action {
-        Some(action) => {
-            // `pack_args` and the loader make as many words as the action's parameters have.
-            debug_assert_eq!(
-                action.args.len(),
-                super::actions::arg_words(&context.machine().ir.actions[shape.actions[action.action]])
-            );
-            context.action = action.action as u64;
-            context.args = action.args.as_ptr();
-        }
-        None => context.action = NO_ACTION,
+    context.action = NO_ACTION;
+    let Some(action) = action else { return };
+    // `pack_args` and the loader make as many words as the action's parameters have, and the code reads as many.
+    let called = shape.actions.get(action.action);
+    if called.is_some_and(|&called| ir.actions[called].arg_words == action.args.len()) {
+        context.action = action.action as u64;
+        context.args = action.args.as_ptr();
+    } else {
+        context.machine().packet.requests.abort = true;
+        context.broken("an action whose arguments are not those that its parameters need");
     }
 }
 
@@ -269,7 +273,11 @@ unsafe extern "C" fn parser_key(context: *mut Context<'_>, source: *const KeySou
         return 1;
     }
     let part = &stack[bottom..];
-    debug_assert_eq!(part.len(), limbs_for(source.width()));
+    if part.len() != limbs_for(source.width()) {
+        stack.truncate(bottom);
+        context.broken("a part of a key whose words are not those that its width needs");
+        return 1;
+    }
     // SAFETY: the code reserved the words of the part in its own stack.
     unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), key, part.len()) };
     stack.truncate(bottom);
@@ -307,13 +315,13 @@ unsafe extern "C" fn emit(context: *mut Context<'_>, header: u64, to: *mut u8) -
     bytes.clear();
     let codec = &machine.ir.layout.types[instance.header_type].codec;
     codec.emit(&machine.packet.words[instance.base..], &mut bytes);
-    assert!(
-        bytes.len() <= codec.max_bytes(),
-        "a variable field is longer than it may be"
-    );
+    let fits = bytes.len() <= codec.max_bytes();
+    let written = if fits { bytes.len() } else { 0 };
     // SAFETY: `Code::deparse` reserved `max_bytes` for every header.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-    let written = bytes.len() as u64;
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, written) };
     machine.packet.bytes = bytes;
-    written
+    if !fits {
+        context.broken("a variable field that is longer than it may be");
+    }
+    written as u64
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Actions and the primitives in them.
 
-use super::expr::{HeaderExpr, Scope, Typed};
+use super::expr::{HeaderExpr, Scope, Typed, calculated};
 use super::headers::type_field;
 use super::json::{Load, Place};
-use super::number::{Number, NumberKind};
+use super::number::{Arithmetic, Number, NumberKind};
 use super::objects::Objects;
 use super::{MAX_STATE_WORDS, MAX_VALUE_BITS, lower};
 use crate::expr::Expr;
@@ -24,9 +24,6 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
     let mut arg_words = 0;
     for param in place.need("runtime_data")?.items()? {
         let width = param.need("bitwidth")?.number(u64::from(MAX_VALUE_BITS))? as u32;
-        if width == 0 {
-            return param.error("a parameter has at least 1 bit");
-        }
         params.push(Param {
             name: param.need("name")?.text()?.to_owned(),
             width,
@@ -53,6 +50,7 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
         name: place.need("name")?.text()?.to_owned(),
         source: primitives.first().and_then(Place::source),
         params,
+        arg_words,
         body,
     })
 }
@@ -92,9 +90,17 @@ impl<'j> Reader<'_, 'j> {
         let scope = self.context.scope;
         let objects = self.context.objects;
         Ok(Some(match op {
-            "assign" => {
+            "assign" | "modify_field" => {
                 let [target, source] = self.params()?;
                 self.assign(target, source)?
+            }
+            "add" | "subtract" | "bit_and" | "bit_or" | "bit_xor" | "shift_left" | "shift_right" => {
+                let [target, left, right] = self.params()?;
+                self.calculate(op, target, left, right)?
+            }
+            "add_to_field" | "subtract_from_field" => {
+                let [target, amount] = self.params()?;
+                self.calculate(op, target, target, amount)?
             }
             "assign_VL" => {
                 let [target, source] = self.params()?;
@@ -107,7 +113,7 @@ impl<'j> Reader<'_, 'j> {
                     source: source_field,
                 }
             }
-            "assign_header" => {
+            "assign_header" | "copy_header" => {
                 let [target, source] = self.params()?;
                 let (target_type, target) = self.header(target)?;
                 let (source_type, source) = self.header(source)?;
@@ -120,6 +126,7 @@ impl<'j> Reader<'_, 'j> {
             "assign_header_stack" => self.assign_stack()?,
             "assign_union_stack" => self.assign_union_stack()?,
             "add_header" => Primitive::SetValid(self.header(&self.params::<1>()?[0])?.1),
+            "add_header_fast" => Primitive::MarkValid(self.header(&self.params::<1>()?[0])?.1),
             "remove_header" => Primitive::SetInvalid(self.header(&self.params::<1>()?[0])?.1),
             "push" | "pop" => self.shift_stack(op == "push")?,
             "_jump" => Primitive::Jump(self.jump(&self.params::<1>()?[0], length)?),
@@ -137,6 +144,14 @@ impl<'j> Reader<'_, 'j> {
             "mark_to_drop" => {
                 self.header(&self.params::<1>()?[0])?;
                 Primitive::MarkToDrop
+            }
+            "drop" => {
+                self.params::<0>()?;
+                Primitive::MarkToDrop
+            }
+            "no_op" => {
+                self.params::<0>()?;
+                Primitive::NoOp
             }
             "count" => {
                 let [counter, index] = self.params()?;
@@ -245,6 +260,26 @@ impl<'j> Reader<'_, 'j> {
         Ok(Primitive::Assign {
             target,
             value: self.value(source, width)?,
+        })
+    }
+
+    /// Older compilers' statements `target = left op right`.
+    fn calculate(&self, op: &str, target: &Place, left: &Place, right: &Place) -> Load<Primitive> {
+        let operator = match op {
+            "add" | "add_to_field" => Arithmetic::Add,
+            "subtract" | "subtract_from_field" => Arithmetic::Sub,
+            "bit_and" => Arithmetic::And,
+            "bit_or" => Arithmetic::Or,
+            "bit_xor" => Arithmetic::Xor,
+            "shift_left" => Arithmetic::Shl,
+            _ => Arithmetic::Shr,
+        };
+        let scope = self.context.scope;
+        let number = calculated(operator, scope.number(left)?, scope.number(right)?);
+        let (target, width) = self.target(target)?;
+        Ok(Primitive::Assign {
+            target,
+            value: lower::value(&number, width, self.place)?,
         })
     }
 

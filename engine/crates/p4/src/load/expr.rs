@@ -56,6 +56,14 @@ impl Typed {
     }
 }
 
+/// What an operator makes of two numbers; not for division, which is not defined for all.
+pub(super) fn calculated(operator: Arithmetic, left: Number, right: Number) -> Number {
+    Number {
+        int_type: arithmetic_type(operator, &left, &right),
+        kind: NumberKind::Arithmetic(operator, Box::new((left, right))),
+    }
+}
+
 impl Scope<'_> {
     /// A `{type, value}` object that must be a number.
     pub fn number(&self, place: &Place) -> Load<Number> {
@@ -121,6 +129,10 @@ impl Scope<'_> {
                 let Some(param) = self.params.get(index) else {
                     return value.error(format!("the action has {} parameters", self.params.len()));
                 };
+                if param.width == 0 {
+                    // All that a value of no bits can be.
+                    return Ok(Typed::Number(Number::constant(0)));
+                }
                 let kind = NumberKind::Arg {
                     offset: param.offset,
                     width: param.width,
@@ -405,10 +417,6 @@ impl Scope<'_> {
         {
             return place.error("division and remainder are defined for unsigned operands only");
         }
-        let int_type = arithmetic_type(operator, &left, &right);
-        Ok(Typed::Number(Number {
-            int_type,
-            kind: NumberKind::Arithmetic(operator, Box::new((left, right))),
-        }))
+        Ok(Typed::Number(calculated(operator, left, right)))
     }
 }

@@ -10,6 +10,9 @@ use crate::ir::{
 use crate::value::limbs_for;
 use std::collections::BTreeMap;
 
+/// Packets whose state a pipeline holds in the usual course of things.
+const PACKETS: usize = 8;
+
 /// Names of everything that lies in the packet state.
 #[derive(Default)]
 pub(super) struct HeaderNames {
@@ -150,13 +153,15 @@ fn load_instances(
         if base + words > MAX_STATE_WORDS {
             return place.error("headers and metadata are too large");
         }
+        // The state of the packet, of one that goes round again, and of some copies.
+        place.charge_words(words * PACKETS)?;
         layout.initial.resize(base + words, 0);
         layout.initial[base] = u64::from(place.flag("metadata")?);
         layout.headers.push(Header {
             name: name.text()?.to_owned(),
             header_type,
             base,
-            rivals: Vec::new(),
+            union: None,
         });
         let json_id = place.need("id")?;
         if ids.insert(json_id.number(u64::MAX)?, id).is_some() {
@@ -243,10 +248,9 @@ fn load_unions(
             return list.error(format!("expected {} members, as its type has", member_names.len()));
         }
         for &member in &members {
-            if !layout.headers[member].rivals.is_empty() {
+            if layout.headers[member].union.replace(id).is_some() {
                 return list.error(format!("`{}` is in another union", layout.headers[member].name));
             }
-            layout.headers[member].rivals = members.iter().copied().filter(|&h| h != member).collect();
         }
         names.union_members.push(member_names.clone());
         layout.unions.push(members);
@@ -308,20 +312,26 @@ impl HeaderNames {
         }
     }
 
+    /// Whether the header that is named is valid.
+    pub fn validity(&self, layout: &Layout, place: &Place) -> Load<FieldRef> {
+        let header = self.header(place)?;
+        Ok(FieldRef {
+            slot: layout.headers[header].base,
+            width: 1,
+            signed: false,
+            variable: false,
+            header,
+        })
+    }
+
     /// `[header, field]`; the field `$valid$` is the header's validity.
     pub fn field(&self, layout: &Layout, place: &Place) -> Load<FieldRef> {
         let [header_name, field_name] = place.tuple()?;
+        if field_name.text()? == "$valid$" {
+            return self.validity(layout, &header_name);
+        }
         let header = self.header(&header_name)?;
         let instance = &layout.headers[header];
-        if field_name.text()? == "$valid$" {
-            return Ok(FieldRef {
-                slot: instance.base,
-                width: 1,
-                signed: false,
-                variable: false,
-                header,
-            });
-        }
         let field = type_field(layout, instance.header_type, &field_name)?;
         Ok(FieldRef {
             slot: instance.base + field.offset,

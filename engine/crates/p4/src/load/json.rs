@@ -2,6 +2,7 @@
 //! A JSON value that knows where it stands, so that every error names its place.
 
 use crate::LoadError;
+use crate::limits::Budget;
 use crate::trace::SourceLocation;
 use serde_json::Value;
 
@@ -10,21 +11,37 @@ use serde_json::Value;
 pub(super) struct Place<'a> {
     value: &'a Value,
     pointer: String,
+    budget: &'a Budget,
 }
 
 /// Result of reading the JSON.
 pub(super) type Load<T> = Result<T, LoadError>;
 
 impl<'a> Place<'a> {
-    pub fn root(value: &'a Value) -> Place<'a> {
+    pub fn root(value: &'a Value, budget: &'a Budget) -> Place<'a> {
         Place {
             value,
             pointer: String::new(),
+            budget,
         }
     }
 
+    /// Counts memory that the program takes because of what stands here.
+    pub fn charge(&self, bytes: u64) -> Load<()> {
+        self.budget.charge(bytes).map_err(|needed_bytes| LoadError::TooLarge {
+            path: self.pointer.clone(),
+            needed_bytes,
+            limit_bytes: self.budget.limit(),
+        })
+    }
+
+    /// As [`Place::charge`], of words.
+    pub fn charge_words(&self, words: usize) -> Load<()> {
+        self.charge(words as u64 * 8)
+    }
+
     pub fn error<T>(&self, reason: impl Into<String>) -> Load<T> {
-        Err(LoadError {
+        Err(LoadError::Invalid {
             path: self.pointer.clone(),
             reason: reason.into(),
         })
@@ -35,6 +52,7 @@ impl<'a> Place<'a> {
         Place {
             value,
             pointer: format!("{}/{escaped}", self.pointer),
+            budget: self.budget,
         }
     }
 
@@ -215,8 +233,10 @@ impl Place<'_> {
         if hex.negative || crate::value::bit_length(&hex.magnitude) > bits {
             return self.error(format!("value does not fit in {bits} bits"));
         }
+        let words = crate::value::limbs_for(bits);
+        self.charge_words(words)?;
         let mut limbs = hex.magnitude;
-        limbs.resize(crate::value::limbs_for(bits), 0);
+        limbs.resize(words, 0);
         Ok(limbs)
     }
 }
@@ -229,7 +249,8 @@ mod tests {
     #[test]
     fn errors_carry_the_pointer() {
         let value = json!({"a/b": [1, {"c": "x"}]});
-        let place = Place::root(&value)
+        let budget = Budget::new(&crate::Limits::default());
+        let place = Place::root(&value, &budget)
             .need("a/b")
             .unwrap()
             .items()
@@ -238,14 +259,14 @@ mod tests {
             .need("c")
             .unwrap();
         let error = place.number(3).unwrap_err();
-        assert_eq!(error.path, "/a~1b/1/c");
-        assert_eq!(error.reason, "expected a number, found a string");
+        assert_eq!(error.to_string(), "/a~1b/1/c: expected a number, found a string");
     }
 
     #[test]
     fn hex_forms() {
         let value = json!(["0x0100", "-0x1", "fff", "0x", "0xg"]);
-        let items = Place::root(&value).items().unwrap();
+        let budget = Budget::new(&crate::Limits::default());
+        let items = Place::root(&value, &budget).items().unwrap();
         let zero_one = items[0].hex().unwrap();
         assert_eq!((zero_one.magnitude, zero_one.bytes), (vec![256], vec![1, 0]));
         assert!(items[1].hex().unwrap().negative);

@@ -198,6 +198,7 @@ pub(super) fn wide(number: &Number, limbs: usize, place: &Place) -> Load<WideExp
     let op = match &number.kind {
         NumberKind::Const(value) => {
             let fill = if number.int_type.is_signed() { u64::MAX } else { 0 };
+            place.charge_words(limbs)?;
             let mut value = value.clone();
             value.resize(limbs, fill);
             WideOp::Const(value)

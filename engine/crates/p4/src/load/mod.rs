@@ -12,8 +12,9 @@ mod parser;
 mod tables;
 mod temporaries;
 
-use crate::LoadError;
 use crate::ir::{FieldRef, Ir, Layout, StandardMetadata};
+use crate::limits::{Budget, json_bytes};
+use crate::{Limits, LoadError};
 use actions::{Context, load_action};
 use expr::Scope;
 use headers::HeaderNames;
@@ -26,26 +27,30 @@ use tables::Controls;
 pub(crate) const MAX_VALUE_BITS: u32 = 8192;
 /// Most words of packet state, and of an action's arguments.
 const MAX_STATE_WORDS: usize = 1 << 16;
-/// Most words of one register, counter or meter array.
-const MAX_CELLS: usize = 1 << 24;
+/// Most cells of one register, counter or meter array; memory is what bounds them in all.
+const MAX_CELLS: usize = u32::MAX as usize;
+/// What a table takes without entries: most is what its LPM lookups begin with.
+const TABLE_BYTES: u64 = 8 << 10;
 /// Most words of a packed table key.
 const MAX_KEY_WORDS: usize = 256;
 
 /// Oldest JSON version that this loader knows; later minor versions only add to it.
-const OLDEST_VERSION: (u64, u64) = (2, 18);
+const OLDEST_VERSION: (u64, u64) = (2, 7);
 
-/// Loads and validates a program.
-pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
+/// Loads and validates a program; says also how many bytes of memory it and a pipeline of it take at most.
+pub(crate) fn load(json: &[u8], limits: &Limits) -> Result<(Ir, u64), LoadError> {
+    let budget = Budget::new(limits);
+    Place::root(&serde_json::Value::Null, &budget).charge(json_bytes(json))?;
     let value: serde_json::Value = match serde_json::from_slice(json) {
         Ok(value) => value,
         Err(error) => {
-            return Err(LoadError {
+            return Err(LoadError::Invalid {
                 path: String::new(),
                 reason: format!("not JSON: {error}"),
             });
         }
     };
-    let root = Place::root(&value);
+    let root = Place::root(&value, &budget);
     check_version(&root)?;
     let (mut layout, names) = headers::load(&root)?;
     layout.reset = temporaries::words_to_reset(&value, &layout, &names);
@@ -98,7 +103,7 @@ pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
         calculations,
         ..
     } = objects;
-    Ok(Ir {
+    let ir = Ir {
         layout,
         standard,
         errors,
@@ -118,7 +123,8 @@ pub(crate) fn load(json: &[u8]) -> Result<Ir, LoadError> {
         egress,
         field_lists,
         digests,
-    })
+    };
+    Ok((ir, budget.used()))
 }
 
 fn check_version(root: &Place) -> Load<()> {

@@ -8,6 +8,7 @@ use crate::hash::Algorithm;
 use crate::ir::{
     Calculation, CalculationInput, Checksum, CounterArray, Digest, FieldRef, MeterArray, MeterUnit, RegisterArray,
 };
+use crate::meter::Meter;
 use crate::value::limbs_for;
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ impl Objects {
             if !place.flag("is_direct")? {
                 let name = place.need("name")?;
                 unique(&mut objects.counter_names, &name, objects.counters.len())?;
-                let size = place.need("size")?.size(MAX_CELLS)?;
+                let size = cells(&place, size_of::<(u64, u64)>())?;
                 objects.counters.push(CounterArray {
                     name: name.text()?.to_owned(),
                     size,
@@ -63,7 +64,7 @@ impl Objects {
         if width == 0 {
             return place.error("a register has at least 1 bit");
         }
-        let size = place.need("size")?.size(MAX_CELLS / limbs_for(width))?;
+        let size = cells(place, limbs_for(width) * size_of::<u64>())?;
         self.registers.push(RegisterArray {
             name: name.text()?.to_owned(),
             size,
@@ -91,7 +92,11 @@ impl Objects {
                 return rates.error("v1model's meters have 2 rates");
             }
         }
-        let size = place.need("size")?.size(MAX_CELLS)?;
+        // The cells of a direct meter are in the entries of its table.
+        let size = match direct_target {
+            None => cells(place, size_of::<Meter>())?,
+            Some(_) => 0,
+        };
         self.meters.push(MeterArray {
             name: name.text()?.to_owned(),
             size,
@@ -164,6 +169,14 @@ impl Objects {
     }
 }
 
+/// The `size` of an array of cells of so many bytes, which the program is charged for.
+fn cells(place: &Place, cell_bytes: usize) -> Load<usize> {
+    let place = place.need("size")?;
+    let size = place.size(MAX_CELLS)?;
+    place.charge((size as u64).saturating_mul(cell_bytes as u64))?;
+    Ok(size)
+}
+
 /// A `{type, value}` object that names an object.
 fn named(names: &BTreeMap<String, usize>, place: &Place, kind: &str) -> Load<usize> {
     let found = place.need("type")?;
@@ -184,7 +197,7 @@ fn small_field(scope: Scope, place: &Place) -> Load<FieldRef> {
     }
 }
 
-fn load_calculation(place: &Place, scope: Scope) -> Load<Calculation> {
+pub(super) fn load_calculation(place: &Place, scope: Scope) -> Load<Calculation> {
     let name = place.need("algo")?;
     let Some(algorithm) = Algorithm::named(name.text()?) else {
         return name.error(format!("algorithm `{}` is not supported", name.text()?));

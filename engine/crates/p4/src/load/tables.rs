@@ -3,16 +3,18 @@
 
 use super::expr::Scope;
 use super::json::{Load, Place};
-use super::objects::Objects;
-use super::{MAX_KEY_WORDS, unique};
+use super::objects::{Objects, load_calculation};
+use super::{MAX_KEY_WORDS, TABLE_BYTES, unique};
 use crate::KeyField;
-use crate::hash::Algorithm;
 use crate::ir::{
-    Action, ActionId, ActionProfile, ConstEntry, DefaultEntry, KeyPart, MatchKind, NextNode, Node, Pipeline, Selector,
-    Table,
+    Action, ActionId, ActionProfile, CalculationInput, DefaultEntry, KeyPart, MatchKind, NextNode, Node, Pipeline,
+    ProgramEntry, Table,
 };
 use crate::value::{self, limbs_for};
 use std::collections::BTreeMap;
+
+/// What an entry takes beside its key and arguments.
+const ENTRY_BYTES: u64 = 512;
 
 /// What controls are made of.
 pub(super) struct Controls<'a> {
@@ -139,15 +141,12 @@ impl Controls<'_> {
         unique(&mut self.profile_names, &name, self.profiles.len())?;
         let selector = match place.get("selector")? {
             Some(selector) => {
-                let algorithm = selector.need("algo")?;
-                let Some(algorithm) = Algorithm::named(algorithm.text()?) else {
-                    return algorithm.error("algorithm is not supported");
-                };
-                let mut input = Vec::new();
-                for part in selector.need("input")?.items()? {
-                    input.push(self.scope.names.field(self.scope.layout, &part.need("value")?)?);
+                let selector = load_calculation(&selector, self.scope)?;
+                let is_field = |input: &CalculationInput| matches!(input, CalculationInput::Field(_));
+                if !selector.input.iter().all(is_field) {
+                    return place.error("a selector hashes fields only");
                 }
-                Some(Selector { algorithm, input })
+                Some(selector)
             }
             None => None,
         };
@@ -161,6 +160,7 @@ impl Controls<'_> {
     }
 
     fn load_table(&self, place: &Place, nodes: &BTreeMap<String, usize>) -> Load<Table> {
+        place.charge(TABLE_BYTES)?;
         let (key, key_words, key_mask) = self.load_key(&place.need("key")?)?;
         let kind = key
             .iter()
@@ -196,7 +196,7 @@ impl Controls<'_> {
             default: None,
             const_default_action: false,
             const_default_entry: false,
-            const_entries: None,
+            entries: None,
             counters: place.flag("with_counters")?,
             idle_timeouts: place.flag("support_timeout")?,
             direct_meter: match place.get("direct_meters")? {
@@ -217,7 +217,7 @@ impl Controls<'_> {
             if table.profile.is_some() {
                 return entries.error("a table with an action profile has no entries here");
             }
-            table.const_entries = Some(self.const_entries(&entries, &table)?);
+            table.entries = Some(self.program_entries(&entries, &table)?);
         }
         Ok(table)
     }
@@ -246,10 +246,10 @@ impl Controls<'_> {
         for part in place.items()? {
             let kind = part.need("match_type")?;
             let target = part.need("target")?;
-            if kind.text()? == "valid" {
-                return kind.error("`valid` keys (P4_14) are not supported; p4c matches on `$valid$`");
-            }
-            let source = self.scope.names.field(self.scope.layout, &target)?;
+            let source = match kind.text()? {
+                "valid" => self.scope.names.validity(self.scope.layout, &target)?,
+                _ => self.scope.names.field(self.scope.layout, &target)?,
+            };
             if source.variable {
                 return target.error("a variable field cannot be a key");
             }
@@ -338,6 +338,8 @@ impl Controls<'_> {
         if values.len() != params.len() {
             return data.error(format!("expected {} values, found {}", params.len(), values.len()));
         }
+        // In the program, in the table, and twice while they grow.
+        data.charge_words(4 * self.actions[action_id].arg_words)?;
         let mut args = Vec::new();
         for (value, param) in values.iter().zip(params) {
             args.append(&mut value.hex_bits(param.width)?);
@@ -345,9 +347,12 @@ impl Controls<'_> {
         Ok(DefaultEntry { action, args })
     }
 
-    fn const_entries(&self, place: &Place, table: &Table) -> Load<Vec<ConstEntry>> {
+    fn program_entries(&self, place: &Place, table: &Table) -> Load<Vec<ProgramEntry>> {
         let mut entries = Vec::new();
         for entry in place.items()? {
+            // In the program, as bytes, and in the table: value, mask and value again.
+            entry.charge_words(4 * table.key_words)?;
+            entry.charge(ENTRY_BYTES)?;
             let match_key = entry.need("match_key")?;
             let parts = match_key.items()?;
             if parts.len() != table.key.len() {
@@ -362,7 +367,7 @@ impl Controls<'_> {
                 None => 1,
             };
             let action = self.action_entry(&entry.need("action_entry")?, table)?;
-            entries.push(ConstEntry { key, priority, action });
+            entries.push(ProgramEntry { key, priority, action });
         }
         // In the JSON the smallest number wins, in P4Runtime the largest.
         let last = entries.iter().map(|e| e.priority).max().unwrap_or(0);
@@ -380,7 +385,8 @@ impl Controls<'_> {
 
 /// p4c wraps each run of statements in a table without a key whose default action nobody can change: that is an action.
 fn plain_action(table: &Table) -> Option<Node> {
-    if !table.key.is_empty() || !table.const_default_entry || table.profile.is_some() {
+    let counts = table.counters || table.direct_meter.is_some();
+    if !table.key.is_empty() || !table.const_default_entry || table.profile.is_some() || counts {
         return None;
     }
     let default = table.default.as_ref()?;
@@ -408,6 +414,7 @@ fn const_key(place: &Place, column: &KeyPart) -> Load<KeyField> {
         value::to_be_bytes(&value)
     };
     Ok(match column.kind {
+        MatchKind::Exact if kind.text()? == "valid" => KeyField::Exact(vec![u8::from(place.need("key")?.boolean()?)]),
         MatchKind::Exact => KeyField::Exact(value::to_be_bytes(&limbs("key")?)),
         MatchKind::Lpm => {
             let prefix_len = place.need("prefix_length")?.number(u64::from(width))? as u32;
@@ -440,7 +447,8 @@ fn const_key(place: &Place, column: &KeyPart) -> Load<KeyField> {
 
 fn match_kind(place: &Place) -> Load<MatchKind> {
     Ok(match place.text()? {
-        "exact" => MatchKind::Exact,
+        // Older compilers match so on a header's validity; later ones on its field `$valid$`.
+        "exact" | "valid" => MatchKind::Exact,
         "lpm" => MatchKind::Lpm,
         "ternary" | "optional" => MatchKind::Ternary,
         "range" => MatchKind::Range,

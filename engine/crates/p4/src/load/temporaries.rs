@@ -144,6 +144,7 @@ fn walk<'a>(value: &'a Value, mut visit: impl FnMut(&'a Value)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Budget;
     use crate::load::headers;
     use crate::load::json::Place;
     use serde_json::json;
@@ -168,7 +169,7 @@ mod tests {
             .as_object_mut()
             .unwrap()
             .extend(rest.as_object().unwrap().clone());
-        let (layout, names) = headers::load(&Place::root(&program)).unwrap();
+        let (layout, names) = headers::load(&Place::root(&program, &Budget::new(&crate::Limits::default()))).unwrap();
         temporaries(&program, &layout, &names)
             .into_iter()
             .map(|name| name.1.to_owned())
@@ -237,7 +238,7 @@ mod tests {
             "headers": [{"name": "meta", "id": 0, "header_type": "meta_t", "metadata": true}],
             "actions": [{"name": "act", "primitives": writes}],
         });
-        let (layout, names) = headers::load(&Place::root(&program)).unwrap();
+        let (layout, names) = headers::load(&Place::root(&program, &Budget::new(&crate::Limits::default()))).unwrap();
         assert_eq!(words_to_reset(&program, &layout, &names), [0..3, 31..41]);
     }
 }

@@ -10,6 +10,7 @@ mod slotwise_programs;
 mod state;
 mod support;
 mod trace;
+mod variants;
 mod xcp;
 mod xcp_arithmetic;
 mod xcp_convergence;

@@ -75,13 +75,7 @@ impl P4Info {
         let mut actions = BTreeMap::new();
         for action in &info.actions {
             let (id, name) = ids.take("action", action.preamble.as_ref())?;
-            let params = fields(
-                action
-                    .params
-                    .iter()
-                    .map(|param| (param.id, &param.name, param.bitwidth)),
-            )
-            .map_err(|error| error.at(format_args!("action {name}")))?;
+            let params = params(&action.params).map_err(|error| error.at(format_args!("action {name}")))?;
             actions.insert(id, Action { id, name, params });
         }
         let mut direct = Direct::default();
@@ -231,6 +225,17 @@ impl Direct {
     }
 }
 
+/// Checks the parameters of an action. Of those without a width, strings for controllers have a type's name, `bit<0>` has none.
+fn params(all: &[config::action::Param]) -> Result<Vec<Field>, ApiError> {
+    let is_empty = |param: &config::action::Param| param.bitwidth == 0 && param.type_name.is_none();
+    let width = |param| if is_empty(param) { 1 } else { param.bitwidth };
+    let mut fields = fields(all.iter().map(|param| (param.id, &param.name, width(param))))?;
+    for (field, _) in fields.iter_mut().zip(all).filter(|(_, param)| is_empty(param)) {
+        field.width = 0;
+    }
+    Ok(fields)
+}
+
 /// Checks the fields of a key.
 fn match_fields(all: &[config::MatchField]) -> Result<Vec<MatchField>, ApiError> {
     let names = fields(all.iter().map(|field| (field.id, &field.name, field.bitwidth)))?;
@@ -300,4 +305,22 @@ fn controller_headers(all: &[config::ControllerPacketMetadata]) -> Result<Header
         }
     }
     Ok((packet_in, packet_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_without_bits_are_no_strings() {
+        let param = |type_name: Option<&str>| config::action::Param {
+            id: 1,
+            name: "p".to_owned(),
+            type_name: type_name.map(|name| config::P4NamedType { name: name.to_owned() }),
+            ..config::action::Param::default()
+        };
+        assert_eq!(params(&[param(None)]).unwrap()[0].width, 0);
+        let string = params(&[param(Some("port_t"))]).unwrap_err();
+        assert_eq!(string.code, tonic::Code::Unimplemented);
+    }
 }

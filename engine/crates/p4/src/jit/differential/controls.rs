@@ -102,7 +102,7 @@ impl Program<'_> {
 
     fn rare_primitive(&mut self, params: usize) -> Value {
         let list = number_constant(1);
-        let (op, parameters) = match self.dice.below(9) {
+        let (op, parameters) = match self.dice.below(14) {
             0 => ("exit", json!([])),
             1 => (
                 "mark_to_drop",
@@ -114,6 +114,19 @@ impl Program<'_> {
             5 => ("generate_digest", json!([number_constant(0), number_constant(2)])),
             6 => ("truncate", json!([number_constant(30)])),
             7 => ("assert", json!([self.expressions(params).truth(2)])),
+            8 => (*self.dice.pick(&["no_op", "drop"]), json!([])),
+            9 => ("add_header_fast", json!([self.any_header(params)])),
+            10 | 11 => {
+                let op = *self
+                    .dice
+                    .pick(&["add", "subtract", "bit_and", "bit_or", "bit_xor", "shift_right"]);
+                let sides = [self.expressions(params).number(1), self.expressions(params).number(1)];
+                (op, json!([self.target(params), sides[0], sides[1]]))
+            }
+            12 => {
+                let op = *self.dice.pick(&["add_to_field", "subtract_from_field"]);
+                (op, json!([self.target(params), self.expressions(params).number(1)]))
+            }
             _ => {
                 let values = [self.expressions(params).number(2)];
                 (

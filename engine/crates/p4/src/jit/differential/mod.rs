@@ -8,6 +8,7 @@
 
 mod controls;
 mod expressions;
+mod hostile;
 mod parser;
 mod program;
 
@@ -261,6 +262,20 @@ fn lasting_state(pipeline: &Pipeline) -> String {
     )
 }
 
+/// For the interpreter and for the JIT.
+fn pipelines(program: &Arc<Program>, seed: u64) -> [Pipeline; 2] {
+    [Executor::Interpreter, Executor::Jit].map(|executor| {
+        let config = PipelineConfig {
+            cpu_port: 510,
+            drop_port: 511,
+            timestamp_unit: TimestampUnit::Nanoseconds,
+            seed,
+            executor,
+        };
+        Pipeline::new(Arc::clone(program), config)
+    })
+}
+
 /// Runs one program on both; false if the loader refuses it.
 fn compare(seed: u64) -> bool {
     let mut dice = Dice::new(seed);
@@ -269,25 +284,8 @@ fn compare(seed: u64) -> bool {
         return false;
     };
     let program = Arc::new(program);
-    let config = PipelineConfig {
-        cpu_port: 510,
-        drop_port: 511,
-        timestamp_unit: TimestampUnit::Nanoseconds,
-        seed,
-        executor: Executor::Interpreter,
-    };
-    let pipeline = |executor| {
-        let pipeline = Pipeline::new(
-            Arc::clone(&program),
-            PipelineConfig {
-                executor,
-                ..config.clone()
-            },
-        );
-        assert_eq!(pipeline.executor(), executor, "{:?}", program.code());
-        pipeline
-    };
-    let mut pipelines = [pipeline(Executor::Interpreter), pipeline(Executor::Jit)];
+    let mut pipelines = pipelines(&program, seed);
+    assert_eq!(pipelines[1].executor(), Executor::Jit, "{:?}", program.code());
     configure(&mut dice, &program.ir, &mut pipelines);
     for packet in 0..PACKETS {
         let (port, frame) = (dice.below(8) as Port, frame(&mut dice));
