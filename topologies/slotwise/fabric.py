@@ -22,6 +22,7 @@ from slotwise.rundir import MARK, RunDirectory
 STOP_PATIENCE_S = 20
 ANSWER_PATIENCE_S = 5
 KEPT_LINES = 20
+MOST_LOG_BYTES = 1 << 16
 
 
 class FabricDied(SlotwiseError):
@@ -119,7 +120,8 @@ class Fabric:
             os.kill(os.getpid(), signal.SIGUSR1)
 
     def _reason(self) -> str:
-        self._log.seek(0)
+        length = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, length - MOST_LOG_BYTES))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return "\n".join([*self._said, *lines[-KEPT_LINES:]]).strip() or "it said nothing"
 

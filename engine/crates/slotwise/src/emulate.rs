@@ -8,7 +8,7 @@ mod start;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -189,7 +189,8 @@ fn obey(running: &Running, command: Result<FibreCommand, CommandError>) {
         }
         Err(error) => json!({"event": "error", "message": error.to_string()}),
     };
-    println!("{answer}");
+    // Whoever asked may have gone: the run goes on.
+    let _ = writeln!(io::stdout(), "{answer}");
 }
 
 struct Emulation<'a> {
