@@ -449,10 +449,16 @@ mod tests {
             draw(&entry, entry.plot.as_ref().unwrap(), std::slice::from_ref(&line), 1.0).unwrap()
         };
         let with = drawn(&format!("run: a, measure: {QUEUE}, stat: mean, published: 75"));
-        assert!(with.contains("band of a fact") && !with.contains("band of an extreme"), "{with}");
+        assert!(
+            with.contains("band of a fact") && !with.contains("band of an extreme"),
+            "{with}"
+        );
         assert!(with.contains("published"));
         let extreme = drawn(&format!("run: a, measure: {QUEUE}, stat: max"));
-        assert!(extreme.contains("band of an extreme") && !extreme.contains("band of a fact"), "{extreme}");
+        assert!(
+            extreme.contains("band of an extreme") && !extreme.contains("band of a fact"),
+            "{extreme}"
+        );
         assert!(!extreme.contains("published"));
         for other in [
             format!("run: b, measure: {QUEUE}, stat: mean, published: 75"),
