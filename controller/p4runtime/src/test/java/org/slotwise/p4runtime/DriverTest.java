@@ -424,6 +424,17 @@ class DriverTest {
     }
 
     @Test
+    void everyCallShowsTheTokenIfThereIsOne() throws Exception {
+        configured(WallClockDriver::new, 1);
+        assertEquals(Set.of("null"), switches.authorizations);
+        switches.close();
+        switches = new FakeP4Runtime(1, 2, 3, 4, CORE);
+        security = ChannelSecurity.plainText().withToken("secret");
+        configured(WallClockDriver::new, 1);
+        assertEquals(Set.of("Bearer secret"), switches.authorizations);
+    }
+
+    @Test
     void fileThatIsNoCertificateIsNamed() {
         assertThrows(IOException.class, () -> tls("make-certificates", null));
         assertThrows(IOException.class, () -> tls("nothing", null));

@@ -5,7 +5,11 @@ import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
@@ -19,8 +23,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.slotwise.lockstep.Done;
@@ -66,6 +72,12 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     record PacketOutSeen(long device, ByteString payload) {
     }
 
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+    /** What calls showed as their authorization; {@code null} as text if nothing. */
+    final Set<String> authorizations = ConcurrentHashMap.newKeySet();
+
     private static final class Device {
         private ForwardingPipelineConfig config;
         private final Map<TableEntry, TableEntry> entries = new LinkedHashMap<>();
@@ -95,7 +107,14 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
             devices.put(id, new Device());
         }
         server = NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0)).directExecutor()
-                .sslContext(tls).addService(this).build().start();
+                .sslContext(tls).addService(this).intercept(new ServerInterceptor() {
+                    @Override
+                    public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+                            ServerCallHandler<Q, A> next) {
+                        authorizations.add(String.valueOf(headers.get(AUTHORIZATION)));
+                        return next.startCall(call, headers);
+                    }
+                }).build().start();
     }
 
     /** {@code host:port}. */

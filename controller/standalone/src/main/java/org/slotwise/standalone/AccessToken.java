@@ -22,6 +22,11 @@ final class AccessToken {
 
     /** Reads a file with the token as its only line, which {@link SecretFiles#check} accepts. */
     static AccessToken read(Path file) throws IOException {
+        return new AccessToken(text(file));
+    }
+
+    /** As {@link #read}, but gives the token itself. */
+    static String text(Path file) throws IOException {
         if (Files.size(file) > MAX_LENGTH) {
             throw new IOException(file + ": a token has at most " + MAX_LENGTH + " characters");
         }
@@ -31,7 +36,7 @@ final class AccessToken {
             throw new IOException(file + ": a token is one line of at least " + MIN_LENGTH
                     + " letters, digits, or any of ._~+/=-");
         }
-        return new AccessToken(token);
+        return token;
     }
 
     /** Whether the value of an Authorization header, or null, has the token; takes as long whatever is wrong. */

@@ -55,7 +55,8 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         }
         JsonFields fields = JsonFields.of("", JsonFields.parse(Files.readAllBytes(file)),
                 "p4runtime", "rest", "store", "clock", "log", "pipelines", "network");
-        JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls");
+        JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
+                "token_file");
         JsonFields pipelines = JsonFields.of("pipelines", fields.required("pipelines"), "edge", "core");
         JsonNode network = fields.required("network");
         Network decoded = NetworkCodec.decode("network", network);
@@ -85,6 +86,12 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
     }
 
     private static ChannelSecurity p4runtimeSecurity(JsonFields p4runtime) throws IOException, InvalidJsonException {
+        ChannelSecurity security = encryption(p4runtime);
+        Optional<Path> token = optionalPath(p4runtime, "token_file");
+        return token.isPresent() ? security.withToken(AccessToken.text(token.get())) : security;
+    }
+
+    private static ChannelSecurity encryption(JsonFields p4runtime) throws IOException, InvalidJsonException {
         Optional<JsonNode> value = p4runtime.optional("tls");
         if (value.isEmpty()) {
             return ChannelSecurity.plainText();
