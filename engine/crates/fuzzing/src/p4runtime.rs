@@ -68,16 +68,12 @@ pub fn p4runtime(data: &[u8]) {
 impl Bench {
     fn start() -> Bench {
         let (wake, woken) = channel();
-        let server = ServerConfig {
-            tls: None,
-            address: ([127, 0, 0, 1], 0).into(),
-            devices: vec![DeviceConfig {
-                device_id: DEVICE,
-                pipeline: config(),
-                program: None,
-            }],
-            lock_step: false,
+        let device = DeviceConfig {
+            device_id: DEVICE,
+            pipeline: config(),
+            program: None,
         };
+        let server = ServerConfig::new(([127, 0, 0, 1], 0).into(), vec![device]);
         let wake = Mutex::new(wake);
         let waker = Arc::new(move || drop(wake.lock().map(|wake| wake.send(()))));
         let (server, hub) = Server::start(server, waker).expect("a port of the loopback interface is free");

@@ -21,6 +21,13 @@ pub fn be_realtime(priority: i32) -> io::Result<()> {
     }
 }
 
+/// Takes the calling thread's real-time priority away, if it has one: it inherits that of the thread that made it.
+pub fn be_ordinary() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: as above. Giving a priority up cannot be refused.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
+}
+
 /// How a live run divides the CPUs it may use: the last one is the fabric's, the others handle packets for hosts. Without the
 /// division, the thread that sends a packet to a host would also do the work of the host's TCP stack for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ mod raw_ip;
 mod wait;
 
 pub use clock::WallClock;
-pub use cpu::{CpuPlan, be_realtime};
+pub use cpu::{CpuPlan, be_ordinary, be_realtime};
 pub use ports::{PortError, Ports, Renewal, Senders, Waker, WhenFull};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 

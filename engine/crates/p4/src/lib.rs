@@ -39,7 +39,7 @@ pub use api::{
     ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
-pub use config::{DefaultResources, EntryState, EntryTarget, Indirect, WeightedMember};
+pub use config::{DefaultResources, DirectResources, EntryCursor, EntryState, EntryTarget, Indirect, WeightedMember};
 pub use limits::Limits;
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
@@ -76,6 +76,22 @@ impl Program {
     /// Most bytes of memory that loading this program and one pipeline of it take, as counted for [`Limits`].
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Widths in bits of the fields of the header type whose fields have these names, in order. `None` if there is no such
+    /// type, or several that differ.
+    pub fn header_widths(&self, names: &[&str]) -> Option<Vec<u32>> {
+        let same_names = |header: &&ir::HeaderType| {
+            header
+                .fields
+                .iter()
+                .map(|field| field.name.as_str())
+                .eq(names.iter().copied())
+        };
+        let widths = |header: &ir::HeaderType| -> Vec<u32> { header.fields.iter().map(|field| field.width).collect() };
+        let mut found = self.ir.layout.types.iter().filter(same_names).map(widths);
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
     }
 
     fn code(&self) -> &Result<Arc<jit::Code>, jit::Unsupported> {

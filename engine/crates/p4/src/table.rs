@@ -187,6 +187,16 @@ impl Entries {
         self.len
     }
 
+    /// Places for entries: an entry keeps its place, below this number, as long as it is there.
+    pub fn places(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Above that of every entry so far.
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
     /// The entry that `key` hits.
     pub fn lookup(&self, key: &[u64]) -> Option<u32> {
         if self.kind == MatchKind::Range {

@@ -287,16 +287,12 @@ fn main() {
         seed: 1,
         executor: Executor::default(),
     };
-    let config = ServerConfig {
-        address: "127.0.0.1:0".parse().expect("an address"),
-        devices: vec![DeviceConfig {
-            device_id: 1,
-            pipeline,
-            program: Some(program),
-        }],
-        tls: None,
-        lock_step: false,
+    let device = DeviceConfig {
+        device_id: 1,
+        pipeline,
+        program: Some(program),
     };
+    let config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"), vec![device]);
     let (server, hub) = Server::start(config, Arc::new(|| {})).expect("a port is free");
     let traffic = Traffic::default();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -15,20 +15,11 @@ use crate::reconfigure;
 use crate::service::{Shared, election_id, no_config};
 
 impl Shared {
-    pub async fn set_config(&self, request: v1::SetForwardingPipelineConfigRequest) -> Result<(), ApiError> {
+    pub async fn set_config(&self, mut request: v1::SetForwardingPipelineConfigRequest) -> Result<(), ApiError> {
         use v1::set_forwarding_pipeline_config_request::Action;
         let device = self.device(request.device_id)?;
-        let mut control = device.control.lock().await;
-        let access = device
-            .link()
-            .authorize(&request.role, election_id(request.election_id.as_ref()))?;
-        if !access.may_configure() {
-            return Err(ApiError::denied(format!(
-                "role {:?} may not set the pipeline",
-                request.role
-            )));
-        }
         let action = request.action();
+        self.authorize_config(device, &request)?;
         if action == Action::Unspecified {
             return Err(ApiError::invalid(
                 "action is not set to VERIFY ... RECONCILE_AND_COMMIT",
@@ -40,6 +31,8 @@ impl Shared {
                     "COMMIT takes no configuration: it realizes the saved one",
                 ));
             }
+            let mut control = device.control.lock().await;
+            self.authorize_config(device, &request)?;
             let staged = control.staged.take();
             let (installed, pipeline) =
                 staged.ok_or_else(|| ApiError::not_found("there is no saved configuration: VERIFY_AND_SAVE one"))?;
@@ -47,19 +40,37 @@ impl Shared {
         }
         let config = request
             .config
+            .take()
             .ok_or_else(|| ApiError::invalid("the request has no configuration"))?;
-        if action == Action::ReconcileAndCommit {
-            return self.reconcile(device, &mut control, config).await;
-        }
-        let (installed, pipeline) = Installed::verify(config, &device.pipeline_config, &device.programs)?;
+        // Reads, writes and elections go on while a program is compiled.
+        let (installed, pipeline) = self.compiler.verify(config, device.pipeline_config.clone()).await?;
+        let mut control = device.control.lock().await;
+        self.authorize_config(device, &request)?;
         match action {
             Action::Verify => Ok(()),
             Action::VerifyAndSave => {
                 control.staged = Some((installed, pipeline));
                 Ok(())
             }
+            Action::ReconcileAndCommit => self.reconcile(device, &mut control, installed, pipeline).await,
             _ => self.commit(device, &mut control, installed, pipeline).await,
         }
+    }
+
+    /// Whether the request comes from a primary that may set the pipeline.
+    fn authorize_config(
+        &self,
+        device: &Device,
+        request: &v1::SetForwardingPipelineConfigRequest,
+    ) -> Result<(), ApiError> {
+        let role = &request.role;
+        let access = device
+            .link()
+            .authorize(role, election_id(request.election_id.as_ref()))?;
+        if access.may_configure() {
+            return Ok(());
+        }
+        Err(ApiError::denied(format!("role {role:?} may not set the pipeline")))
     }
 
     /// Puts a configuration in force.
@@ -87,9 +98,9 @@ impl Shared {
         &self,
         device: &Device,
         control: &mut Control,
-        config: v1::ForwardingPipelineConfig,
+        mut installed: Installed,
+        mut pipeline: Pipeline,
     ) -> Result<(), ApiError> {
-        let (mut installed, mut pipeline) = Installed::verify(config, &device.pipeline_config, &device.programs)?;
         let Some(active) = &mut control.active else {
             return self.commit(device, control, installed, pipeline).await;
         };

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
-use tokio::sync::{mpsc, watch};
+use slotwise_p4::{Bits, ConfigError, DirectResources, LoadError, Pipeline, PipelineConfig, Port, Program};
+use tokio::sync::watch;
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
@@ -15,9 +15,11 @@ use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
+use crate::outbox::Outbox;
 use crate::p4info::{Array, P4Info};
 use crate::programs::Programs;
 use crate::proto::google::rpc;
+use crate::proto::p4::v1::digest_entry::Config as DigestConfig;
 use crate::proto::p4::v1::{self, stream_message_response::Update};
 use crate::role::Access;
 
@@ -25,20 +27,18 @@ use crate::role::Access;
 pub(crate) const STREAM_QUEUE: usize = 8192;
 /// Places kept free for arbitration: packets do not fill the queue.
 const RESERVED: usize = 256;
-/// Roles and streams a device takes.
+/// Roles that a device knows, those without streams included, and streams that it takes for each.
 const MAX_ROLES: usize = 64;
 const MAX_STREAMS: usize = 256;
 const MAX_ROLE_NAME: usize = 256;
 
 /// The server's end of a StreamChannel.
-pub(crate) type StreamSender = mpsc::Sender<Result<v1::StreamMessageResponse, Status>>;
+pub(crate) type StreamSender = Outbox<v1::StreamMessageResponse>;
 
 /// A device.
 pub(crate) struct Device {
     pub id: u64,
     pub pipeline_config: PipelineConfig,
-    /// Of all devices of the server.
-    pub programs: Arc<Programs>,
     /// Held for the length of a Write, Read, configuration or arbitration, which makes them serializable.
     pub control: tokio::sync::Mutex<Control>,
     /// Whether it is there; who wants to control one that is not waits.
@@ -85,12 +85,16 @@ impl Installed {
             .p4info
             .as_ref()
             .ok_or_else(|| ApiError::invalid("configuration without P4Info"))?;
-        let info = P4Info::new(p4info)?;
         let program = programs
             .get(&device_config::json(&config.p4_device_config))
             .map_err(|error| {
-                ApiError::invalid(format!("p4_device_config is not a BMv2 JSON that runs here: {error}"))
+                let message = format!("p4_device_config is not a BMv2 JSON that runs here: {error}");
+                match error {
+                    LoadError::TooLarge { .. } => ApiError::exhausted(message),
+                    LoadError::Invalid { .. } => ApiError::invalid(message),
+                }
             })?;
+        let info = P4Info::new(p4info, &|names| program.header_widths(names))?;
         let mut pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
         check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
         for table in info.tables.values() {
@@ -111,10 +115,19 @@ impl Installed {
 }
 
 /// Every object that P4Info names is in the program, and is as large.
-fn check_fit(info: &P4Info, pipeline: &Pipeline) -> Result<(), slotwise_p4::ConfigError> {
+fn check_fit(info: &P4Info, pipeline: &Pipeline) -> Result<(), ConfigError> {
     let objects = &info.objects;
     for table in info.tables.values() {
-        pipeline.table_default(&table.name)?;
+        let DirectResources { counter, meter } = pipeline.direct_resources(&table.name)?;
+        if table.has_direct_counter && !counter || table.direct_meter.is_some() && !meter {
+            let wanted = if table.has_direct_counter && !counter {
+                "counter"
+            } else {
+                "meter"
+            };
+            let name = &table.name;
+            return Err(ConfigError::NotFound(format!("table `{name}` has no direct {wanted}")));
+        }
     }
     for (array, last) in objects.counters.values().filter_map(with_last) {
         pipeline.counter_read(&array.name, last)?;
@@ -148,11 +161,10 @@ fn mismatch(error: &dyn std::fmt::Display) -> ApiError {
 }
 
 impl Device {
-    pub fn new(id: u64, pipeline_config: PipelineConfig, programs: Arc<Programs>) -> Device {
+    pub fn new(id: u64, pipeline_config: PipelineConfig) -> Device {
         Device {
             id,
             pipeline_config,
-            programs,
             control: tokio::sync::Mutex::default(),
             presence: watch::Sender::new(true),
             link: Mutex::new(Link::new(id)),
@@ -170,11 +182,14 @@ pub(crate) struct Link {
     device_id: u64,
     /// Of the configuration in force.
     pub info: Option<Arc<P4Info>>,
-    pub digests: Digests,
+    /// Digests that are sent.
+    digests: BTreeMap<u32, DigestConfig>,
     pub idle: IdleTimers,
     /// Ports without a link.
     pub down_ports: BTreeSet<Port>,
     roles: BTreeMap<String, Role>,
+    /// How often the last stream of a role has ended so far.
+    departures: u64,
 }
 
 #[derive(Default)]
@@ -182,6 +197,10 @@ struct Role {
     election: Election,
     streams: BTreeMap<StreamId, StreamSender>,
     access: Arc<Access>,
+    /// On their way to its primary.
+    digests: Digests,
+    /// The number of the departure of its last stream.
+    departure: u64,
 }
 
 impl Link {
@@ -189,18 +208,19 @@ impl Link {
         Link {
             device_id,
             info: None,
-            digests: Digests::default(),
+            digests: BTreeMap::new(),
             idle: IdleTimers::default(),
             down_ports: BTreeSet::new(),
             roles: BTreeMap::from([(String::new(), Role::default())]),
+            departures: 0,
         }
     }
 
     /// Another configuration is in force, with these books.
     pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
         self.info = Some(info);
-        self.digests = Digests::default();
-        self.digests.configure(&books.digests);
+        self.roles.values_mut().for_each(|role| role.digests.forget());
+        self.configure_digests(&books.digests);
         self.idle.reset(books.notes.iter(), now_ns);
     }
 
@@ -208,8 +228,7 @@ impl Link {
     pub fn stop(&mut self) {
         let streams = self.roles.values().flat_map(|role| role.streams.values());
         for stream in streams {
-            // One that is full ends when its client next sends something.
-            let _ = stream.try_send(Err(Status::unavailable("the switch has stopped")));
+            stream.finish(Some(Status::unavailable("the switch has stopped")));
         }
         let down_ports = std::mem::take(&mut self.down_ports);
         *self = Link {
@@ -227,7 +246,11 @@ impl Link {
         access: Access,
         sender: &StreamSender,
     ) -> Result<(), ApiError> {
-        let others = self.roles.iter().filter(|(name, _)| *name != role_name);
+        // What nobody controls any more is free for others.
+        let others = self
+            .roles
+            .iter()
+            .filter(|(name, other)| *name != role_name && !other.streams.is_empty());
         for (name, other) in others {
             if let Some(id) = other.access.conflict(&access) {
                 return Err(ApiError::invalid(format!(
@@ -236,7 +259,7 @@ impl Link {
             }
         }
         if !self.roles.contains_key(role_name) {
-            if self.roles.len() >= MAX_ROLES || role_name.len() > MAX_ROLE_NAME {
+            if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
                 let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
                 return Err(ApiError::exhausted(limits));
             }
@@ -246,6 +269,7 @@ impl Link {
         if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
             return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
         }
+        let before = role.election.primary();
         let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
             // Clients tell this case by the words "election id ... used".
             let id = election_id.unwrap_or_default();
@@ -256,11 +280,68 @@ impl Link {
         role.streams.insert(stream, sender.clone());
         if role.election.primary() == Some(stream) {
             role.access = Arc::new(access);
-            // What the one before has learned, the new one has not.
-            self.digests.forget_sent();
         }
+        if role.election.primary() != before {
+            // What the one before has learned, the new one has not.
+            role.digests.forget();
+        }
+        role.configure_digests(&self.digests);
         role.advise(self.device_id, role_name, advisory);
         Ok(())
+    }
+
+    /// Makes room for another role: forgets that of those without streams which has been so for longest, with the highest
+    /// election id that it had. False if all have streams.
+    fn forget_a_role(&mut self) -> bool {
+        let dead = self
+            .roles
+            .iter()
+            .filter(|(name, role)| !name.is_empty() && role.streams.is_empty());
+        let oldest = dead
+            .min_by_key(|(_, role)| role.departure)
+            .map(|(name, _)| name.clone());
+        oldest.is_some_and(|name| self.roles.remove(&name).is_some())
+    }
+
+    /// These digests are sent from now on.
+    pub fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
+        self.digests = configs.clone();
+        self.roles.values_mut().for_each(|role| role.configure_digests(configs));
+    }
+
+    /// The program sent a digest, by its P4Runtime name. Gives the lists that are full with it, by role.
+    pub fn learn(&mut self, name: &str, fields: &[Bits], now_ns: u64) -> Vec<(String, List)> {
+        let id = self.info.as_ref().and_then(|info| info.objects.digest_ids.get(name));
+        let Some(&id) = id else { return Vec::new() };
+        let list = |(name, role): (&String, &mut Role)| {
+            let list = role.digests.learn(id, fields.to_vec(), now_ns)?;
+            Some((name.clone(), list))
+        };
+        self.roles.iter_mut().filter_map(list).collect()
+    }
+
+    /// Digest lists whose time has come, by role.
+    pub fn digests_due(&mut self, now_ns: u64) -> Vec<(String, List)> {
+        let lists = |(name, role): (&String, &mut Role)| {
+            let name = name.clone();
+            role.digests
+                .due(now_ns)
+                .into_iter()
+                .map(move |list| (name.clone(), list))
+        };
+        self.roles.iter_mut().flat_map(lists).collect()
+    }
+
+    /// When a digest list is due next.
+    pub fn digest_deadline_ns(&self) -> Option<u64> {
+        self.roles.values().filter_map(|role| role.digests.deadline_ns()).min()
+    }
+
+    /// The primary of a role has a digest list.
+    pub fn acknowledge(&mut self, role_name: &str, digest_id: u32, list_id: u64) {
+        if let Some(role) = self.roles.get_mut(role_name) {
+            role.digests.acknowledge(digest_id, list_id);
+        }
     }
 
     /// A stream ended.
@@ -268,6 +349,13 @@ impl Link {
         if let Some(role) = self.roles.get_mut(role_name) {
             role.streams.remove(&stream);
             let advisory = role.election.leave(stream);
+            if role.election.primary().is_none() {
+                role.digests.forget();
+            }
+            if role.streams.is_empty() {
+                self.departures += 1;
+                role.departure = self.departures;
+            }
             role.advise(self.device_id, role_name, advisory);
         }
     }
@@ -304,21 +392,24 @@ impl Link {
 
     /// Streams of the primaries of all roles.
     pub fn primaries(&self) -> impl Iterator<Item = &StreamSender> {
-        self.entitled().map(|(stream, _)| stream)
+        self.entitled().map(|(_, stream, _)| stream)
     }
 
-    /// Streams of the primaries of all roles, with what they may do.
-    fn entitled(&self) -> impl Iterator<Item = (&StreamSender, &Access)> {
-        self.roles
-            .values()
-            .filter_map(|role| Some((role.streams.get(&role.election.primary()?)?, &*role.access)))
+    /// Name, primary's stream and rights of all roles that have a primary.
+    fn entitled(&self) -> impl Iterator<Item = (&str, &StreamSender, &Access)> {
+        self.roles.iter().filter_map(|(name, role)| {
+            let primary = role.streams.get(&role.election.primary()?)?;
+            Some((name.as_str(), primary, &*role.access))
+        })
     }
 
-    /// Sends something about an object of P4Info to the primaries that it is for. False if one of them does not read fast
-    /// enough and misses it.
-    pub fn notify(&self, object_id: u32, update: &Update) -> bool {
-        let concerned = self.entitled().filter(|(_, access)| access.permits(object_id));
-        concerned.fold(true, |all, (sender, _)| send(sender, update.clone()) && all)
+    /// Sends something about an object of P4Info to the primary of a role, or of all, if it may use it. False if one of them
+    /// does not read fast enough and misses it.
+    pub fn notify(&self, role: Option<&str>, object_id: u32, update: &Update) -> bool {
+        let concerned = self
+            .entitled()
+            .filter(|(name, _, access)| role.is_none_or(|role| role == *name) && access.permits(object_id));
+        concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
     }
 
     /// A digest list as a message.
@@ -381,9 +472,9 @@ impl Link {
             metadata,
         };
         let mut delivery = Delivery::NoController;
-        for (sender, _) in self
+        for (_, sender, _) in self
             .entitled()
-            .filter(|(_, access)| access.takes_packet(&packet.metadata))
+            .filter(|(.., access)| access.takes_packet(&packet.metadata))
         {
             if send(sender, Update::Packet(packet.clone())) {
                 delivery = Delivery::Delivered;
@@ -396,6 +487,16 @@ impl Link {
 }
 
 impl Role {
+    /// These digests go to its primary, if it may use them.
+    fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
+        let is_for_it = |id: &u32| self.election.primary().is_some() && self.access.permits(*id);
+        let configs = configs
+            .iter()
+            .filter(|(id, _)| is_for_it(id))
+            .map(|(&id, &config)| (id, config));
+        self.digests.configure(&configs.collect());
+    }
+
     fn advise(&self, device_id: u64, role_name: &str, advisory: Advisory) {
         for (&stream, sender) in &self.streams {
             if advisory != Advisory::All && advisory != Advisory::Only(stream) {
@@ -429,14 +530,14 @@ impl Role {
                 status: Some(status),
             };
             // A controller that left RESERVED messages unread learns its role from its next refused request.
-            let _ = sender.try_send(Ok(message_of(Update::Arbitration(update))));
+            let _ = sender.try_send(message_of(Update::Arbitration(update)), 0);
         }
     }
 }
 
 /// Queues a message unless the stream is congested or gone.
 pub(crate) fn send(sender: &StreamSender, update: Update) -> bool {
-    sender.capacity() > RESERVED && sender.try_send(Ok(message_of(update))).is_ok()
+    sender.try_send(message_of(update), RESERVED).is_ok()
 }
 
 fn message_of(update: Update) -> v1::StreamMessageResponse {

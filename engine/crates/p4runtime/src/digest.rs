@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digests of one device on their way to its controllers: lists, acknowledgements, timeouts. A pure state machine; times
+//! Digests of one device on their way to one controller: lists, acknowledgements, timeouts. A pure state machine; times
 //! are nanoseconds of the device.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub(crate) struct List {
     pub messages: Vec<Message>,
 }
 
-/// All digests of a device.
+/// All digests for the primary of one role.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     enabled: BTreeMap<u32, Digest>,
@@ -39,7 +39,7 @@ struct Digest {
     since_ns: u64,
     /// Waiting, or sent and not acknowledged.
     known: BTreeSet<Message>,
-    /// Lists sent and not acknowledged, with the time when each is forgotten.
+    /// Lists sent and not acknowledged, with the time when each was sent, which grows with the number of the list.
     sent: BTreeMap<u64, (u64, Vec<Message>)>,
 }
 
@@ -52,12 +52,9 @@ impl Digests {
         }
     }
 
-    /// The controllers are others now: nothing has been sent to them yet.
-    pub fn forget_sent(&mut self) {
-        for digest in self.enabled.values_mut() {
-            digest.sent.clear();
-            digest.known = digest.waiting.iter().cloned().collect();
-        }
+    /// Everything is forgotten but the numbers of lists: the controller is another one, or there is none.
+    pub fn forget(&mut self) {
+        self.enabled.clear();
     }
 
     /// The program sent a digest. Gives the list that is full with it.
@@ -118,12 +115,10 @@ impl Digest {
         *last_list += 1;
         let list_id = *last_list;
         let messages = std::mem::take(&mut self.waiting);
-        match u64::try_from(self.config.ack_timeout_ns) {
-            Ok(timeout_ns @ 1..) => {
-                self.sent
-                    .insert(list_id, (now_ns.saturating_add(timeout_ns), messages.clone()));
-            }
-            _ => self.forget_messages(&messages),
+        if self.ack_timeout_ns() > 0 {
+            self.sent.insert(list_id, (now_ns, messages.clone()));
+        } else {
+            self.forget_messages(&messages);
         }
         List {
             digest_id,
@@ -144,12 +139,18 @@ impl Digest {
         }
     }
 
-    /// Forgets lists that have waited too long for their acknowledgement.
+    /// 0: acknowledgements are not waited for.
+    fn ack_timeout_ns(&self) -> u64 {
+        u64::try_from(self.config.ack_timeout_ns).unwrap_or(0)
+    }
+
+    /// Forgets lists that have waited too long for their acknowledgement, by the timeout that holds now.
     fn forget_overdue(&mut self, now_ns: u64) {
+        let timeout_ns = self.ack_timeout_ns();
         while let Some((&list_id, _)) = self
             .sent
             .first_key_value()
-            .filter(|(_, (until_ns, _))| *until_ns <= now_ns)
+            .filter(|(_, (sent_ns, _))| sent_ns.saturating_add(timeout_ns) <= now_ns)
         {
             self.forget(list_id);
         }
@@ -224,11 +225,25 @@ mod tests {
     }
 
     #[test]
-    fn a_new_controller_hears_it_again() {
+    fn a_shorter_ack_timeout_holds_for_lists_sent_before_and_after() {
         let mut digests = digests(0, 1, 1_000_000);
+        let configure = |digests: &mut Digests, ack_timeout_ns| {
+            let config = Config {
+                max_list_size: 1,
+                ack_timeout_ns,
+                ..Config::default()
+            };
+            digests.configure(&BTreeMap::from([(ID, config)]));
+        };
         digests.learn(ID, message(1), 0).unwrap();
-        digests.forget_sent();
-        assert!(digests.learn(ID, message(1), 1).is_some());
+        configure(&mut digests, 100);
+        digests.learn(ID, message(2), 50).unwrap();
+        assert_eq!(digests.learn(ID, message(1), 99), None);
+        assert!(digests.learn(ID, message(1), 100).is_some());
+        assert_eq!(digests.learn(ID, message(2), 149), None);
+        assert!(digests.learn(ID, message(2), 150).is_some());
+        configure(&mut digests, 0);
+        assert!(digests.learn(ID, message(2), 151).is_some());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use slotwise_p4::{Executor, Pipeline, PipelineConfig, Program, TimestampUnit};
 
 use crate::device::Installed;
 use crate::entity::{self, Books, Query, State, Touched};
+use crate::error::ApiError;
 use crate::p4info::{self, P4Info};
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1::{self, entity::Entity, packet_replication_engine_entry::Type as Replication, update::Type};
@@ -317,6 +318,22 @@ fn updates(info: &config::P4Info) -> Vec<v1::Update> {
     changing.iter().cloned().chain(deleting).map(update).collect()
 }
 
+/// Reads slice by slice, to the end.
+fn read(
+    mut query: Query,
+    info: &P4Info,
+    pipeline: &Pipeline,
+    books: &Books,
+    entities: &mut Vec<Entity>,
+) -> Result<(), ApiError> {
+    while let Some(mut selection) = query.next() {
+        let finding = selection.run(info, pipeline)?;
+        let rest = selection.encode(info, books, finding, &mut |entity| entities.push(entity))?;
+        rest.into_iter().for_each(|rest| query.put_back(rest));
+    }
+    Ok(())
+}
+
 /// All that can be read, in an order that does not depend on the order of writes.
 fn everything(info: &P4Info, pipeline: &Pipeline, books: &Books) -> Vec<String> {
     let with_all = v1::TableEntry {
@@ -345,7 +362,7 @@ fn everything(info: &P4Info, pipeline: &Pipeline, books: &Books) -> Vec<String> 
     let mut entities = Vec::new();
     for entity in wildcards {
         let query = Query::new(info, &v1::Entity { entity: Some(entity) }).unwrap();
-        query.encode(info, books, query.run(pipeline).unwrap(), &mut entities);
+        read(query, info, pipeline, books, &mut entities).unwrap();
     }
     let mut lines: Vec<_> = entities.iter().map(|entity| format!("{entity:?}")).collect();
     lines.sort();
@@ -378,7 +395,7 @@ fn write(
 fn most_of_the_updates_are_right() {
     for (json, text) in PROGRAMS {
         let config = p4info::parse(text, false).unwrap();
-        let info = P4Info::new(&config).unwrap();
+        let info = P4Info::new(&config, &|_| None).unwrap();
         let mut pipeline = Pipeline::new(Arc::new(Program::from_json(json).unwrap()), pipeline_config());
         let updates = updates(&config);
         let failed = write(&info, &updates, false, &mut pipeline, &mut Books::default());
@@ -413,7 +430,7 @@ proptest! {
     fn batches(changes in changes(), first in 0..99usize, all_or_none in any::<bool>()) {
         for (json, text) in PROGRAMS {
             let config = p4info::parse(text, false).unwrap();
-            let info = P4Info::new(&config).unwrap();
+            let info = P4Info::new(&config, &|_| None).unwrap();
             let mut pipeline = Pipeline::new(Arc::new(Program::from_json(json).unwrap()), pipeline_config());
             let mut books = Books::default();
             let updates = updates(&config);
@@ -428,9 +445,8 @@ proptest! {
                 prop_assert_eq!(before, after);
             }
             for entity in request.updates.iter().filter_map(|update| update.entity.as_ref()) {
-                let Ok(query) = Query::new(&info, entity) else { continue };
-                if let Ok(found) = query.run(&pipeline) {
-                    query.encode(&info, &books, found, &mut Vec::new());
+                if let Ok(query) = Query::new(&info, entity) {
+                    let _ = read(query, &info, &pipeline, &books, &mut Vec::new());
                 }
             }
         }

@@ -12,7 +12,8 @@ use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::device::{Control, Device};
+use crate::device::{Control, Device, Link};
+use crate::digest::List;
 use crate::entity::EntryId;
 use crate::error::ApiError;
 use crate::proto::p4::v1::stream_message_response::Update;
@@ -95,6 +96,8 @@ pub(crate) enum HubEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     device_id: u64,
+    /// The role whose primary it is for; `None`: of all.
+    role: Option<String>,
     /// In P4Info: who may not use it does not hear of it.
     object_id: u32,
     update: Update,
@@ -103,20 +106,36 @@ pub struct Notification {
 /// The owner's side. Not for several threads at once.
 pub struct DeviceHub {
     pub(crate) events: mpsc::Receiver<HubEvent>,
+    /// Slices of reads, which wait for everything else.
+    pub(crate) slices: mpsc::Receiver<DeviceCommand>,
+    /// A slice has been given since the owner was last told that there is nothing to do.
+    pub(crate) has_given_slice: bool,
     pub(crate) shared: Arc<Shared>,
     pub(crate) runtime: Handle,
 }
 
 impl DeviceHub {
-    /// The next command, if there is one. Never blocks.
+    /// The next command, if there is one. Never blocks. Between two `None`s it gives one slice of a read at most, and asks
+    /// to be called again if there are more: packets run between them.
     pub fn try_recv(&mut self) -> Option<DeviceCommand> {
         loop {
             match self.events.try_recv() {
                 Ok(HubEvent::Command(command)) => return Some(command),
                 Ok(_) => {}
-                Err(_) => return None,
+                Err(_) => break,
             }
         }
+        if !self.has_given_slice
+            && let Ok(slice) = self.slices.try_recv()
+        {
+            self.has_given_slice = true;
+            return Some(slice);
+        }
+        self.has_given_slice = false;
+        if !self.slices.is_empty() {
+            self.shared.owner.wake();
+        }
+        None
     }
 
     /// A frame left `device_id` by its CPU port, controller header first. Never blocks.
@@ -128,22 +147,32 @@ impl DeviceHub {
 
     /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks.
     pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) {
-        if let Some(list) = self.learn(device_id, name, fields, now_ns) {
+        for list in self.learn(device_id, name, fields, now_ns) {
             self.notify(&list);
         }
     }
 
     /// As [`DeviceHub::digest`], but what is to be sent at once is handed to the caller.
-    pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Option<Notification> {
-        let mut link = self.devices().get(&device_id)?.link();
-        let digest_id = *link.info.as_ref()?.objects.digest_ids.get(name)?;
-        let list = link.digests.learn(digest_id, fields.to_vec(), now_ns)?;
-        let (object_id, update) = link.digest_list(list, self.timestamp_ns(now_ns))?;
-        Some(Notification {
-            device_id,
-            object_id,
-            update,
-        })
+    pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Vec<Notification> {
+        let Some(device) = self.devices().get(&device_id) else {
+            return Vec::new();
+        };
+        let mut link = device.link();
+        let lists = link.learn(name, fields, now_ns);
+        self.digest_lists(&link, device_id, lists, now_ns)
+    }
+
+    fn digest_lists(&self, link: &Link, device_id: u64, lists: Vec<(String, List)>, now_ns: u64) -> Vec<Notification> {
+        let notification = |(role, list)| {
+            let (object_id, update) = link.digest_list(list, self.timestamp_ns(now_ns))?;
+            Some(Notification {
+                device_id,
+                role: Some(role),
+                object_id,
+                update,
+            })
+        };
+        lists.into_iter().filter_map(notification).collect()
     }
 
     /// Sends the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns. Says
@@ -167,11 +196,8 @@ impl DeviceHub {
     ) -> Option<u64> {
         pipeline.advance_time(now_ns);
         let mut link = self.devices().get(&device_id)?.link();
-        let lists = link.digests.due(now_ns);
-        let mut updates: Vec<_> = lists
-            .into_iter()
-            .filter_map(|list| link.digest_list(list, self.timestamp_ns(now_ns)))
-            .collect();
+        let lists = link.digests_due(now_ns);
+        due.extend(self.digest_lists(&link, device_id, lists, now_ns));
         if link.idle.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
             let info = link.info.clone()?;
             let expired = link.idle.due(now_ns, |id| match id {
@@ -180,14 +206,15 @@ impl DeviceHub {
                     .ok(),
                 EntryId::Default { .. } => None,
             });
-            updates.extend(link.idle_notifications(expired, self.timestamp_ns(now_ns)));
+            let updates = link.idle_notifications(expired, self.timestamp_ns(now_ns));
+            due.extend(updates.into_iter().map(|(object_id, update)| Notification {
+                device_id,
+                role: None,
+                object_id,
+                update,
+            }));
         }
-        due.extend(updates.into_iter().map(|(object_id, update)| Notification {
-            device_id,
-            object_id,
-            update,
-        }));
-        [link.digests.deadline_ns(), link.idle.deadline_ns()]
+        [link.digest_deadline_ns(), link.idle.deadline_ns()]
             .into_iter()
             .flatten()
             .min()
@@ -197,12 +224,13 @@ impl DeviceHub {
     pub(crate) fn notify(&self, notification: &Notification) -> bool {
         let Notification {
             device_id,
+            role,
             object_id,
             update,
         } = notification;
         self.devices()
             .get(device_id)
-            .is_none_or(|device| device.link().notify(*object_id, update))
+            .is_none_or(|device| device.link().notify(role.as_deref(), *object_id, update))
     }
 
     /// A port of a device got or lost its link: groups leave out members that watch it. Never blocks; all ports are up
@@ -276,12 +304,14 @@ impl DeviceHub {
 #[derive(Clone)]
 pub(crate) struct Owner {
     events: mpsc::Sender<HubEvent>,
+    /// `None`: the owner stands still meanwhile anyway, so that slices are commands as others.
+    slices: Option<mpsc::Sender<DeviceCommand>>,
     waker: Waker,
 }
 
 impl Owner {
-    pub fn new(events: mpsc::Sender<HubEvent>, waker: Waker) -> Owner {
-        Owner { events, waker }
+    pub fn new(events: mpsc::Sender<HubEvent>, slices: Option<mpsc::Sender<DeviceCommand>>, waker: Waker) -> Owner {
+        Owner { events, slices, waker }
     }
 
     /// Runs `call` on the owner's thread and waits for what it returns.
@@ -290,16 +320,23 @@ impl Owner {
         device_id: u64,
         call: impl FnOnce(&mut dyn DeviceAccess) -> R + Send + 'static,
     ) -> Result<R, ApiError> {
-        let (reply, answer) = oneshot::channel();
-        let call = Call::new(move |device| {
-            // Nobody waits for the answer only if the server is going down.
-            let _ = reply.send(call(device));
-        });
-        self.send(HubEvent::Command(DeviceCommand {
-            device_id,
-            work: Work::Call(call),
-        }))
-        .await?;
+        let (command, answer) = command(device_id, call);
+        self.send(HubEvent::Command(command)).await?;
+        answer.await.map_err(|_| stopped(device_id))
+    }
+
+    /// As [`Owner::call`], for short calls of which there may be many: the owner runs one between packets.
+    pub async fn call_slice<R: Send + 'static>(
+        &self,
+        device_id: u64,
+        call: impl FnOnce(&mut dyn DeviceAccess) -> R + Send + 'static,
+    ) -> Result<R, ApiError> {
+        let Some(slices) = &self.slices else {
+            return self.call(device_id, call).await;
+        };
+        let (command, answer) = command(device_id, call);
+        slices.send(command).await.map_err(|_| stopped(device_id))?;
+        self.wake();
         answer.await.map_err(|_| stopped(device_id))
     }
 
@@ -307,9 +344,27 @@ impl Owner {
     pub async fn send(&self, event: HubEvent) -> Result<(), ApiError> {
         let sent = self.events.send(event).await;
         sent.map_err(|_| ApiError::unavailable("the switch has stopped"))?;
-        (self.waker)();
+        self.wake();
         Ok(())
     }
+
+    fn wake(&self) {
+        (self.waker)();
+    }
+}
+
+/// A call as a command, and where its answer comes.
+fn command<R: Send + 'static>(
+    device_id: u64,
+    call: impl FnOnce(&mut dyn DeviceAccess) -> R + Send + 'static,
+) -> (DeviceCommand, oneshot::Receiver<R>) {
+    let (reply, answer) = oneshot::channel();
+    let call = Call::new(move |device| {
+        // Nobody waits for the answer only if the server is going down.
+        let _ = reply.send(call(device));
+    });
+    let work = Work::Call(call);
+    (DeviceCommand { device_id, work }, answer)
 }
 
 fn stopped(device_id: u64) -> ApiError {

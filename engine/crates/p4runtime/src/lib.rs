@@ -11,22 +11,28 @@
 
 mod arbitration;
 mod bits;
+mod compiler;
 mod configure;
 mod device;
 mod device_config;
 mod digest;
 mod entity;
 mod error;
+mod guard;
 #[cfg(test)]
 mod hostile;
 mod hub;
 mod idle;
+mod incoming;
+mod limits;
 mod lockstep;
+mod outbox;
 mod p4data;
 mod p4info;
 mod packet_io;
 mod programs;
 pub mod proto;
+mod read;
 mod reconfigure;
 mod role;
 mod server;
@@ -36,6 +42,7 @@ mod tls;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Notification, Waker, Work};
+pub use limits::ServerLimits;
 pub use lockstep::{Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Turn};
 pub use p4info::parse as parse_p4info;
 pub use server::{DeviceConfig, InitialProgram, Server, ServerConfig, StartError};

@@ -187,8 +187,8 @@ impl LockstepLink {
         Ok(())
     }
 
-    /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the list that is full with it.
-    pub fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Option<Notification> {
+    /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the lists that are full with it.
+    pub fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Vec<Notification> {
         self.hub.learn(device_id, name, fields, now_ns)
     }
 

@@ -15,6 +15,8 @@ use crate::proto::p4::v1::{P4Data, P4StructLike, p4_data::Data};
 
 /// Deepest nesting of types that we follow.
 const MAX_DEPTH: usize = 16;
+/// Most parts of a value: a few types that name each other several times could make any number.
+const MAX_PARTS: usize = 4096;
 
 /// A type whose values are a fixed number of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +31,12 @@ pub(crate) enum Shape {
 impl Shape {
     /// The shape of a type; `None` if it is one that we do not serve (headers, enums, varbit ...).
     pub fn of(spec: Option<&P4DataTypeSpec>, types: Option<&P4TypeInfo>) -> Option<Shape> {
-        Shape::within(spec?, types, MAX_DEPTH)
+        Shape::within(spec?, types, MAX_DEPTH, &mut { MAX_PARTS })
     }
 
-    fn within(spec: &P4DataTypeSpec, types: Option<&P4TypeInfo>, depth: usize) -> Option<Shape> {
+    fn within(spec: &P4DataTypeSpec, types: Option<&P4TypeInfo>, depth: usize, parts: &mut usize) -> Option<Shape> {
         let depth = depth.checked_sub(1)?;
+        *parts = parts.checked_sub(1)?;
         let width = |width: i32| u32::try_from(width).ok().filter(|width| (1..=2048).contains(width));
         match spec.type_spec.as_ref()? {
             TypeSpec::Bitstring(bitstring) => match bitstring.type_spec.as_ref()? {
@@ -47,16 +50,17 @@ impl Shape {
             },
             TypeSpec::Bool(_) => Some(Shape::Bool),
             TypeSpec::Tuple(tuple) => {
-                let members = tuple.members.iter().map(|member| Shape::within(member, types, depth));
+                let members = tuple.members.iter();
+                let members = members.map(|member| Shape::within(member, types, depth, parts));
                 Some(Shape::Tuple(members.collect::<Option<_>>()?))
             }
             TypeSpec::Struct(named) => {
                 let members = types?.structs.get(&named.name)?.members.iter();
-                let members = members.map(|member| Shape::within(member.type_spec.as_ref()?, types, depth));
+                let members = members.map(|member| Shape::within(member.type_spec.as_ref()?, types, depth, parts));
                 Some(Shape::Struct(members.collect::<Option<_>>()?))
             }
             TypeSpec::NewType(named) => match types?.new_types.get(&named.name)?.representation.as_ref()? {
-                p4_new_type_spec::Representation::OriginalType(spec) => Shape::within(spec, types, depth),
+                p4_new_type_spec::Representation::OriginalType(spec) => Shape::within(spec, types, depth, parts),
                 // The server translates nothing: the number is the data plane's, written with more bits or fewer.
                 p4_new_type_spec::Representation::TranslatedType(translation) => match translation.sdn_type.as_ref()? {
                     SdnType::SdnBitwidth(bitwidth) => Some(Shape::Bits {
@@ -153,6 +157,49 @@ mod tests {
         assert_eq!(of(SdnType::SdnBitwidth(32)), Some(Shape::Bits { width: 32 }));
         assert_eq!(of(SdnType::SdnBitwidth(0)), None);
         assert_eq!(of(SdnType::SdnString(SdnString {})), None);
+    }
+
+    #[test]
+    fn types_that_multiply_are_not_followed() {
+        use crate::proto::p4::config::v1::{P4StructTypeSpec, p4_struct_type_spec::Member};
+        let named = |level: usize| P4DataTypeSpec {
+            type_spec: Some(TypeSpec::Struct(P4NamedType {
+                name: format!("level{level}"),
+            })),
+        };
+        let of_two = |level: usize| {
+            let member = |name: &str| Member {
+                name: name.to_owned(),
+                type_spec: Some(if level == 0 {
+                    let bit = crate::proto::p4::config::v1::P4BitTypeSpec { bitwidth: 8 };
+                    let spec = BitKind::Bit(bit);
+                    P4DataTypeSpec {
+                        type_spec: Some(TypeSpec::Bitstring(
+                            crate::proto::p4::config::v1::P4BitstringLikeTypeSpec {
+                                type_spec: Some(spec),
+                                ..Default::default()
+                            },
+                        )),
+                    }
+                } else {
+                    named(level - 1)
+                }),
+            };
+            let members = vec![member("a"), member("b")];
+            (
+                format!("level{level}"),
+                P4StructTypeSpec {
+                    members,
+                    ..Default::default()
+                },
+            )
+        };
+        let types = P4TypeInfo {
+            structs: (0..MAX_DEPTH).map(of_two).collect(),
+            ..P4TypeInfo::default()
+        };
+        assert!(Shape::of(Some(&named(9)), Some(&types)).is_some(), "2^10 fields");
+        assert_eq!(Shape::of(Some(&named(12)), Some(&types)), None, "2^13 fields");
     }
 
     #[test]

@@ -132,10 +132,14 @@ pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Books {
         .into_iter()
         .filter_map(|(id, note)| Some((new_id(id)?, note)))
         .collect();
-    let one_shots = books.one_shots.clone().into_iter();
-    carried.one_shots = one_shots
-        .filter_map(|(id, one_shot)| Some((new_id(id)?, one_shot)))
-        .collect();
+    carried.forget_one_shots();
+    for (id, one_shot) in books.one_shots.clone() {
+        if let Some(id) = new_id(id)
+            && let Some(profile) = to.tables[&id.table()].profile
+        {
+            carried.put_one_shot(profile, id, Some(one_shot));
+        }
+    }
     carried.groups = BTreeMap::new();
     for ((profile, id), group) in books.groups.clone() {
         if let Some(action_profile_id) = new_profile(profile) {

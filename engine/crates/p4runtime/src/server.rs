@@ -6,28 +6,29 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use slotwise_p4::PipelineConfig;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
-use tonic::transport::server::TcpIncoming;
+use tokio::sync::{Semaphore, mpsc};
 
+use crate::compiler::Compiler;
 use crate::device::{Device, Installed};
 use crate::error::ApiError;
+use crate::guard::GuardLayer;
 use crate::hub::{Call, DeviceCommand, DeviceHub, HubEvent, Owner, Waker, Work};
+use crate::incoming::Incoming;
+use crate::limits::ServerLimits;
+use crate::outbox::Budget;
 use crate::programs::Programs;
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
 use crate::service::{Service, Shared};
 use crate::tls::Tls;
 
-/// Largest message taken: a program, or a batch of some 100,000 entries.
-const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Commands that wait for the owner; controllers wait when it is full.
 const COMMAND_QUEUE: usize = 1024;
-/// A controller whose machine vanished is noticed after about this long.
-const KEEPALIVE: Duration = Duration::from_secs(10);
+/// Slices of reads that wait for the owner; a device has one at a time.
+const SLICE_QUEUE: usize = 64;
 
 /// One device to serve.
 #[derive(Debug, Clone)]
@@ -60,6 +61,27 @@ pub struct ServerConfig {
     pub tls: Option<Tls>,
     /// Take `Done` messages; the hub then belongs into a [`crate::LockstepLink`].
     pub lock_step: bool,
+    /// How much clients may have.
+    pub limits: ServerLimits,
+    /// Who calls has to show it, as `authorization: Bearer TOKEN`; `None`: everybody may call.
+    pub token: Option<String>,
+    /// Called first on a thread that is to compile programs: it inherits the priority of the thread that starts the server.
+    pub prepare_compiler: Option<fn()>,
+}
+
+impl ServerConfig {
+    /// These devices, for everybody who can reach `address`, with the default limits.
+    pub fn new(address: SocketAddr, devices: Vec<DeviceConfig>) -> ServerConfig {
+        ServerConfig {
+            address,
+            devices,
+            tls: None,
+            lock_step: false,
+            limits: ServerLimits::default(),
+            token: None,
+            prepare_compiler: None,
+        }
+    }
 }
 
 /// Why the server did not start.
@@ -110,14 +132,14 @@ impl Server {
             program,
         } in config.devices
         {
-            let mut device = Device::new(device_id, pipeline, programs.clone());
+            let mut device = Device::new(device_id, pipeline);
             if let Some(InitialProgram { p4info, json }) = program {
                 let program = ForwardingPipelineConfig {
                     p4info: Some(p4info),
                     p4_device_config: json,
                     cookie: None,
                 };
-                let (installed, pipeline) = Installed::verify(program, &device.pipeline_config, &device.programs)
+                let (installed, pipeline) = Installed::verify(program, &device.pipeline_config, &programs)
                     .map_err(|source| StartError::Program { device_id, source })?;
                 device.link().install(installed.info.clone(), &installed.books, 0);
                 device.control.get_mut().active = Some(installed);
@@ -151,24 +173,36 @@ impl Server {
             .map_err(StartError::Runtime)?;
 
         let devices = Arc::new(devices);
+        let limits = config.limits;
+        let (slice_sender, slices) = mpsc::channel(SLICE_QUEUE);
         let shared = Arc::new(Shared {
             devices,
-            owner: Owner::new(events, waker),
+            owner: Owner::new(events, (!config.lock_step).then_some(slice_sender), waker),
             lock_step: config.lock_step,
+            unread: Budget::new(limits.unread_bytes),
+            reads: Arc::new(Semaphore::new(limits.reads.min(Semaphore::MAX_PERMITS))),
+            compiler: Compiler::new(programs, config.prepare_compiler),
+            limits: limits.clone(),
             next_stream: AtomicU64::new(1),
         });
         let hub = DeviceHub {
             events: receiver,
+            slices,
+            has_given_slice: false,
             shared: shared.clone(),
             runtime: runtime.handle().clone(),
         };
         let incoming = {
             let _inside = runtime.enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;
-            TcpIncoming::from(listener).with_nodelay(Some(true))
+            Incoming::new(listener, limits.connections, limits.patience)
         };
-        let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(MAX_MESSAGE_BYTES);
-        let mut server = tonic::transport::Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
+        let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(limits.message_bytes);
+        let mut server = tonic::transport::Server::builder()
+            .max_concurrent_streams(limits.calls_a_connection)
+            .http2_keepalive_interval(Some(limits.keepalive))
+            .http2_keepalive_timeout(Some(limits.keepalive))
+            .layer(GuardLayer::new(&limits, config.token));
         if let Some(tls) = &config.tls {
             server = server.tls_config(tls.into()).map_err(StartError::Tls)?;
         }

@@ -5,29 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slotwise_p4::{Pipeline, Port};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use slotwise_p4::Port;
+use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::compiler::Compiler;
 use crate::device::{Control, Device, Installed, STREAM_QUEUE};
-use crate::entity::{self, Found, Query, State, Touched};
+use crate::entity::{self, State, Touched};
 use crate::error::{ApiError, batch_status};
 use crate::hub::{DeviceAccess, Owner};
+use crate::limits::ServerLimits;
+use crate::outbox::{Bounds, Budget, Inbox, Outbox, outbox};
 use crate::proto::p4::v1;
 use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicity};
 use crate::stream::Session;
 
 /// The version of the specification that the server follows.
 const API_VERSION: &str = "1.5.0";
-/// Entities in one `ReadResponse`: keeps messages below common limits.
-const ENTITIES_PER_RESPONSE: usize = 256;
+/// Updates that are checked in one go, before others have a turn.
+const UPDATES_A_TURN: usize = 256;
+/// Answers of a read that wait for its client.
+const READ_QUEUE: usize = 4;
 
 /// What all calls share.
 pub(crate) struct Shared {
     pub devices: Arc<BTreeMap<u64, Device>>,
     pub owner: Owner,
     pub lock_step: bool,
+    pub limits: ServerLimits,
+    /// Bytes that clients have not read yet.
+    pub unread: Budget,
+    pub reads: Arc<Semaphore>,
+    pub compiler: Compiler,
     pub next_stream: AtomicU64,
 }
 
@@ -41,24 +50,16 @@ pub(crate) fn election_id(id: Option<&v1::Uint128>) -> Option<u128> {
 }
 
 impl Shared {
+    /// A bounded queue of messages for one client.
+    fn outbox<T: prost::Message>(&self, messages: usize) -> (Outbox<T>, Inbox<T>) {
+        let bytes = self.limits.unread_bytes_a_stream;
+        outbox(Bounds { messages, bytes }, &self.unread)
+    }
+
     pub fn device(&self, id: u64) -> Result<&Device, ApiError> {
         self.devices
             .get(&id)
             .ok_or_else(|| ApiError::not_found(format!("there is no device {id}")))
-    }
-
-    /// Runs something on the pipeline that reads and writes refer to.
-    async fn with_pipeline<R: Send + 'static>(
-        &self,
-        device: &Device,
-        control: &mut Control,
-        call: impl FnOnce(&mut Pipeline) -> R + Send + 'static,
-    ) -> Result<R, ApiError> {
-        if let Some((_, pipeline)) = &mut control.staged {
-            return Ok(call(pipeline));
-        }
-        let result = self.owner.call(device.id, |device| device.pipeline().map(call)).await?;
-        result.ok_or_else(no_config)
     }
 
     /// Changes what writes refer to; notifications follow what has changed.
@@ -108,7 +109,7 @@ impl Shared {
                 let mut link = devices[&id].link();
                 link.arm(touched.entries.iter(), &books.notes, now_ns);
                 if touched.digests {
-                    link.digests.configure(&books.digests);
+                    link.configure_digests(&books.digests);
                 }
                 result
             });
@@ -163,58 +164,14 @@ impl Shared {
             }
             entity::plan(&info, update)
         };
-        let batch = request.updates.iter().map(plan).collect();
+        let mut batch = Vec::with_capacity(request.updates.len());
+        for updates in request.updates.chunks(UPDATES_A_TURN) {
+            batch.extend(updates.iter().map(plan));
+            tokio::task::yield_now().await;
+        }
         let apply = move |state: &mut State<'_>| entity::apply_batch(batch, all_or_none, state);
         let outcomes = self.with_state(device, &mut control, apply).await?;
         batch_status("updates", outcomes.iter().map(Option::as_ref))
-    }
-
-    async fn read(&self, request: v1::ReadRequest, replies: &ReadSender) -> Result<(), Status> {
-        let device = self.device(request.device_id)?;
-        let mut control = device.control.lock().await;
-        let access = device.link().access(&request.role);
-        let info = control.current().ok_or_else(no_config)?.info.clone();
-        let mut errors = Vec::with_capacity(request.entities.len());
-        let mut queries = Vec::new();
-        for entity in &request.entities {
-            let query = Query::new(&info, entity);
-            errors.push(query.as_ref().err().cloned());
-            queries.extend(query.ok());
-        }
-        let run = move |pipeline: &mut Pipeline| -> Vec<(Query, Result<Found, ApiError>)> {
-            let answer = |query: Query| (query.run(pipeline), query);
-            queries
-                .into_iter()
-                .map(answer)
-                .map(|(found, query)| (query, found))
-                .collect()
-        };
-        let answers = self.with_pipeline(device, &mut control, run).await?;
-        let current = control.current().ok_or_else(no_config)?;
-        let mut entities = Vec::new();
-        let mut places = errors.iter_mut().filter(|error| error.is_none());
-        for (query, found) in answers {
-            let place = places.next().expect("one answer a valid query");
-            match found {
-                Ok(found) => query.encode(&info, &current.books, found, &mut entities),
-                Err(error) => *place = Some(error),
-            }
-        }
-        drop(control);
-        entities.retain(|entity| {
-            entity
-                .entity
-                .as_ref()
-                .is_some_and(|it| access.permits(entity::object_id(it)))
-        });
-        let mut rest = entities.into_iter();
-        loop {
-            let entities: Vec<_> = rest.by_ref().take(ENTITIES_PER_RESPONSE).collect();
-            if entities.is_empty() || replies.send(Ok(v1::ReadResponse { entities })).await.is_err() {
-                break;
-            }
-        }
-        batch_status("read requests", errors.iter().map(Option::as_ref))
     }
 }
 
@@ -222,8 +179,6 @@ pub(crate) fn no_config() -> ApiError {
     // Clients tell this case by the words "no forwarding pipeline config".
     ApiError::failed_precondition("no forwarding pipeline config is set for this device")
 }
-
-type ReadSender = mpsc::Sender<Result<v1::ReadResponse, Status>>;
 
 /// Runs a call to its end even if the client goes away in the middle.
 async fn uninterrupted<R: Send + 'static>(
@@ -236,8 +191,8 @@ async fn uninterrupted<R: Send + 'static>(
 
 #[tonic::async_trait]
 impl P4Runtime for Service {
-    type ReadStream = ReceiverStream<Result<v1::ReadResponse, Status>>;
-    type StreamChannelStream = ReceiverStream<Result<v1::StreamMessageResponse, Status>>;
+    type ReadStream = Inbox<v1::ReadResponse>;
+    type StreamChannelStream = Inbox<v1::StreamMessageResponse>;
 
     async fn write(&self, request: Request<v1::WriteRequest>) -> Result<Response<v1::WriteResponse>, Status> {
         let shared = self.0.clone();
@@ -246,15 +201,18 @@ impl P4Runtime for Service {
     }
 
     async fn read(&self, request: Request<v1::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
-        let (sender, replies) = mpsc::channel(4);
+        let reading = self.0.reads.clone().try_acquire_owned().map_err(|_| {
+            let reads = self.0.limits.reads;
+            Status::resource_exhausted(format!("{reads} reads are under way; read later"))
+        })?;
+        let (sender, replies) = self.0.outbox(READ_QUEUE);
         let shared = self.0.clone();
         tokio::spawn(async move {
-            if let Err(status) = shared.read(request.into_inner(), &sender).await {
-                // A client that has gone needs no status.
-                let _ = sender.send(Err(status)).await;
-            }
+            let outcome = shared.read(request.into_inner(), &sender).await;
+            drop(reading);
+            sender.finish(outcome.err());
         });
-        Ok(Response::new(ReceiverStream::new(replies)))
+        Ok(Response::new(replies))
     }
 
     async fn set_forwarding_pipeline_config(
@@ -277,11 +235,11 @@ impl P4Runtime for Service {
         &self,
         request: Request<Streaming<v1::StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, Status> {
-        let (sender, replies) = mpsc::channel(STREAM_QUEUE);
+        let (sender, replies) = self.0.outbox(STREAM_QUEUE);
         let shared = self.0.clone();
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move { Session::run(&shared, stream, request.into_inner(), sender).await });
-        Ok(Response::new(ReceiverStream::new(replies)))
+        Ok(Response::new(replies))
     }
 
     async fn capabilities(

@@ -40,18 +40,40 @@ impl<'a> Session<'a> {
             sender,
             member: None,
         };
-        while let Ok(Some(request)) = requests.message().await {
-            if let Err(error) = session.handle(request).await {
-                // If the queue is full, the client sees the stream end without the reason.
-                let _ = session.sender.try_send(Err(Status::from(error)));
-                break;
+        let outbox = session.sender.clone();
+        // In lock step nothing depends on the wall clock; a controller that does not read is noticed at its turn.
+        let patience = (!shared.lock_step).then_some(shared.limits.patience);
+        let ended = async {
+            match patience {
+                Some(patience) => outbox.watch(patience).await,
+                None => std::future::pending().await,
             }
-        }
+        };
+        let status = tokio::select! {
+            status = session.serve(&mut requests) => status,
+            () = ended => None,
+        };
         if let Some((device, role)) = session.member {
             let _in_flight = device.control.lock().await;
             device.link().leave(&role, stream);
             // If the owner is gone, there is nobody to tell.
             let _ = shared.owner.send(HubEvent::StreamEnded).await;
+        }
+        outbox.finish(status);
+    }
+
+    /// Does what the client wants until it ends the stream, or is to be ended with a status.
+    async fn serve(&mut self, requests: &mut Streaming<v1::StreamMessageRequest>) -> Option<Status> {
+        loop {
+            match requests.message().await {
+                Ok(Some(request)) => {
+                    if let Err(error) = self.handle(request).await {
+                        return Some(error.into());
+                    }
+                }
+                Ok(None) => return None,
+                Err(status) => return Some(status),
+            }
         }
     }
 
@@ -137,8 +159,8 @@ impl<'a> Session<'a> {
         self.shared.owner.send(HubEvent::StreamJoined).await
     }
 
-    /// The device, if this stream is a primary.
-    fn primary_of(&self) -> Result<&'a Device, ApiError> {
+    /// The device and the role, if this stream is a primary.
+    fn primary_of(&self) -> Result<(&'a Device, &str), ApiError> {
         let (device, role) = self
             .member
             .as_ref()
@@ -149,11 +171,11 @@ impl<'a> Session<'a> {
                 device.id
             )));
         }
-        Ok(device)
+        Ok((device, role))
     }
 
     async fn packet_out(&self, packet: &v1::PacketOut) -> Result<(), ApiError> {
-        let frame = self.primary_of().and_then(|device| {
+        let frame = self.primary_of().and_then(|(device, _)| {
             let length = packet.payload.len();
             if length > MAX_PAYLOAD_BYTES {
                 let limit = format!("packet-out of {length} bytes; at most {MAX_PAYLOAD_BYTES} are taken");
@@ -188,7 +210,7 @@ impl<'a> Session<'a> {
     }
 
     fn acknowledge(&self, ack: &v1::DigestListAck) -> Result<(), ApiError> {
-        let device = self.primary_of()?;
+        let (device, role) = self.primary_of()?;
         let mut link = device.link();
         if !link
             .info
@@ -200,7 +222,7 @@ impl<'a> Session<'a> {
                 ack.digest_id
             )));
         }
-        link.digests.acknowledge(ack.digest_id, ack.list_id);
+        link.acknowledge(role, ack.digest_id, ack.list_id);
         Ok(())
     }
 

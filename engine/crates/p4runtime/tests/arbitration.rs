@@ -146,3 +146,40 @@ async fn capabilities_name_the_version() {
         .into_inner();
     assert_eq!(answer.p4runtime_api_version, "1.5.0");
 }
+
+#[tokio::test]
+async fn roles_that_nobody_has_make_room_for_others() {
+    let bench = Bench::start();
+    let _primary = Primary::of(&bench.server, 1, 5).await;
+    let mut client = bench.client().await;
+    let mut kept = Stream::open(&mut client).await;
+    kept.arbitrate(1, "kept", Some(7)).await;
+    kept.advisory().await;
+    for number in 0..100 {
+        let mut stream = Stream::open(&mut client).await;
+        stream.arbitrate(1, &format!("role {number}"), Some(9)).await;
+        assert_eq!(stream.advisory().await, (Code::Ok, Some(9)), "role {number}");
+        stream.close().await;
+    }
+    let mut again = Stream::open(&mut client).await;
+    again.arbitrate(1, "role 99", Some(8)).await;
+    assert_eq!(
+        again.advisory().await,
+        (Code::NotFound, Some(9)),
+        "the highest id of a role that nobody has is known for a while"
+    );
+    let mut again = Stream::open(&mut client).await;
+    again.arbitrate(1, "role 0", Some(8)).await;
+    assert_eq!(again.advisory().await, (Code::Ok, Some(8)), "that of the oldest is not");
+
+    let mut living = Vec::new();
+    for number in 0..60 {
+        let mut stream = Stream::open(&mut client).await;
+        stream.arbitrate(1, &format!("living {number}"), Some(1)).await;
+        assert_eq!(stream.advisory().await.0, Code::Ok, "living {number}");
+        living.push(stream);
+    }
+    let mut one_too_many = Stream::open(&mut client).await;
+    one_too_many.arbitrate(1, "one too many", Some(1)).await;
+    assert_eq!(one_too_many.next().await.unwrap_err().code(), Code::ResourceExhausted);
+}

@@ -3,6 +3,7 @@
 
 mod support;
 
+use slotwise_p4runtime::proto::p4::config::v1 as config;
 use slotwise_p4runtime::proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::*;
@@ -30,7 +31,23 @@ async fn what_cannot_run_is_refused_and_the_old_program_stays() {
     half_a_byte.p4info.as_mut().unwrap().controller_packet_metadata[0]
         .metadata
         .pop();
+    // An INSERT with a counter would have been half done.
+    let mut no_such_counter = good.clone();
+    let p4info = no_such_counter.p4info.as_mut().unwrap();
+    let without = |table: &&mut config::Table| table.direct_resource_ids.is_empty();
+    let table = p4info.tables.iter_mut().find(without).unwrap();
+    table.direct_resource_ids.push(77);
+    p4info.direct_counters.push(config::DirectCounter {
+        preamble: Some(config::Preamble {
+            id: 77,
+            name: "nowhere".to_owned(),
+            ..config::Preamble::default()
+        }),
+        direct_table_id: table.preamble.as_ref().unwrap().id,
+        ..config::DirectCounter::default()
+    });
     let configs = [
+        ("a direct counter that the program does not have", no_such_counter),
         (
             "not JSON",
             ForwardingPipelineConfig {

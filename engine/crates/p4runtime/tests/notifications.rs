@@ -332,4 +332,50 @@ async fn a_role_does_and_hears_what_its_config_names() {
     };
     rival.send(arbitration("rival", &shared)).await;
     assert_eq!(rival.next().await.unwrap_err().code(), Code::InvalidArgument);
+
+    hosts.close().await;
+    let mut rival = Stream::open(&mut client).await;
+    rival.send(arbitration("rival", &shared)).await;
+    assert_eq!(rival.advisory().await.0, Code::Ok, "nobody has it for itself any more");
+    let mut late = Stream::open(&mut client).await;
+    late.send(arbitration("hosts", &config)).await;
+    assert_eq!(late.next().await.unwrap_err().code(), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn each_role_hears_a_digest_once_until_it_acknowledges_it() {
+    let mut bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    let written = vec![learning(), update(Insert, digest(Some((0, 1, 1000 * MS))))];
+    primary.write(written).await.unwrap();
+    learn(&mut bench, 1).await;
+    let (first, sources) = next_list(&mut primary.stream).await;
+    assert_eq!(sources, [1]);
+
+    let mut client = bench.client().await;
+    let mut other = Stream::open(&mut client).await;
+    other.arbitrate(1, "other", Some(1)).await;
+    other.advisory().await;
+    learn(&mut bench, 1).await;
+    assert_eq!(next_list(&mut other).await.1, [1], "the new role has not heard of 1");
+    learn(&mut bench, 2).await;
+    assert_eq!(next_list(&mut other).await.1, [2]);
+    assert_eq!(next_list(&mut primary.stream).await.1, [2], "it has not acknowledged 1");
+
+    // The same primary says again who it is; and one role acknowledges what both have.
+    other.arbitrate(1, "other", Some(1)).await;
+    other.advisory().await;
+    let ack = DigestListAck {
+        digest_id: id("learn_t"),
+        list_id: first,
+    };
+    primary.stream.send(Request::DigestAck(ack)).await;
+    primary.stream.send(Request::DigestAck(DigestListAck::default())).await;
+    assert!(matches!(primary.stream.next().await.unwrap(), Response::Error(_)));
+    for source in [1, 3] {
+        learn(&mut bench, source).await;
+    }
+    assert_eq!(next_list(&mut primary.stream).await.1, [1]);
+    assert_eq!(next_list(&mut primary.stream).await.1, [3]);
+    assert_eq!(next_list(&mut other).await.1, [3]);
 }

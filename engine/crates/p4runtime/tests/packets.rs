@@ -36,6 +36,62 @@ async fn packet_out_leaves_by_its_port_and_packet_in_says_where_it_came_from() {
     assert_eq!(primary.stream.next().await.unwrap(), Response::Packet(expected));
 }
 
+/// `TABLES` with the ports in its controller headers as numbers of 32 bits for controllers.
+fn translated() -> ForwardingPipelineConfig {
+    use slotwise_p4runtime::proto::p4::config::v1 as config;
+    let mut program = TABLES.config(1);
+    let info = program.p4info.as_mut().unwrap();
+    let translation = config::P4NewTypeTranslation {
+        uri: String::new(),
+        sdn_type: Some(config::p4_new_type_translation::SdnType::SdnBitwidth(32)),
+    };
+    let port = config::P4NewTypeSpec {
+        representation: Some(config::p4_new_type_spec::Representation::TranslatedType(translation)),
+        ..Default::default()
+    };
+    info.type_info = Some(config::P4TypeInfo {
+        new_types: [("port_t".to_owned(), port)].into(),
+        ..Default::default()
+    });
+    for header in &mut info.controller_packet_metadata {
+        let port = &mut header.metadata[0];
+        assert_eq!(port.bitwidth, 9);
+        port.bitwidth = 32;
+        port.type_name = Some(config::P4NamedType {
+            name: "port_t".to_owned(),
+        });
+    }
+    program
+}
+
+#[tokio::test]
+async fn headers_with_translated_types_are_laid_out_as_the_program_has_them() {
+    use set_forwarding_pipeline_config_request::Action::VerifyAndCommit;
+    let mut bench = Bench::start();
+    let mut primary = Primary::of(&bench.server, 1, 1).await;
+    primary.set_config(VerifyAndCommit, Some(translated())).await.unwrap();
+    let payload = frame(9, 0x0800, b"hello");
+    let packet = PacketOut {
+        payload: payload.clone(),
+        metadata: vec![metadata(1, &[0, 0, 1, 4])],
+    };
+    primary.stream.send(Request::Packet(packet)).await;
+    assert_eq!(bench.left.recv().await.unwrap(), (1, 260, payload.clone()));
+    bench.inject(1, 260, &payload);
+    let expected = PacketIn {
+        payload,
+        metadata: vec![metadata(1, &[1, 4]), metadata(2, &[0])],
+    };
+    assert_eq!(primary.stream.next().await.unwrap(), Response::Packet(expected));
+
+    let mut strange = translated();
+    let info = strange.p4info.as_mut().unwrap();
+    info.controller_packet_metadata[0].metadata[0].name = "nowhere".to_owned();
+    let refused = primary.set_config(VerifyAndCommit, Some(strange)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    assert!(refused.message().contains("no header type"), "{refused}");
+}
+
 #[tokio::test]
 async fn only_primaries_take_part_in_packet_io() {
     let bench = Bench::start();

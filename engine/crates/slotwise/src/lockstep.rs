@@ -138,10 +138,10 @@ impl Controller for RemoteController {
         for ControlEvent { device_id, message, .. } in happened {
             match message {
                 ControlMessage::Digest { name, fields } => {
-                    let list = self.link.learn(device_id, &name, &fields, now_ns);
+                    let lists = self.link.learn(device_id, &name, &fields, now_ns).into_iter();
                     served
                         .notices
-                        .extend(list.map(|list| (device_id, Notice::Notification(list))));
+                        .extend(lists.map(|list| (device_id, Notice::Notification(list))));
                 }
                 ControlMessage::Link { port, is_up } => {
                     let mut execute = |command| devices::execute(fabric, command);
@@ -277,10 +277,8 @@ impl Session {
     ) -> Result<Session, RunError> {
         let mut fabric = Fabric::new(scenario, options);
         let config = ServerConfig {
-            address: addresses.p4runtime,
-            devices: devices::configs(&fabric),
-            tls: None,
             lock_step: true,
+            ..ServerConfig::new(addresses.p4runtime, devices::configs(&fabric))
         };
         let (server, hub) = Server::start(config, Arc::new(|| {}))?;
         let addresses = Addresses {

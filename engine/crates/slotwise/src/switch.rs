@@ -5,6 +5,7 @@ mod bmv2_options;
 mod capture;
 mod delivery;
 mod device;
+mod limits;
 mod log;
 mod options;
 mod queues;
@@ -74,15 +75,15 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         Loaded::Pipeline(pipeline) => (Some(*pipeline), None),
         Loaded::WithP4Info(program) => (None, Some(*program)),
     };
+    let device = DeviceConfig {
+        device_id,
+        pipeline: config,
+        program,
+    };
     let server = ServerConfig {
-        address,
-        devices: vec![DeviceConfig {
-            device_id,
-            pipeline: config,
-            program,
-        }],
         tls,
-        lock_step: false,
+        limits: args.limits.limits(),
+        ..ServerConfig::new(address, vec![device])
     };
     let (server, hub) = Server::start(server, Arc::new(move || waker.wake()))?;
     say_ready(device_id, &server, &interfaces);

@@ -38,7 +38,61 @@ pub struct EntryState {
     pub idle_ns: u64,
 }
 
+/// Where a reading of a table's entries in pages goes on; the default begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EntryCursor {
+    /// Next place to look at.
+    place: u32,
+    /// Entries added from this one on are not of this reading; known from the first page on.
+    end_sequence: Option<u64>,
+}
+
+/// Most of a page's work, whose unit is an entry of the usual size. Larger entries count as several.
+const PAGE_COST: usize = 64;
+/// Empty places that cost as much as an entry.
+const EMPTY_PLACES: usize = 16;
+/// Words of a key or of arguments that an entry of the usual size has.
+const USUAL_WORDS: usize = 16;
+
+/// Words that unpacking an entry copies, at least one.
+fn words(entry: &Entry) -> usize {
+    let args = match &entry.effect {
+        Effect::Action(action) => action.args.len(),
+        Effect::Member(_) | Effect::Group(_) => 0,
+    };
+    1 + args + 2 * entry.cold.key.value.len()
+}
+
 impl Pipeline {
+    /// Number of entries of a table, const ones included.
+    pub fn table_len(&self, table: &str) -> Result<usize> {
+        Ok(self.tables[self.table_index(table)?].entries.len())
+    }
+
+    /// Some entries from `cursor` on, and where to go on; `None` when there are no more. A page takes a few tens of
+    /// microseconds, however many entries there are. Each entry that was there at the first page and is still there when its
+    /// turn comes is given once, as it is then; entries added later are left out.
+    pub fn entry_page(&self, table: &str, cursor: EntryCursor) -> Result<(Vec<EntryState>, Option<EntryCursor>)> {
+        let index = self.table_index(table)?;
+        let shape = &self.ir.tables[index];
+        let entries = &self.tables[index].entries;
+        let end_sequence = cursor.end_sequence.unwrap_or_else(|| entries.next_sequence());
+        let mut page = Vec::new();
+        let mut cost = 0;
+        for place in cursor.place..entries.places() {
+            if cost >= PAGE_COST * EMPTY_PLACES {
+                let end_sequence = Some(end_sequence);
+                return Ok((page, Some(EntryCursor { place, end_sequence })));
+            }
+            cost += 1;
+            if let Some(entry) = entries.get(place).filter(|entry| entry.cold.sequence < end_sequence) {
+                cost += EMPTY_PLACES * words(entry).div_ceil(USUAL_WORDS);
+                page.push(self.unpack_state(shape, entry));
+            }
+        }
+        Ok((page, None))
+    }
+
     /// Tells the time between packets; it never goes back.
     pub fn advance_time(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);

@@ -9,9 +9,9 @@ pub(crate) mod tables;
 
 use crate::api::ConfigError;
 
-pub use entry::{EntryState, EntryTarget};
+pub use entry::{EntryCursor, EntryState, EntryTarget};
 pub use profiles::{Indirect, WeightedMember};
-pub use stateful::DefaultResources;
+pub use stateful::{DefaultResources, DirectResources};
 
 type Result<T> = std::result::Result<T, ConfigError>;
 

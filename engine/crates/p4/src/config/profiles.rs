@@ -52,11 +52,7 @@ impl Pipeline {
     /// Removes a member that no group and no entry names.
     pub fn member_remove(&mut self, profile: &str, member: u32) -> Result<()> {
         let index = self.profile_index(profile)?;
-        let in_group = self.profiles[index]
-            .groups
-            .values()
-            .any(|group| group.contains(&member));
-        if in_group || self.names(index, &Effect::Member(member)) {
+        if self.profiles[index].member_uses.contains_key(&member) {
             return invalid(format!("member {member} of `{profile}` is in use"));
         }
         match self.profiles[index].members.remove(&member) {
@@ -84,6 +80,21 @@ impl Pipeline {
         Ok(members.filter_map(call).collect())
     }
 
+    /// Whether a profile has members or groups.
+    pub fn has_members(&self, profile: &str) -> Result<bool> {
+        let profile = &self.profiles[self.profile_index(profile)?];
+        Ok(!profile.members.is_empty() || !profile.groups.is_empty())
+    }
+
+    /// At most `limit` members from the id `from` on, by id.
+    pub fn member_page(&self, profile: &str, from: u32, limit: usize) -> Result<Vec<(u32, ActionCall)>> {
+        let index = self.profile_index(profile)?;
+        let table = self.ir.tables.iter().find(|t| t.profile == Some(index));
+        let members = self.profiles[index].members.range(from..).take(limit);
+        let call = |(&id, action)| table.map(|table| (id, unpack_action(&self.ir, table, action)));
+        Ok(members.filter_map(call).collect())
+    }
+
     /// Adds a group, or replaces its members.
     pub fn group_set(&mut self, profile: &str, group: u32, members: &[WeightedMember]) -> Result<()> {
         let index = self.profile_index(profile)?;
@@ -107,20 +118,21 @@ impl Pipeline {
             expanded.extend(std::iter::repeat_n(member.member, member.weight as usize));
         }
         expanded.sort_unstable();
-        self.profiles[index].groups.insert(group, expanded);
+        self.profiles[index].replace_group(group, Some(expanded));
         Ok(())
     }
 
     /// Removes a group that no entry names.
     pub fn group_remove(&mut self, profile: &str, group: u32) -> Result<()> {
         let index = self.profile_index(profile)?;
-        if self.names(index, &Effect::Group(group)) {
+        if self.profiles[index].group_uses.contains_key(&group) {
             return invalid(format!("group {group} of `{profile}` is in use"));
         }
-        match self.profiles[index].groups.remove(&group) {
-            Some(_) => Ok(()),
-            None => not_found(format!("`{profile}` has no group {group}")),
+        if !self.profiles[index].groups.contains_key(&group) {
+            return not_found(format!("`{profile}` has no group {group}"));
         }
+        self.profiles[index].replace_group(group, None);
+        Ok(())
     }
 
     /// All groups, by id.
@@ -140,19 +152,6 @@ impl Pipeline {
             .iter()
             .map(|(&id, expanded)| (id, weigh(expanded)))
             .collect())
-    }
-
-    /// An entry of a table with this profile has this effect.
-    fn names(&self, profile: usize, effect: &Effect) -> bool {
-        let tables = self
-            .ir
-            .tables
-            .iter()
-            .zip(&self.tables)
-            .filter(|(table, _)| table.profile == Some(profile));
-        tables
-            .flat_map(|(_, live)| live.entries.iter())
-            .any(|entry| entry.effect == *effect)
     }
 
     fn indirect_effect(&self, table: &str, target: Indirect) -> Result<(usize, Effect)> {

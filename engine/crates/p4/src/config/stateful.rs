@@ -19,6 +19,15 @@ pub struct DefaultResources {
     pub meter: Option<MeterConfig>,
 }
 
+/// Which direct resources a program gives to the entries of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectResources {
+    /// A direct counter.
+    pub counter: bool,
+    /// A direct meter.
+    pub meter: bool,
+}
+
 impl Pipeline {
     fn counter_index(&self, counter: &str, index: usize) -> Result<usize> {
         let position = named(&self.ir.counters, |c| &c.name, "counter", counter)?;
@@ -180,6 +189,11 @@ impl Pipeline {
 
     /// The members of a value set.
     pub fn value_set_read(&self, value_set: &str) -> Result<Vec<Vec<Bits>>> {
+        self.value_set_page(value_set, 0, usize::MAX)
+    }
+
+    /// At most `limit` members of a value set, from the `from`th on.
+    pub fn value_set_page(&self, value_set: &str, from: usize, limit: usize) -> Result<Vec<Vec<Bits>>> {
         let position = named(&self.ir.value_sets, |v| &v.name, "value set", value_set)?;
         let widths = &self.ir.value_sets[position].widths;
         let unpack = |words: &Vec<u64>| {
@@ -191,7 +205,17 @@ impl Pipeline {
             };
             widths.iter().map(part).collect()
         };
-        Ok(self.value_sets[position].iter().map(unpack).collect())
+        let members = self.value_sets[position].iter().skip(from).take(limit);
+        Ok(members.map(unpack).collect())
+    }
+
+    /// What of direct resources the entries of a table have.
+    pub fn direct_resources(&self, table: &str) -> Result<DirectResources> {
+        let table = &self.ir.tables[self.table_index(table)?];
+        Ok(DirectResources {
+            counter: table.counters,
+            meter: table.direct_meter.is_some(),
+        })
     }
 }
 

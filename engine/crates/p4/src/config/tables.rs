@@ -69,6 +69,9 @@ impl Pipeline {
                 shape.name, shape.max_size
             )));
         }
+        if let Some(profile) = shape.profile {
+            self.profiles[profile].hold(&effect);
+        }
         entries.insert(key, effect, self.now_ns);
         Ok(())
     }
@@ -84,7 +87,11 @@ impl Pipeline {
 
     pub(crate) fn modify_effect(&mut self, index: usize, key: &EntryKey, effect: Effect) -> Result<()> {
         check_effect(&self.ir.tables[index], &effect)?;
-        self.entry_mut(index, key)?.effect = effect;
+        let before = std::mem::replace(&mut self.entry_mut(index, key)?.effect, effect.clone());
+        if let Some(profile) = self.ir.tables[index].profile {
+            self.profiles[profile].hold(&effect);
+            self.profiles[profile].release(&before);
+        }
         Ok(())
     }
 
@@ -95,6 +102,9 @@ impl Pipeline {
         let entries = &mut self.tables[index].entries;
         match entries.find(&key) {
             Some(found) => {
+                if let Some((profile, entry)) = self.ir.tables[index].profile.zip(entries.get(found)) {
+                    self.profiles[profile].release(&entry.effect);
+                }
                 entries.remove(found);
                 Ok(())
             }

@@ -59,6 +59,13 @@ pub(super) enum Target {
     OneShot(ActionSet),
 }
 
+/// The action profile of a table with action sets.
+fn profile_of(table: &Table) -> u32 {
+    table
+        .profile
+        .expect("action sets are planned for tables with an action profile")
+}
+
 /// Inserts, modifies or deletes an entry with a key.
 struct WriteEntry {
     kind: update::Type,
@@ -112,7 +119,7 @@ impl WriteEntry {
                     one_shot.remove(state, table);
                     return Err(error.into());
                 }
-                state.books.one_shots.insert(self.id(), one_shot);
+                state.books.put_one_shot(profile_of(table), self.id(), Some(one_shot));
             }
         }
         Ok(())
@@ -141,8 +148,9 @@ impl WriteEntry {
                 let id = self.id();
                 let old = state.books.one_shots.get(&id).cloned();
                 let old = old.ok_or_else(|| ApiError::not_found("the table has no such entry"))?;
-                let new = old.replace(state, table, set)?;
-                state.books.one_shots.insert(id, new);
+                let (in_place, outcome) = old.replace(state, table, set)?;
+                state.books.put_one_shot(profile_of(table), id, Some(in_place));
+                outcome?;
             }
         }
         Ok(())
@@ -161,8 +169,8 @@ impl WriteEntry {
             action,
         };
         state.pipeline.table_delete(&table.name, &entry)?;
-        if table.profile.is_some()
-            && let Some(one_shot) = state.books.one_shots.remove(&self.id())
+        if let Some(profile) = table.profile
+            && let Some(one_shot) = state.books.put_one_shot(profile, self.id(), None)
         {
             one_shot.remove(state, table);
         }
@@ -227,14 +235,21 @@ impl Operation for WriteEntry {
     }
 
     fn apply(mut self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
+        // The entry is written before what belongs to it, which may be refused.
+        let undo = (self.resources != Resources::default()).then(|| self.undo(state));
         match (self.kind, self.target.take()) {
             (update::Type::Delete, _) => self.delete(state)?,
             (update::Type::Insert, Some(target)) => self.insert(state, target)?,
             (_, target) => self.modify(state, target)?,
         }
         let table = self.table(state);
-        self.resources
-            .write(state.pipeline, &table.name, &self.key, self.priority)?;
+        let written = self
+            .resources
+            .write(state.pipeline, &table.name, &self.key, self.priority);
+        if let Err(error) = written {
+            undo.into_iter().for_each(|undo| undo(state));
+            return Err(error);
+        }
         if table.has_idle_timeout {
             state.touched.entries.insert(self.id());
         }
@@ -274,9 +289,13 @@ impl Operation for WriteDefault {
     }
 
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
+        let undo = (self.resources != Resources::default()).then(|| self.undo(state));
         let name = &state.info.tables[&self.table].name;
         state.pipeline.table_set_default(name, self.action)?;
-        self.resources.write_default(state.pipeline, name)?;
+        if let Err(error) = self.resources.write_default(state.pipeline, name) {
+            undo.into_iter().for_each(|undo| undo(state));
+            return Err(error);
+        }
         let note = Some(self.note).filter(|note| *note != Note::default());
         Books::put(&mut state.books.notes, EntryId::Default { table: self.table }, note);
         Ok(())

@@ -2,7 +2,8 @@
 //! Reads of table entries, default entries, direct counters and direct meters.
 
 use slotwise_p4::{
-    ActionCall, ConfigError, DefaultResources, EntryState, EntryTarget, Indirect, KeyField, MeterConfig, Pipeline,
+    ActionCall, ConfigError, DefaultResources, EntryCursor, EntryState, EntryTarget, Indirect, KeyField, MeterConfig,
+    Pipeline,
 };
 
 use super::direct::Count;
@@ -14,15 +15,21 @@ use crate::proto::p4::v1::{self, entity::Entity, table_action};
 
 /// Which entries of one table, and what of them.
 #[derive(Debug)]
-pub(super) struct EntryQuery {
+pub(crate) struct EntryQuery {
     table: u32,
-    name: String,
     wanted: Wanted,
     /// The default entry, and no other.
     of_default: bool,
     filter: Filter,
     note: Note,
+    /// Where to read on; `None`: there is no more.
+    cursor: Option<EntryCursor>,
+    has_found: bool,
 }
+
+/// Where keys have priorities, an entry is found by its key within microseconds in tables of up to so many entries. Larger
+/// ones are read through, in slices.
+const MAX_SEARCHED: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
@@ -46,7 +53,7 @@ struct Filter {
 
 /// What the pipeline gave.
 #[derive(Debug)]
-pub(super) enum FoundEntries {
+pub(crate) enum FoundEntries {
     Entries(Vec<EntryState>),
     Default(Option<ActionCall>, DefaultResources),
 }
@@ -64,7 +71,6 @@ impl Filter {
 pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQuery>, ApiError> {
     let query = |table: &Table, filter: Filter| EntryQuery {
         table: table.id,
-        name: table.name.clone(),
         wanted: Wanted::Entry {
             count: entry.counter_data.is_some() && table.has_direct_counter,
             meter: entry.meter_config.is_some() && table.direct_meter.is_some(),
@@ -73,6 +79,8 @@ pub(super) fn select(info: &P4Info, entry: &v1::TableEntry) -> Result<Vec<EntryQ
         of_default: entry.is_default_action,
         filter,
         note: Note::of(entry),
+        cursor: Some(EntryCursor::default()),
+        has_found: false,
     };
     if entry.table_id == 0 {
         if !entry.r#match.is_empty() || entry.action.is_some() || entry.priority != 0 {
@@ -107,11 +115,12 @@ pub(super) fn select_direct(
     };
     let query = |table: &Table, filter: Filter| EntryQuery {
         table: table.id,
-        name: table.name.clone(),
         wanted: Wanted::Direct(kind),
         of_default: entry.is_some_and(|entry| entry.is_default_action),
         filter,
         note: Note::default(),
+        cursor: Some(EntryCursor::default()),
+        has_found: false,
     };
     let Some(entry) = entry.filter(|entry| entry.table_id != 0) else {
         let tables = info.tables.values().filter(|table| has_it(table));
@@ -155,36 +164,42 @@ fn filter(info: &P4Info, table: &Table, entry: &v1::TableEntry) -> Result<Filter
 }
 
 impl EntryQuery {
-    pub fn run(&self, pipeline: &Pipeline) -> Result<FoundEntries, ApiError> {
+    /// The next slice.
+    pub fn run(&mut self, info: &P4Info, pipeline: &Pipeline) -> Result<FoundEntries, ApiError> {
+        let table = &info.tables[&self.table];
+        let Some(cursor) = self.cursor.take() else {
+            return Ok(FoundEntries::Entries(Vec::new()));
+        };
         if self.of_default {
             return Ok(FoundEntries::Default(
-                pipeline.table_default(&self.name)?,
-                pipeline.default_resources(&self.name)?,
+                pipeline.table_default(&table.name)?,
+                pipeline.default_resources(&table.name)?,
             ));
         }
-        let states = match &self.filter.key {
-            // With a priority, or where there is none, the key is the whole name of one entry.
-            Some(key) => match pipeline.entry_state(&self.name, key, self.filter.priority) {
-                Ok(state) => vec![state],
-                Err(ConfigError::NotFound(_)) => Vec::new(),
-                Err(_) => pipeline.entry_states(&self.name)?,
-            },
-            None => pipeline.entry_states(&self.name)?,
-        };
-        let mut found = Vec::with_capacity(states.len());
-        for mut state in states {
-            state.key = canonical_key(state.key);
-            if self.filter.takes(&state) {
-                found.push(state);
+        // With a priority, or where there is none, the key is the whole name of one entry.
+        if let Some(key) = &self.filter.key
+            && (table.needs_priority == (self.filter.priority > 0))
+            && (!table.needs_priority || pipeline.table_len(&table.name)? <= MAX_SEARCHED)
+        {
+            match pipeline.entry_state(&table.name, key, self.filter.priority) {
+                Ok(state) => return Ok(FoundEntries::Entries(vec![state])),
+                Err(ConfigError::NotFound(_)) => return Ok(FoundEntries::Entries(Vec::new())),
+                Err(_) => {}
             }
         }
-        if found.is_empty() && self.filter.key.is_some() && matches!(self.wanted, Wanted::Direct(_)) {
-            return Err(ApiError::not_found(format!("table {} has no such entry", self.name)));
-        }
-        Ok(FoundEntries::Entries(found))
+        let (states, next) = pipeline.entry_page(&table.name, cursor)?;
+        self.cursor = next;
+        Ok(FoundEntries::Entries(states))
     }
 
-    pub fn encode(&self, info: &P4Info, books: &Books, found: FoundEntries, give: &mut dyn FnMut(Entity)) {
+    /// Turns a slice into entities. True if it was the last one.
+    pub fn encode(
+        &mut self,
+        info: &P4Info,
+        books: &Books,
+        found: FoundEntries,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<bool, ApiError> {
         let table = &info.tables[&self.table];
         match found {
             FoundEntries::Default(call, resources) => {
@@ -203,13 +218,24 @@ impl EntryQuery {
                 self.encode_entity(table, &id, direct, shell).into_iter().for_each(give);
             }
             FoundEntries::Entries(states) => {
-                for state in states {
+                for mut state in states {
+                    state.key = canonical_key(state.key);
+                    if !self.filter.takes(&state) {
+                        continue;
+                    }
+                    self.has_found = true;
                     if let Some(entity) = self.encode_entry(info, table, books, state) {
                         give(entity);
                     }
                 }
+                let is_over = self.cursor.is_none();
+                let is_of_one = self.filter.key.is_some() && matches!(self.wanted, Wanted::Direct(_));
+                if is_over && is_of_one && !self.has_found {
+                    return Err(ApiError::not_found(format!("table {} has no such entry", table.name)));
+                }
             }
         }
+        Ok(self.cursor.is_none())
     }
 
     /// Key and note; `None` if the note filter leaves the entry out.

@@ -73,7 +73,7 @@ impl Operation for WriteMember {
 
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
         let name = &state.info.objects.profiles[&self.profile].name;
-        if state.books.has_one_shots(state.info, self.profile) {
+        if state.books.has_one_shots(self.profile) {
             return Err(ApiError::invalid(format!(
                 "{name} is written with action sets, so members are not taken"
             )));

@@ -33,7 +33,7 @@ pub(crate) use entry::Note;
 pub(crate) use group::refresh as refresh_ports;
 pub(crate) use key::{EntryId, canonical_key};
 pub(crate) use one_shot::OneShot;
-pub(crate) use query::{Found, Query};
+pub(crate) use query::{Finding, Query, Selection};
 
 /// What P4Runtime wants kept and the pipeline does not.
 #[derive(Debug, Default, Clone)]
@@ -43,6 +43,8 @@ pub(crate) struct Books {
     /// By action profile and group id, in canonical form.
     pub groups: BTreeMap<(u32, u32), v1::ActionProfileGroup>,
     pub one_shots: BTreeMap<EntryId, OneShot>,
+    /// How many of them each action profile has; those without are not there.
+    one_shot_counts: BTreeMap<u32, usize>,
     /// Ids of members and groups that one-shots used and gave back.
     free_ids: Vec<u32>,
     /// How many ids they have used so far.
@@ -194,14 +196,30 @@ impl Books {
         self.free_ids.push(id);
     }
 
-    /// Whether a table's entries are written with action sets.
-    pub fn has_one_shots(&self, info: &P4Info, profile: u32) -> bool {
-        let of_profile = |id: &EntryId| {
-            info.tables
-                .get(&id.table())
-                .is_some_and(|table| table.profile == Some(profile))
+    /// Whether the entries of an action profile's tables are written with action sets.
+    pub fn has_one_shots(&self, profile: u32) -> bool {
+        self.one_shot_counts.contains_key(&profile)
+    }
+
+    /// An entry of a table of `profile` has this action set now, or none any more, which gives back the one that it had.
+    pub fn put_one_shot(&mut self, profile: u32, id: EntryId, one_shot: Option<OneShot>) -> Option<OneShot> {
+        let count = self.one_shot_counts.entry(profile).or_default();
+        *count += usize::from(one_shot.is_some());
+        let before = match one_shot {
+            Some(one_shot) => self.one_shots.insert(id, one_shot),
+            None => self.one_shots.remove(&id),
         };
-        self.one_shots.keys().any(of_profile)
+        *count -= usize::from(before.is_some());
+        if *count == 0 {
+            self.one_shot_counts.remove(&profile);
+        }
+        before
+    }
+
+    /// As if no entry had an action set.
+    pub fn forget_one_shots(&mut self) {
+        self.one_shots.clear();
+        self.one_shot_counts.clear();
     }
 
     /// Puts a value under a key, or removes what is there.

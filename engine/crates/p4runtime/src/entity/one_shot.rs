@@ -124,16 +124,10 @@ pub(super) fn check_size(
 /// The tables of a selector are written either with action sets or with members and groups.
 pub(super) fn refuse_mix(state: &State<'_>, table: &Table, with_sets: bool) -> Result<(), ApiError> {
     let Some(profile) = table.profile else { return Ok(()) };
-    let has_sets = state.books.has_one_shots(state.info, profile);
+    let has_sets = state.books.has_one_shots(profile);
     let name = &state.info.profile(profile)?.name;
     if with_sets && !has_sets {
-        let has_groups = state
-            .books
-            .groups
-            .range((profile, 0)..=(profile, u32::MAX))
-            .next()
-            .is_some();
-        if has_groups || !state.pipeline.members(name)?.is_empty() {
+        if state.pipeline.has_members(name)? {
             return Err(ApiError::invalid(
                 "the selector has members and groups, so action sets are not taken",
             ));
@@ -214,33 +208,28 @@ impl OneShot {
         state.books.free_id(self.group);
     }
 
-    /// Puts another set in its place, or leaves it.
-    pub(super) fn replace(self, state: &mut State<'_>, table: &Table, set: ActionSet) -> Result<OneShot, ApiError> {
+    /// Puts another set in its place. Gives what is in place then: the old one if the new one was refused.
+    pub(super) fn replace(
+        self,
+        state: &mut State<'_>,
+        table: &Table,
+        set: ActionSet,
+    ) -> Result<(OneShot, Result<(), ApiError>), ApiError> {
         state
             .pipeline
             .group_set(profile_name(state.info, table), self.group, &[])?;
         self.drop_members(state, table);
         let OneShot { set: old, group, .. } = self;
-        let error = match (OneShot {
+        let empty = |set| OneShot {
             set,
             group,
             members: Vec::new(),
-        })
-        .fill(state, table)
-        {
-            Ok(new) => return Ok(new),
-            Err(error) => error,
         };
-        // It fitted before.
-        let back = OneShot {
-            set: old,
-            group,
-            members: Vec::new(),
+        match empty(set).fill(state, table) {
+            Ok(new) => Ok((new, Ok(()))),
+            // The old one fitted before.
+            Err(error) => Ok((empty(old).fill(state, table)?, Err(error))),
         }
-        .fill(state, table)?;
-        let place = state.books.one_shots.values_mut().find(|it| it.group == group);
-        place.into_iter().for_each(|place| *place = back.clone());
-        Err(error)
     }
 
     pub(super) fn set(&self) -> ActionSet {

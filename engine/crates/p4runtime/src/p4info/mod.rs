@@ -20,6 +20,9 @@ pub(crate) use objects::{Array, MeterKind, Objects, Profile, SizeSemantics, Valu
 /// Widest value that we take, in bits; p4c's BMv2 backend stops at 2048.
 const MAX_WIDTH: u32 = 1 << 16;
 
+/// Deepest nesting of messages in text; those of P4Info need some 20.
+const MAX_DEPTH: usize = 100;
+
 /// A named value of type `bit<width>`: match field, action parameter, packet metadata.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
@@ -69,8 +72,9 @@ pub(crate) struct P4Info {
 }
 
 impl P4Info {
-    /// Checks everything that later code relies on.
-    pub fn new(info: &config::P4Info) -> Result<P4Info, ApiError> {
+    /// Checks everything that later code relies on. `header_widths` gives the widths that the fields of a header have in the
+    /// program, by their names in order: P4Info has those that controllers see, where types are translated.
+    pub fn new(info: &config::P4Info, header_widths: &dyn Fn(&[&str]) -> Option<Vec<u32>>) -> Result<P4Info, ApiError> {
         let mut ids = Ids::default();
         let mut actions = BTreeMap::new();
         for action in &info.actions {
@@ -109,7 +113,7 @@ impl P4Info {
             }
             tables.insert(id, table);
         }
-        let (packet_in, packet_out) = controller_headers(&info.controller_packet_metadata)?;
+        let (packet_in, packet_out) = controller_headers(info, header_widths)?;
         let action_ids = actions
             .values()
             .map(|action: &Action| (action.name.clone(), action.id))
@@ -149,12 +153,55 @@ pub fn parse(bytes: &[u8], is_binary: bool) -> Result<config::P4Info, ApiError> 
         return config::P4Info::decode(bytes).map_err(|error| not_p4info(&error));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| not_p4info(&error))?;
+    if let Some(line) = too_deep(text) {
+        return Err(not_p4info(&format_args!(
+            "line {line}: messages are nested more than {MAX_DEPTH} deep"
+        )));
+    }
     let pool = DescriptorPool::decode(DESCRIPTORS).expect("descriptors made by the build script");
     let descriptor = pool
         .get_message_by_name("p4.config.v1.P4Info")
         .expect("P4Info is among the descriptors");
     let message = DynamicMessage::parse_text_format(descriptor, text).map_err(|error| not_p4info(&error))?;
     config::P4Info::decode(message.encode_to_vec().as_slice()).map_err(|error| not_p4info(&error))
+}
+
+/// The line where a text is nested too deep. The parser calls itself for each message in a message.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut line) = (0usize, 1);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\n' => line += 1,
+            b'#' => {
+                // A comment, up to the end of its line.
+                if bytes.any(|byte| byte == b'\n') {
+                    line += 1;
+                }
+            }
+            quote @ (b'"' | b'\'') => loop {
+                match bytes.next() {
+                    Some(b'\\') => drop(bytes.next()),
+                    // No string goes beyond its line; the parser says what is wrong.
+                    Some(b'\n') => {
+                        line += 1;
+                        break;
+                    }
+                    Some(byte) if byte != quote => {}
+                    _ => break,
+                }
+            },
+            b'{' | b'<' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Some(line);
+                }
+            }
+            b'}' | b'>' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Ids seen so far; all objects share one space. Names are unique within a kind.
@@ -277,11 +324,24 @@ fn fields<'a>(all: impl Iterator<Item = (u32, &'a String, i32)>) -> Result<Vec<F
     .collect()
 }
 
+/// Whether controllers see a field of a controller header in another width than the program.
+fn is_translated(info: &config::P4Info, field: &config::controller_packet_metadata::Metadata) -> bool {
+    use config::p4_new_type_spec::Representation;
+    let types = info.type_info.as_ref().map(|types| &types.new_types);
+    let spec = types
+        .zip(field.type_name.as_ref())
+        .and_then(|(types, name)| types.get(&name.name));
+    spec.is_some_and(|spec| matches!(spec.representation, Some(Representation::TranslatedType(_))))
+}
+
 type Headers = (Option<ControllerHeader>, Option<ControllerHeader>);
 
-fn controller_headers(all: &[config::ControllerPacketMetadata]) -> Result<Headers, ApiError> {
+fn controller_headers(
+    info: &config::P4Info,
+    header_widths: &dyn Fn(&[&str]) -> Option<Vec<u32>>,
+) -> Result<Headers, ApiError> {
     let (mut packet_in, mut packet_out) = (None, None);
-    for metadata in all {
+    for metadata in &info.controller_packet_metadata {
         let name = metadata.preamble.as_ref().map_or("", |preamble| preamble.name.as_str());
         let slot = match name {
             "packet_in" => &mut packet_in,
@@ -292,13 +352,26 @@ fn controller_headers(all: &[config::ControllerPacketMetadata]) -> Result<Header
                 )));
             }
         };
-        let fields = fields(
+        let mut fields = fields(
             metadata
                 .metadata
                 .iter()
                 .map(|field| (field.id, &field.name, field.bitwidth)),
         )
         .map_err(|error| error.at(name))?;
+        if metadata.metadata.iter().any(|field| is_translated(info, field)) {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let widths = header_widths(&names).ok_or_else(|| {
+                let names = names.join(", ");
+                ApiError::invalid(format!(
+                    "{name}: types are translated, and the program has no header type, or several that differ, of fields {names}"
+                ))
+            })?;
+            fields
+                .iter_mut()
+                .zip(widths)
+                .for_each(|(field, width)| field.width = width);
+        }
         let header = ControllerHeader::new(fields).map_err(|error| error.at(name))?;
         if slot.replace(header).is_some() {
             return Err(ApiError::invalid(format!("controller header {name} is there twice")));
@@ -322,5 +395,31 @@ mod tests {
         assert_eq!(params(&[param(None)]).unwrap()[0].width, 0);
         let string = params(&[param(Some("port_t"))]).unwrap_err();
         assert_eq!(string.code, tonic::Code::Unimplemented);
+    }
+
+    #[test]
+    fn text_is_read_only_so_deep() {
+        let nested = |open: &str, close: &str, depth| format!("{}{}", open.repeat(depth), close.repeat(depth));
+        for (open, close) in [("a{", "}"), ("a<", ">"), ("a:[", "]")] {
+            assert_eq!(too_deep(&nested(open, close, MAX_DEPTH)), None);
+            assert_eq!(too_deep(&nested(open, close, MAX_DEPTH + 1)), Some(1));
+            let error = parse(nested(open, close, 20_000).as_bytes(), false).unwrap_err();
+            assert!(error.message.contains("line 1: messages are nested"), "{error}");
+        }
+        let flat = "tables { } ".repeat(1000);
+        assert_eq!(too_deep(&flat), None);
+    }
+
+    #[test]
+    fn brackets_in_strings_and_comments_do_not_count() {
+        let many = "{".repeat(MAX_DEPTH + 1);
+        for text in [
+            format!("a: \"{many}\""),
+            format!("a: '\\'{many}'"),
+            format!("# it's {many}\n a: 1"),
+        ] {
+            assert_eq!(too_deep(&text), None, "{text}");
+        }
+        assert_eq!(too_deep(&format!("a: \"\\\\\"\n# {many}\n{many}")), Some(3));
     }
 }

@@ -173,21 +173,23 @@ pub fn server_config(lock_step: bool) -> ServerConfig {
         program: None,
     };
     ServerConfig {
-        address: "127.0.0.1:0".parse().unwrap(),
-        devices: vec![device(1), device(2)],
-        tls: None,
         lock_step,
+        ..ServerConfig::new("127.0.0.1:0".parse().unwrap(), vec![device(1), device(2)])
     }
 }
 
 impl Bench {
     /// Devices 1 and 2, without a program.
     pub fn start() -> Bench {
+        Bench::with(server_config(false))
+    }
+
+    /// The same, with another configuration of the server.
+    pub fn with(config: ServerConfig) -> Bench {
         let (events, inbox) = channel();
         let (outbox, left) = mpsc::unbounded_channel();
         let waker = events.clone();
-        let (server, hub) =
-            Server::start(server_config(false), Arc::new(move || drop(waker.send(Event::Wake)))).unwrap();
+        let (server, hub) = Server::start(config, Arc::new(move || drop(waker.send(Event::Wake)))).unwrap();
         thread::spawn(move || own(hub, &inbox, &outbox));
         Bench { server, events, left }
     }
@@ -226,6 +228,16 @@ impl Bench {
             .unwrap();
         primary
     }
+}
+
+/// A client that lets the server be at most 64 kB ahead of it.
+pub async fn near_client(address: SocketAddr) -> P4RuntimeClient<Channel> {
+    const WINDOW_BYTES: u32 = 65_535;
+    let endpoint = Channel::from_shared(format!("http://{address}")).unwrap();
+    let endpoint = endpoint
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES);
+    P4RuntimeClient::new(endpoint.connect().await.unwrap())
 }
 
 pub async fn client(address: SocketAddr) -> P4RuntimeClient<Channel> {
@@ -299,6 +311,16 @@ impl Stream {
             .unwrap()
             .into_inner();
         Stream { requests, responses }
+    }
+
+    /// Ends the stream; returns when the server knows it.
+    pub async fn close(self) {
+        let Stream {
+            requests,
+            mut responses,
+        } = self;
+        drop(requests);
+        while responses.message().await.unwrap().is_some() {}
     }
 
     pub async fn send(&self, update: stream_message_request::Update) {

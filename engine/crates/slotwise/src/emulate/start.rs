@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_netio::{CpuPlan, Waker, be_realtime};
+use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
 
 use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
@@ -64,10 +64,8 @@ impl Emulation<'_> {
     /// The engine's P4Runtime server.
     fn start_server(&mut self, fabric: &Fabric, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
         let config = ServerConfig {
-            address: self.addresses.p4runtime,
-            devices: devices::configs(fabric),
-            tls: None,
-            lock_step: false,
+            prepare_compiler: Some(be_ordinary),
+            ..ServerConfig::new(self.addresses.p4runtime, devices::configs(fabric))
         };
         let (server, hub) = thread::scope(|scope| {
             // The server's own threads inherit the priority; this thread, and the hosts it starts, stay as they are.

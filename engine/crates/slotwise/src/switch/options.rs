@@ -11,6 +11,7 @@ use slotwise_p4::Port;
 use slotwise_p4runtime::Tls;
 
 use super::bmv2_options::Bmv2Options;
+use super::limits::LimitOptions;
 use super::queues::QueueOptions;
 use crate::executor::ExecutorChoice;
 
@@ -39,6 +40,8 @@ pub struct Args {
     pub grpc_server_addr: Option<String>,
     #[command(flatten)]
     pub tls: TlsOptions,
+    #[command(flatten)]
+    pub limits: LimitOptions,
     /// Port whose packets go to and come from the controller (default: 510; BMv2's: none)
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(0..=511))]
     pub cpu_port: Option<Port>,

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Before a call is served: whether it may be made at all, and whether its messages come whole, in time, and not too long.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
+use tonic::Status;
+use tonic::body::Body;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::incoming::HasCalled;
+use crate::limits::ServerLimits;
+
+/// Messages that are not programs or batches.
+const MAX_SMALL_BYTES: usize = 1 << 20;
+/// Messages up to this size are received however much else is.
+const FREE_BYTES: usize = 4096;
+/// Unit in which messages being received are counted.
+const UNIT_BYTES: usize = 1024;
+/// Longer messages have more time: a second for each of these.
+const BYTES_A_SECOND: usize = 1 << 20;
+/// What gRPC puts in front of a message: whether it is compressed, and its length.
+const PREFIX_BYTES: usize = 5;
+
+/// What holds for all calls of a server.
+#[derive(Debug)]
+struct Policy {
+    token: Option<String>,
+    message_bytes: usize,
+    patience: Duration,
+    receiving: Arc<Semaphore>,
+}
+
+/// Wraps the service.
+#[derive(Debug, Clone)]
+pub(crate) struct GuardLayer(Arc<Policy>);
+
+impl GuardLayer {
+    /// With a token, calls have to show it: `authorization: Bearer TOKEN`.
+    pub fn new(limits: &ServerLimits, token: Option<String>) -> GuardLayer {
+        let units = (limits.receiving_bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS);
+        GuardLayer(Arc::new(Policy {
+            token,
+            message_bytes: limits.message_bytes,
+            patience: limits.patience,
+            receiving: Arc::new(Semaphore::new(units)),
+        }))
+    }
+}
+
+impl<S> Layer<S> for GuardLayer {
+    type Service = Guard<S>;
+
+    fn layer(&self, inner: S) -> Guard<S> {
+        Guard {
+            inner,
+            policy: self.0.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Guard<S> {
+    inner: S,
+    policy: Arc<Policy>,
+}
+
+impl Policy {
+    fn admits(&self, headers: &http::HeaderMap) -> bool {
+        let Some(token) = &self.token else { return true };
+        let shown = headers.get(http::header::AUTHORIZATION).map(|value| value.as_bytes());
+        let Some(shown) = shown.and_then(|shown| shown.strip_prefix(b"Bearer ")) else {
+            return false;
+        };
+        // The time does not tell how much was right.
+        let differences = shown.iter().zip(token.as_bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+        shown.len() == token.len() && differences == 0
+    }
+}
+
+impl<S> Service<Request<Body>> for Guard<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if !self.policy.admits(request.headers()) {
+            let status = Status::unauthenticated("this server is for its own controller: show its token");
+            return Box::pin(async move { Ok(status.into_http()) });
+        }
+        HasCalled::note(request.extensions());
+        let method = request.uri().path().rsplit('/').next().unwrap_or_default();
+        let takes_large = matches!(method, "Write" | "SetForwardingPipelineConfig");
+        let is_stream = method == "StreamChannel";
+        let max_bytes = if takes_large {
+            self.policy.message_bytes
+        } else {
+            self.policy.message_bytes.min(MAX_SMALL_BYTES)
+        };
+        let policy = self.policy.clone();
+        let request = request.map(|inner| {
+            Body::new(GuardedBody {
+                inner,
+                framing: Framing::new(max_bytes),
+                is_stream,
+                deadline: (!is_stream).then(|| Box::pin(tokio::time::sleep(policy.patience))),
+                permit: None,
+                policy,
+            })
+        });
+        Box::pin(self.inner.call(request))
+    }
+}
+
+/// The messages that a client sends with one call.
+struct GuardedBody {
+    inner: Body,
+    framing: Framing,
+    /// Between the messages of a stream any time may pass.
+    is_stream: bool,
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// For the message being received.
+    permit: Option<OwnedSemaphorePermit>,
+    policy: Arc<Policy>,
+}
+
+impl GuardedBody {
+    /// Follows what has come.
+    fn advance(&mut self, mut bytes: &[u8]) -> Result<(), Status> {
+        while !bytes.is_empty() {
+            let was_between = self.framing.is_between();
+            if let Some(length) = self.framing.take(&mut bytes)? {
+                if length > FREE_BYTES {
+                    let units = u32::try_from(length.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
+                    let permit = self.policy.receiving.clone().try_acquire_many_owned(units);
+                    let full = || Status::resource_exhausted("too much is being received at once; send it later");
+                    self.permit = Some(permit.map_err(|_| full())?);
+                }
+                let more = Duration::from_secs((length / BYTES_A_SECOND) as u64);
+                self.restart(self.policy.patience + more);
+            } else if was_between {
+                self.restart(self.policy.patience);
+            }
+            if self.framing.is_between() {
+                self.permit = None;
+                if self.is_stream {
+                    self.deadline = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self, patience: Duration) {
+        self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
+    }
+}
+
+impl HttpBody for GuardedBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let body = &mut *self;
+        match Pin::new(&mut body.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let followed = frame.data_ref().map_or(Ok(()), |data| body.advance(data));
+                Poll::Ready(Some(followed.map(|()| frame)))
+            }
+            Poll::Ready(other) => Poll::Ready(other),
+            Poll::Pending => {
+                let deadline = body.deadline.as_mut().map(|deadline| deadline.as_mut().poll(context));
+                if deadline.is_some_and(|deadline| deadline.is_ready()) {
+                    let message = "the message was not complete in time";
+                    return Poll::Ready(Some(Err(Status::deadline_exceeded(message))));
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Where messages begin and end.
+#[derive(Debug)]
+struct Framing {
+    max_bytes: usize,
+    prefix: [u8; PREFIX_BYTES],
+    /// Bytes of the prefix that have come.
+    begun: usize,
+    /// Bytes of the message that are missing.
+    missing: usize,
+}
+
+impl Framing {
+    fn new(max_bytes: usize) -> Framing {
+        Framing {
+            max_bytes,
+            prefix: [0; PREFIX_BYTES],
+            begun: 0,
+            missing: 0,
+        }
+    }
+
+    /// Whether nothing of a message has come.
+    fn is_between(&self) -> bool {
+        self.begun == 0 && self.missing == 0
+    }
+
+    /// Takes the rest of a prefix or of a message from `bytes`. Gives the length of a message that begins.
+    fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>, Status> {
+        if self.missing > 0 {
+            let taken = self.missing.min(bytes.len());
+            self.missing -= taken;
+            *bytes = &bytes[taken..];
+            return Ok(None);
+        }
+        let taken = (PREFIX_BYTES - self.begun).min(bytes.len());
+        self.prefix[self.begun..self.begun + taken].copy_from_slice(&bytes[..taken]);
+        self.begun += taken;
+        *bytes = &bytes[taken..];
+        if self.begun < PREFIX_BYTES {
+            return Ok(None);
+        }
+        let [_, length @ ..] = self.prefix;
+        let (length, max_bytes) = (u32::from_be_bytes(length) as usize, self.max_bytes);
+        if length > max_bytes {
+            let message = format!("a message of {length} bytes; at most {max_bytes} are taken");
+            return Err(Status::resource_exhausted(message));
+        }
+        (self.begun, self.missing) = (0, length);
+        Ok(Some(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of the messages in pieces of a body, and whether it ends between two.
+    fn lengths(pieces: &[&[u8]]) -> (Vec<usize>, bool) {
+        let mut framing = Framing::new(1000);
+        let mut lengths = Vec::new();
+        for mut piece in pieces.iter().copied() {
+            while !piece.is_empty() {
+                lengths.extend(framing.take(&mut piece).unwrap());
+            }
+        }
+        (lengths, framing.is_between())
+    }
+
+    #[test]
+    fn messages_are_followed_however_they_are_cut() {
+        let body = [0, 0, 0, 0, 2, 9, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 7];
+        assert_eq!(lengths(&[&body]), (vec![2, 0, 1], true));
+        for cut in 0..body.len() {
+            let (before, after) = body.split_at(cut);
+            assert_eq!(lengths(&[before, after]), (vec![2, 0, 1], true), "cut at {cut}");
+            assert_eq!(lengths(&[before]).1, [0, 7, 12].contains(&cut), "ends at {cut}");
+        }
+    }
+
+    #[test]
+    fn long_messages_are_refused_by_their_prefix() {
+        let mut framing = Framing::new(1000);
+        let error = framing.take(&mut &[0, 0, 0, 3, 233][..]).unwrap_err();
+        assert_eq!(error.code(), tonic::Code::ResourceExhausted);
+        assert_eq!(
+            Framing::new(1000).take(&mut &[0, 0, 0, 3, 232][..]).unwrap(),
+            Some(1000)
+        );
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How much of the server clients may have.
+
+use std::time::Duration;
+
+/// Bounds on what clients, all of them or each, may use. The defaults are for a switch with a few controllers.
+#[derive(Debug, Clone)]
+pub struct ServerLimits {
+    /// Connections at once; further ones are closed at once.
+    pub connections: usize,
+    /// Calls and streams at once on one connection.
+    pub calls_a_connection: u32,
+    /// Bytes of one Write or SetForwardingPipelineConfig. Other messages are of 1 MiB at most.
+    pub message_bytes: usize,
+    /// Bytes of all messages together that are being received.
+    pub receiving_bytes: usize,
+    /// Entities in one Read.
+    pub queries: usize,
+    /// Reads at once.
+    pub reads: usize,
+    /// Bytes that one client may leave unread on one stream.
+    pub unread_bytes_a_stream: usize,
+    /// Bytes that all clients may leave unread together.
+    pub unread_bytes: usize,
+    /// Who has not finished a message after so long, has read nothing, or has made no call on a new connection, is ended.
+    pub patience: Duration,
+    /// Silence after which a connection is asked whether somebody is there; without an answer within the same time, it ends.
+    pub keepalive: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections: 256,
+            calls_a_connection: 128,
+            message_bytes: 64 << 20,
+            receiving_bytes: 256 << 20,
+            queries: 1024,
+            reads: 64,
+            unread_bytes_a_stream: 8 << 20,
+            unread_bytes: 256 << 20,
+            patience: Duration::from_secs(30),
+            keepalive: Duration::from_secs(10),
+        }
+    }
+}
