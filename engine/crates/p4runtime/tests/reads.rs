@@ -4,7 +4,7 @@
 mod support;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 
 use slotwise_p4::Pipeline;
@@ -17,11 +17,15 @@ use tonic::{Code, Streaming};
 
 const ROUTES: u32 = 20_000;
 
+/// Table and action of the routes: looking them up reads the whole P4Info.
+static IDS: LazyLock<(u32, u32)> = LazyLock::new(|| (ENTITIES.id("routes"), ENTITIES.id("forward")));
+
 fn route(number: u32) -> TableEntry {
+    let (table_id, forward) = *IDS;
     TableEntry {
-        table_id: ENTITIES.id("routes"),
+        table_id,
         r#match: vec![lpm(1, &(number << 8).to_be_bytes(), 24)],
-        action: action(ENTITIES.id("forward"), &[&[1]]),
+        action: action(forward, &[&[1]]),
         ..TableEntry::default()
     }
 }

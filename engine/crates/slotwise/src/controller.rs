@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,6 +40,8 @@ pub struct Addresses {
     pub rest: SocketAddr,
     /// P4Runtime servers of BMv2 switches by device id; they have one each.
     pub own: BTreeMap<u64, SocketAddr>,
+    /// The engine's P4Runtime server is for those only who show this.
+    pub token: Option<String>,
 }
 
 /// Why the controller cannot be started.
@@ -113,11 +118,17 @@ pub fn start<E: Send + 'static>(
         .iter()
         .map(|(id, server)| (id.to_string(), json!(server.to_string())));
     let timestamps = if addresses.own.is_empty() { EXACT } else { BMV2 };
+    let mut p4runtime = json!({
+        "address": addresses.p4runtime.to_string(),
+        "devices": own.collect::<serde_json::Map<_, _>>(),
+    });
+    if let Some(token) = &addresses.token {
+        let file = directory.join("p4runtime.token");
+        write_secret(&file, token)?;
+        p4runtime["token_file"] = json!(file);
+    }
     let config = json!({
-        "p4runtime": {
-            "address": addresses.p4runtime.to_string(),
-            "devices": own.collect::<serde_json::Map<_, _>>(),
-        },
+        "p4runtime": p4runtime,
         "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port()},
         "store": directory.join("controller"),
         "clock": match clock { Clock::Wall => "wall", Clock::Lockstep => "lockstep" },
@@ -154,6 +165,24 @@ pub fn start<E: Send + 'static>(
         }
     }
     Ok(JsonChild::spawn("controller", command, events, wrap)?)
+}
+
+/// A token that nobody can guess.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub fn fresh_token() -> io::Result<String> {
+    const BYTES: usize = 32;
+    let mut random = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes what only the owner may read.
+fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(file)?.write_all(secret.as_bytes())
 }
 
 /// What the switches' own timestamps are worth.

@@ -73,6 +73,14 @@ pub struct EmulateArgs {
     bmv2: Option<PathBuf>,
 }
 
+impl EmulateArgs {
+    /// Whether nobody else may call the engine's P4Runtime server: others would have to ask for it, by its port or by being the
+    /// controller.
+    fn is_for_its_own_controller(&self) -> bool {
+        self.target == Target::Engine && !self.external_controller && self.run.p4runtime_port.is_none()
+    }
+}
+
 /// What runs the P4 programs of a live star.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Target {
@@ -100,7 +108,11 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
-    let addresses = args.run.addresses(PORTS);
+    let mut addresses = args.run.addresses(PORTS);
+    if args.is_for_its_own_controller() {
+        addresses.p4runtime.set_port(0);
+        addresses.token = Some(controller::fresh_token()?);
+    }
     args.run.check_outputs()?;
     let attachments = match &args.attach {
         Some(file) => Some(attach::read(file, &scenario).map_err(|error| format!("{}: {error}", file.display()))?),

@@ -46,7 +46,8 @@ pub struct RunArgs {
     /// Bytes of each captured frame that are kept.
     #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = LONGEST_SNAPLEN, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_SNAPLEN)))]
     pub snaplen: u32,
-    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 9559 and simulate 0.
+    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate serves its own
+    /// controller only, or an external one at 9559, and simulate has 0.
     #[arg(long, value_name = "PORT")]
     pub p4runtime_port: Option<u16>,
     /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
@@ -96,6 +97,7 @@ impl RunArgs {
             p4runtime: loopback(self.p4runtime_port.unwrap_or(p4runtime)),
             rest: loopback(self.rest_port.unwrap_or(rest)),
             own: BTreeMap::new(),
+            token: None,
         }
     }
 

@@ -47,6 +47,7 @@ impl Stars {
             p4runtime: anywhere,
             rest: anywhere,
             own: BTreeMap::new(),
+            token: None,
         };
         let options = FabricOptions {
             seed,

@@ -65,6 +65,7 @@ impl Emulation<'_> {
     fn start_server(&mut self, fabric: &Fabric, waker: Waker) -> Result<(Server, DeviceHub), RunError> {
         let config = ServerConfig {
             prepare_compiler: Some(be_ordinary),
+            token: self.addresses.token.clone(),
             ..ServerConfig::new(self.addresses.p4runtime, devices::configs(fabric))
         };
         let (server, hub) = thread::scope(|scope| {
