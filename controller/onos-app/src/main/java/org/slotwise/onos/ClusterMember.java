@@ -3,12 +3,19 @@ package org.slotwise.onos;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import org.onosproject.cluster.ClusterService;
+import org.onosproject.cluster.ControllerNode;
 import org.onosproject.cluster.LeadershipEvent;
 import org.onosproject.cluster.LeadershipEventListener;
 import org.onosproject.cluster.LeadershipService;
@@ -38,7 +45,8 @@ import org.slotwise.core.Command;
 import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
-import org.slotwise.onos.flow.Switches;
+import org.slotwise.onos.flow.Fence;
+import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.UnavailableException;
 
 /**
@@ -48,11 +56,15 @@ import org.slotwise.rest.ControllerService.UnavailableException;
 final class ClusterMember {
     static final String LEADERSHIP_TOPIC = "slotwise";
     static final MessageSubject PACKET_IN = new MessageSubject("slotwise-packet-in");
+    private static final long FIRST_RETRY_MS = 100;
+    private static final long LEAVE_TIMEOUT_MS = 5000;
+    private static final long NO_TERM = -1;
+    static final int BELIEVED_REFUSALS = 20;
     private static final Logger LOG = LoggerFactory.getLogger(ClusterMember.class);
 
     private final Services services;
     private final ApplicationId app;
-    private final Switches switches;
+    private final FlowRuleSwitches switches;
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
     private final SchedulerStore store;
@@ -63,8 +75,22 @@ final class ClusterMember {
     private final PacketProcessor packetProcessor = this::onPacket;
     private final MapEventListener<String, String> choiceListener = this::onChoice;
 
+    private final LeaderTerms terms;
+    /** What {@link #join} did, to be undone in the other direction. */
+    private final Deque<Runnable> joined = new ArrayDeque<>();
+
     /** Set on {@link #thread} only; null unless this node leads and a network is configured. */
     private volatile Running running;
+    private volatile boolean left;
+    /** Before the next attempt at what ONOS's cluster did not let happen; on {@link #thread} only, like the next. */
+    private long retryMs = FIRST_RETRY_MS;
+    private boolean retrying;
+    /** A term of ours that was refused as too old, though ONOS says that this node leads, and how often in a row. */
+    private long refusedTerm = NO_TERM;
+    private int refusals;
+    private boolean candidate;
+    /** After a defect: others may lead first. */
+    private boolean standsBack;
 
     /** ONOS's services that a member needs. */
     static final class Services {
@@ -89,21 +115,52 @@ final class ClusterMember {
         }
     }
 
-    /** A controller and the configuration that it was made of. */
+    /** A controller, the configuration that it was made of, and the term that it rules in. */
     private static final class Running {
         private final ControllerRunner runner;
         private final JsonNode configuration;
         private final Event.SchedulerChosen configuredScheduler;
+        private final Term term;
 
-        Running(ControllerRunner runner, JsonNode configuration,
-                Event.SchedulerChosen configuredScheduler) {
+        Running(ControllerRunner runner, JsonNode configuration, Event.SchedulerChosen configuredScheduler, Term term) {
             this.runner = runner;
             this.configuration = configuration;
             this.configuredScheduler = configuredScheduler;
+            this.term = term;
         }
     }
 
-    ClusterMember(Services services, ApplicationId app, Switches switches, ScheduledExecutorService thread,
+    /** A time in which this node leads; nothing reaches a switch when it is over. */
+    private final class Term implements Fence {
+        private final long number;
+        private volatile boolean over;
+
+        Term(long number) {
+            this.number = number;
+        }
+
+        @Override
+        public void check() {
+            if (over) {
+                throw new SupersededException("this node's term " + number + " is over");
+            }
+            try {
+                terms.check(number);
+            } catch (SupersededException e) {
+                over = true;
+                LOG.warn("this node does not lead any more: {}", e.getMessage());
+                reconsiderLater();
+                throw e;
+            }
+        }
+
+        @Override
+        public boolean isOpen() {
+            return !over;
+        }
+    }
+
+    ClusterMember(Services services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
             IntSupplier lastRetryMs) {
         this.services = services;
         this.app = app;
@@ -111,32 +168,70 @@ final class ClusterMember {
         this.thread = thread;
         this.lastRetryMs = lastRetryMs;
         this.store = new SchedulerStore(services.storage);
+        this.terms = new LeaderTerms(services.storage);
     }
 
-    /** Starts to listen, and to run for leadership. */
+    /** Starts to listen, and to run for leadership. If ONOS does not let it, nothing of it stays. */
     void join() {
-        services.configuration.registerConfigFactory(configFactory);
-        services.configuration.addListener(configListener);
-        services.leadership.addListener(leadershipListener);
-        services.devices.addListener(deviceListener);
-        services.packets.addProcessor(packetProcessor, PacketProcessor.director(1));
-        services.communication.addSubscriber(PACKET_IN, PacketInMessage::decode, this::onRelayed, Runnable::run);
-        store.addListener(choiceListener);
-        services.leadership.runForLeadership(LEADERSHIP_TOPIC);
-        thread.execute(this::reconsider);
+        try {
+            begin(() -> services.configuration.registerConfigFactory(configFactory),
+                    () -> services.configuration.unregisterConfigFactory(configFactory));
+            begin(() -> services.configuration.addListener(configListener),
+                    () -> services.configuration.removeListener(configListener));
+            begin(() -> services.leadership.addListener(leadershipListener),
+                    () -> services.leadership.removeListener(leadershipListener));
+            begin(() -> services.devices.addListener(deviceListener), () -> services.devices.removeListener(deviceListener));
+            begin(() -> services.packets.addProcessor(packetProcessor, PacketProcessor.director(1)),
+                    () -> services.packets.removeProcessor(packetProcessor));
+            begin(() -> services.communication.addSubscriber(
+                    PACKET_IN, PacketInMessage::decode, this::onRelayed, Runnable::run),
+                    () -> services.communication.removeSubscriber(PACKET_IN));
+            begin(() -> store.addListener(choiceListener), () -> store.removeListener(choiceListener));
+            joined.push(() -> services.leadership.withdraw(LEADERSHIP_TOPIC));
+        } catch (RuntimeException e) {
+            leave();
+            throw e;
+        }
+        reconsiderLater();
     }
 
-    /** Undoes {@link #join}; the switches keep their tables. */
+    private void begin(Runnable action, Runnable undo) {
+        joined.push(undo);
+        action.run();
+    }
+
+    /** Undoes {@link #join}; the switches keep their tables, and nothing is written to them any more when this returns. */
     void leave() {
-        services.leadership.withdraw(LEADERSHIP_TOPIC);
-        store.removeListener(choiceListener);
-        services.communication.removeSubscriber(PACKET_IN);
-        services.packets.removeProcessor(packetProcessor);
-        services.devices.removeListener(deviceListener);
-        services.leadership.removeListener(leadershipListener);
-        services.configuration.removeListener(configListener);
-        services.configuration.unregisterConfigFactory(configFactory);
-        thread.execute(this::stopController);
+        left = true;
+        Running now = running;
+        if (now != null) {
+            now.term.over = true;
+        }
+        while (!joined.isEmpty()) {
+            try {
+                joined.pop().run();
+            } catch (RuntimeException e) {
+                LOG.warn("not undone: {}", e.toString());
+            }
+        }
+        try {
+            thread.submit(this::stopController).get(LEAVE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException | RejectedExecutionException e) {
+            LOG.warn("the controller did not end in order", e);
+        }
+    }
+
+    /** Where the controller runs, if not here. */
+    Optional<String> remoteLeader() {
+        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
+        if (leader == null || isLocal(leader)) {
+            return Optional.empty();
+        }
+        ControllerNode node = services.cluster.getNode(leader);
+        return Optional.ofNullable(node).map(ControllerNode::ip)
+                .map(address -> address.isIp6() ? "[" + address + "]" : address.toString());
     }
 
     /** The controller's state; throws {@link UnavailableException} if this node does not run it. */
@@ -161,17 +256,22 @@ final class ClusterMember {
         }
     }
 
+    /** What runs, if this node leads by what the cluster says now: what it knew when it led may be long over. */
     private Running current() {
+        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
+        if (leader == null) {
+            throw new UnavailableException("no node leads now", null);
+        }
+        if (!isLocal(leader)) {
+            throw new UnavailableException("the controller runs on node " + leader, null);
+        }
         Running now = running;
-        if (now != null) {
+        if (now != null && now.term.isOpen()) {
             return now;
         }
-        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
-        if (leader == null || isLocal(leader)) {
-            throw new UnavailableException("no network is configured at apps/" + app.name() + "/"
-                    + SlotwiseConfig.KEY, null);
-        }
-        throw new UnavailableException("the controller runs on node " + leader, null);
+        throw new UnavailableException(services.configuration.getConfig(app, SlotwiseConfig.class) == null
+                ? "no network is configured at apps/" + app.name() + "/" + SlotwiseConfig.KEY
+                : "this node leads and has not taken over yet", null);
     }
 
     private boolean isLocal(NodeId node) {
@@ -182,34 +282,86 @@ final class ClusterMember {
 
     /** Starts or ends the controller as leadership and configuration have it. */
     private void reconsider() {
-        boolean leads = isLocal(services.leadership.getLeader(LEADERSHIP_TOPIC));
+        if (!candidate && !standsBack) {
+            services.leadership.runForLeadership(LEADERSHIP_TOPIC);
+            candidate = true;
+        }
+        long term = leads() ? services.leadership.getLeadership(LEADERSHIP_TOPIC).leader().term() : NO_TERM;
         SlotwiseConfig config = services.configuration.getConfig(app, SlotwiseConfig.class);
-        boolean same = running != null && config != null && config.node().equals(running.configuration);
-        if (leads && same) {
+        if (running != null && running.term.isOpen() && term == running.term.number && config != null
+                && config.node().equals(running.configuration)) {
             return;
         }
         stopController();
-        if (leads && config != null) {
-            startController(config);
+        if (term != NO_TERM && config != null && !standsBack) {
+            startController(config, term);
         }
     }
 
-    private void startController(SlotwiseConfig config) {
+    private boolean leads() {
+        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
+        return leader != null && isLocal(leader);
+    }
+
+    private void startController(SlotwiseConfig config, long term) {
+        takeOver(term);
         Event.SchedulerChosen configured = config.scheduler();
         NetworkController controller = NetworkController.of(
                 config.network(), store.choice(configured).orElse(configured), System::nanoTime);
-        ControllerRunner runner = new ControllerRunner(controller, config.network(), switches, thread,
-                System::nanoTime, lastRetryMs.getAsInt(), ClusterMember::audit);
-        running = new Running(runner, config.node().deepCopy(), configured);
-        LOG.info("this node runs the controller of {} edges", config.network().edges().size());
+        Term begun = new Term(term);
+        ControllerRunner runner = new ControllerRunner(controller, config.network(), switches.under(begun), thread,
+                System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
+        running = new Running(runner, config.node().deepCopy(), configured, begun);
+        LOG.info("this node runs the controller of {} edges, in term {}", config.network().edges().size(), term);
         runner.start();
+    }
+
+    /**
+     * Terms only grow, but a cluster that was set up anew may count them from 1: who is refused that often is believed. A node that
+     * was stopped for a while hears long before that who leads.
+     */
+    private void takeOver(long term) {
+        try {
+            terms.begin(term);
+        } catch (Fence.SupersededException e) {
+            refusals = term == refusedTerm ? refusals + 1 : 1;
+            refusedTerm = term;
+            if (refusals < BELIEVED_REFUSALS) {
+                throw e;
+            }
+            LOG.warn("ONOS still says that this node leads, so it takes over: {}", e.getMessage());
+            terms.beginAnew(term);
+        }
+        refusals = 0;
     }
 
     private void stopController() {
         if (running != null) {
+            running.term.over = true;
             running.runner.close();
             running = null;
             LOG.info("this node does not run the controller any more");
+        }
+    }
+
+    private final class RunnerEvents implements ControllerRunner.Listener {
+        @Override
+        public void onSchedule(Command.ScheduleInForce inForce) {
+            audit(inForce);
+        }
+
+        /** Another node may do better; if there is none, this one begins anew after a while. */
+        @Override
+        public void onFailure(RuntimeException defect) {
+            LOG.error("the controller cannot go on; leadership is given up", defect);
+            stopController();
+            standsBack = true;
+            thread.schedule(() -> onThread(() -> {
+                standsBack = false;
+                tryOrRetry(ClusterMember.this::reconsider);
+            }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);
+            candidate = false;
+            tryOrRetry(() -> services.leadership.withdraw(LEADERSHIP_TOPIC));
         }
     }
 
@@ -218,13 +370,45 @@ final class ClusterMember {
     }
 
     private void reconsiderLater() {
-        thread.execute(() -> {
-            try {
+        onThread(() -> tryOrRetry(this::reconsider));
+    }
+
+    private void onThread(Runnable task) {
+        try {
+            thread.execute(() -> {
+                if (!left) {
+                    task.run();
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the app has ended", e);
+        }
+    }
+
+    /** What the cluster does not let happen now is tried again, until it does or this node leaves. */
+    private void tryOrRetry(Runnable action) {
+        try {
+            action.run();
+            retryMs = FIRST_RETRY_MS;
+        } catch (RuntimeException e) {
+            LOG.error("the controller was not started, or not ended; tried again in {} ms: {}", retryMs, e.toString());
+            reconsiderAgain();
+        }
+    }
+
+    private void reconsiderAgain() {
+        if (retrying) {
+            return;
+        }
+        retrying = true;
+        thread.schedule(() -> onThread(() -> {
+            retrying = false;
+            tryOrRetry(() -> {
                 reconsider();
-            } catch (RuntimeException e) {
-                LOG.error("the controller was not started", e);
-            }
-        });
+                takeChoice();
+            });
+        }), retryMs, TimeUnit.MILLISECONDS);
+        retryMs = Math.min(lastRetryMs.getAsInt(), 2 * retryMs);
     }
 
     private final class LeadershipChange implements LeadershipEventListener {
@@ -297,11 +481,13 @@ final class ClusterMember {
     }
 
     private void onChoice(MapEvent<String, String> event) {
-        thread.execute(() -> {
-            if (running != null) {
-                store.choice(running.configuredScheduler).ifPresent(running.runner::submit);
-            }
-        });
+        onThread(() -> tryOrRetry(this::takeChoice));
+    }
+
+    private void takeChoice() {
+        if (running != null) {
+            store.choice(running.configuredScheduler).ifPresent(running.runner::submit);
+        }
     }
 
     private void withRunner(Consumer<ControllerRunner> action) {

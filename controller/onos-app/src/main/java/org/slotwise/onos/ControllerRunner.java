@@ -7,14 +7,17 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.onosproject.store.service.StorageException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.DeviceWrites;
@@ -25,6 +28,7 @@ import org.slotwise.core.Snapshot;
 import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.core.tables.TableEntry;
+import org.slotwise.core.tables.Update;
 import org.slotwise.onos.flow.Switches;
 
 /**
@@ -40,18 +44,27 @@ final class ControllerRunner implements AutoCloseable {
     private final ScheduledExecutorService thread;
     private final LongSupplier clockNs;
     private final long lastRetryMs;
-    private final Consumer<Command.ScheduleInForce> listener;
+    private final Listener listener;
     private final Map<DeviceId, Session> sessions = new HashMap<>();
     private final DeviceWrites tables;
-    private boolean closed;
+    private volatile boolean closed;
     private OptionalLong wakeNs = OptionalLong.empty();
     private ScheduledFuture<?> wake;
+
+    /** Whom the runner tells, on its thread. */
+    interface Listener {
+        /** A schedule came into force. */
+        void onSchedule(Command.ScheduleInForce inForce);
+
+        /** A defect: this controller has ended, and the switches are as it left them. */
+        void onFailure(RuntimeException defect);
+    }
 
     /** What is known of the connection to one switch; what was to be tried again in an older generation is void. */
     private static final class Session {
         private long generation;
         private long retryMs = FIRST_RETRY_MS;
-        private boolean connected;
+        private volatile boolean connected;
     }
 
     /**
@@ -60,17 +73,17 @@ final class ControllerRunner implements AutoCloseable {
      * @param thread runs everything; not ended by this
      * @param clockNs ns of a clock that never goes back
      * @param lastRetryMs longest wait before a switch is read again that could not be
-     * @param listener told of each schedule that comes into force
+     * @param listener told of what concerns others
      */
     ControllerRunner(NetworkController controller, Network network, Switches switches, ScheduledExecutorService thread,
-            LongSupplier clockNs, long lastRetryMs, Consumer<Command.ScheduleInForce> listener) {
+            LongSupplier clockNs, long lastRetryMs, Listener listener) {
         this.controller = controller;
         this.switches = switches;
         this.thread = thread;
         this.clockNs = clockNs;
         this.lastRetryMs = lastRetryMs;
         this.listener = listener;
-        this.tables = new DeviceWrites(switches, this::onThread, new Answers());
+        this.tables = new DeviceWrites(new PatientTables(), this::onThread, new Answers());
         network.devices().forEach(device -> sessions.put(device, new Session()));
     }
 
@@ -100,7 +113,12 @@ final class ControllerRunner implements AutoCloseable {
 
     /** The controller's state between two events; IllegalStateException if it has ended. */
     Snapshot snapshot(long timeoutMs) throws InterruptedException, TimeoutException {
-        Callable<Snapshot> question = controller::snapshot;
+        Callable<Snapshot> question = () -> {
+            if (closed) {
+                throw new IllegalStateException("the controller has ended");
+            }
+            return controller.snapshot();
+        };
         try {
             return thread.submit(question).get(timeoutMs, TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -110,13 +128,15 @@ final class ControllerRunner implements AutoCloseable {
         }
     }
 
-    /** Lets the switches be: nothing more is written or sent. */
+    /** Lets the switches be: nothing more is begun from now on. */
     @Override
     public void close() {
-        onThread(() -> {
-            closed = true;
-            cancelWake();
-        });
+        closed = true;
+        try {
+            thread.execute(this::cancelWake);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the app has ended", e);
+        }
     }
 
     // ---- on the thread ----
@@ -129,7 +149,7 @@ final class ControllerRunner implements AutoCloseable {
         }
     }
 
-    /** An exception that gets here is a defect: the switches stay as they are, and the log says why. */
+    /** An exception that gets here is a defect: the switches stay as they are, and another controller must take over. */
     private void guarded(Runnable task) {
         if (closed) {
             return;
@@ -137,9 +157,9 @@ final class ControllerRunner implements AutoCloseable {
         try {
             task.run();
         } catch (RuntimeException e) {
-            LOG.error("the controller cannot go on", e);
             closed = true;
             cancelWake();
+            listener.onFailure(e);
         }
     }
 
@@ -148,7 +168,14 @@ final class ControllerRunner implements AutoCloseable {
         if (session == null) {
             return;
         }
-        boolean available = switches.isAvailable(device);
+        boolean available;
+        try {
+            available = switches.isAvailable(device);
+        } catch (RuntimeException e) {
+            LOG.warn("device {}: ONOS does not say whether it is there: {}", device, reason(e));
+            later(session, () -> checkNow(device));
+            return;
+        }
         if (available && !session.connected) {
             session.connected = true;
             session.retryMs = FIRST_RETRY_MS;
@@ -164,14 +191,75 @@ final class ControllerRunner implements AutoCloseable {
     }
 
     private void retry(DeviceId device, Session session) {
+        later(session, () -> tables.read(device));
+    }
+
+    private void later(Session session, Runnable task) {
         long generation = ++session.generation;
         long delayMs = session.retryMs;
         session.retryMs = Math.min(lastRetryMs, 2 * delayMs);
-        thread.schedule(() -> guarded(() -> {
+        later(() -> {
             if (session.generation == generation) {
-                tables.read(device);
+                task.run();
             }
-        }), delayMs, TimeUnit.MILLISECONDS);
+        }, delayMs);
+    }
+
+    private void later(Runnable task, long delayMs) {
+        try {
+            thread.schedule(() -> guarded(task), delayMs, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the app has ended", e);
+        }
+    }
+
+    /** A packet that ONOS does not take is lost like any other. */
+    private void send(Command.PacketOut packet) {
+        try {
+            switches.send(packet.device(), packet.port(), packet.frame());
+        } catch (RuntimeException e) {
+            LOG.warn("device {}: a packet was not sent: {}", packet.device(), reason(e));
+        }
+    }
+
+    /**
+     * A write that the cluster does not let through has reached no switch yet, so it is tried again as it is: as a failed one it
+     * would make the controller take light away.
+     */
+    private final class PatientTables implements DeviceWrites.Tables {
+        @Override
+        public CompletableFuture<List<TableEntry>> read(DeviceId device) {
+            return switches.read(device);
+        }
+
+        @Override
+        public CompletableFuture<Void> write(DeviceId device, List<Update> updates) {
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            write(device, updates, done, FIRST_RETRY_MS);
+            return done;
+        }
+
+        private void write(DeviceId device, List<Update> updates, CompletableFuture<Void> done, long nextRetryMs) {
+            begin(() -> switches.write(device, updates)).whenComplete((written, error) -> {
+                Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+                if (error == null) {
+                    done.complete(null);
+                } else if (cause instanceof StorageException && sessions.get(device).connected && !closed) {
+                    LOG.warn("device {}: written again in {} ms: {}", device, nextRetryMs, reason(cause));
+                    later(() -> write(device, updates, done, Math.min(lastRetryMs, 2 * nextRetryMs)), nextRetryMs);
+                } else {
+                    done.completeExceptionally(cause);
+                }
+            });
+        }
+
+        private CompletableFuture<Void> begin(Supplier<CompletableFuture<Void>> write) {
+            try {
+                return write.get();
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
     }
 
     /** What the switches answer. */
@@ -210,13 +298,12 @@ final class ControllerRunner implements AutoCloseable {
             if (command instanceof Command.Write) {
                 tables.write((Command.Write) command);
             } else if (command instanceof Command.PacketOut) {
-                Command.PacketOut packet = (Command.PacketOut) command;
-                switches.send(packet.device(), packet.port(), packet.frame());
+                send((Command.PacketOut) command);
             } else if (command instanceof Command.ReadTables) {
                 DeviceId device = ((Command.ReadTables) command).device();
                 retry(device, sessions.get(device));
             } else if (command instanceof Command.ScheduleInForce) {
-                listener.accept((Command.ScheduleInForce) command);
+                listener.onSchedule((Command.ScheduleInForce) command);
             }
         }
         setWake();

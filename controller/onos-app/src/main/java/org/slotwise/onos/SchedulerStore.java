@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.MapEventListener;
-import org.onosproject.store.service.Serializer;
 import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
 import org.slf4j.Logger;
@@ -66,24 +65,5 @@ final class SchedulerStore {
 
     private static String text(Event.SchedulerChosen choice) {
         return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
-    }
-
-    /** Keys and values are text. */
-    private static final class TextSerializer implements Serializer {
-        @Override
-        public <T> byte[] encode(T text) {
-            return ((String) text).getBytes(StandardCharsets.UTF_8);
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
-        public <T> T decode(byte[] bytes) {
-            return (T) new String(bytes, StandardCharsets.UTF_8);
-        }
-
-        @Override
-        public <T> T copy(T text) {
-            return text;
-        }
     }
 }

@@ -8,9 +8,12 @@ import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS;
 import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS_DEFAULT;
 
 import java.util.Dictionary;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.onlab.util.Tools;
 import org.onosproject.cfg.ComponentConfigService;
 import org.onosproject.cluster.ClusterService;
@@ -42,15 +45,16 @@ import org.slotwise.onos.flow.P4RuntimeTableReader;
 import org.slotwise.rest.ControllerService;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
-@Component(immediate = true, service = ControllerService.class, property = {
+@Component(immediate = true, service = {ControllerService.class, RemoteLeader.class}, property = {
     ANSWER_TIMEOUT_MS + ":Integer=" + ANSWER_TIMEOUT_MS_DEFAULT,
     LAST_RETRY_MS + ":Integer=" + LAST_RETRY_MS_DEFAULT,
 })
-public final class SlotwiseManager implements ControllerService {
+public final class SlotwiseManager implements ControllerService, RemoteLeader {
     /** Name of the application, as in {@code app.xml}. */
     public static final String APP_NAME = "org.slotwise.app";
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseManager.class);
     private static final int READERS = 4;
+    private static final long END_TIMEOUT_S = 2;
 
     @Reference
     CoreService core;
@@ -88,6 +92,7 @@ public final class SlotwiseManager implements ControllerService {
 
     private ScheduledExecutorService thread;
     private ExecutorService readers;
+    private ExecutorService checks;
     private ClusterMember member;
 
     @Activate
@@ -97,21 +102,47 @@ public final class SlotwiseManager implements ControllerService {
         modified(context);
         thread = Executors.newSingleThreadScheduledExecutor(groupedThreads("slotwise", "controller", LOG));
         readers = Executors.newFixedThreadPool(READERS, groupedThreads("slotwise", "reader-%d", LOG));
-        FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
-                new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers);
-        member = new ClusterMember(new ClusterMember.Services(configuration, cluster, leadership, communication,
-                devices, packets, storage), app, switches, thread, () -> lastRetryMs);
-        member.join();
+        checks = Executors.newSingleThreadExecutor(groupedThreads("slotwise", "term", LOG));
+        try {
+            FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
+                    new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers, checks);
+            member = new ClusterMember(new ClusterMember.Services(configuration, cluster, leadership, communication,
+                    devices, packets, storage), app, switches, thread, () -> lastRetryMs);
+            member.join();
+        } catch (RuntimeException e) {
+            end();
+            throw e;
+        }
         LOG.info("started");
     }
 
     @Deactivate
     void deactivate() {
         member.leave();
-        thread.shutdown();
-        readers.shutdown();
-        properties.unregisterProperties(getClass(), false);
+        end();
         LOG.info("stopped; the switches keep their tables");
+    }
+
+    /** Nothing of the app runs when this returns, but for a thread that a switch does not let go. */
+    private void end() {
+        for (ExecutorService threads : List.of(thread, readers, checks)) {
+            threads.shutdownNow();
+        }
+        try {
+            for (ExecutorService threads : List.of(thread, readers, checks)) {
+                if (!threads.awaitTermination(END_TIMEOUT_S, TimeUnit.SECONDS)) {
+                    LOG.warn("a thread still waits for a switch or for the cluster");
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        properties.unregisterProperties(getClass(), false);
+    }
+
+    @Override
+    public Optional<String> address() {
+        return member.remoteLeader();
     }
 
     @Modified

@@ -11,9 +11,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +50,7 @@ class ClusterMemberTest {
     private final FakeOnos onos = new FakeOnos();
     private final ManualThread thread = new ManualThread();
     private final List<String> unreadable = new ArrayList<>();
+    private Executor readers = Runnable::run;
     private JsonNode example;
     private Network network;
     private long frame;
@@ -60,7 +65,7 @@ class ClusterMemberTest {
 
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
-                (device, program, rules) -> readFromSwitch(device), FakeOnos.APP, Runnable::run);
+                (device, program, rules) -> readFromSwitch(device), FakeOnos.APP, readers, Runnable::run);
         return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000);
     }
 
@@ -287,6 +292,126 @@ class ClusterMemberTest {
         changed.putObject("scheduler").put("name", "rotation");
         onos.configuration.set(changed);
         assertEquals("rotation", second.snapshot(TIMEOUT_MS).scheduler().title());
+    }
+
+    // ---- when the cluster does not agree, or somebody else leads ----
+
+    private String unavailable(ClusterMember member) {
+        return assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS)).getMessage();
+    }
+
+    private Map<DeviceId, Set<FlowRule>> allRules() {
+        Map<DeviceId, Set<FlowRule>> copy = new HashMap<>();
+        onos.flowRules.rules.forEach((device, rules) -> copy.put(device, Set.copyOf(rules)));
+        return copy;
+    }
+
+    @Test
+    void aWriteThatTheClusterDoesNotLetThroughIsTriedAgainAndTheControllerGoesOn() {
+        ClusterMember member = joined();
+        connectAll();
+        long before = runUntilSteady(member, 0).version().orElseThrow().value();
+        onos.programs.failing = true;
+        for (int i = 0; i < 5; i++) {
+            runFrame(6_000_000);
+        }
+        Snapshot waiting = member.snapshot(TIMEOUT_MS);
+        assertEquals(Phase.WRITING, waiting.phase());
+        onos.programs.failing = false;
+        Snapshot after = runUntilSteady(member, 6_000_000);
+        assertTrue(after.version().orElseThrow().value() > before, "no schedule came in force any more");
+        assertEquals(0, after.statistics().get(Counter.WRITE_FAILURES));
+    }
+
+    @Test
+    void switchesAreNotReadOrWrittenWhileTheTermCannotBeCompared() {
+        ClusterMember member = joined();
+        onos.storage.failing = true;
+        connectAll();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertTrue(onos.flowRules.rules.isEmpty());
+        onos.storage.failing = false;
+        thread.runTimers();
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aFormerLeaderThatDoesNotKnowItChangesNothing() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        Map<DeviceId, Set<FlowRule>> before = allRules();
+        new LeaderTerms(onos.storage).begin(2);
+        for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS / 2; i++) {
+            runFrame(6_000_000);
+        }
+        assertEquals(before, allRules());
+        assertTrue(unavailable(member).contains("not taken over"));
+        onos.leadership.change(FakeOnos.OTHER);
+        onos.leadership.change(FakeOnos.LOCAL);
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aLeaderOfAClusterThatCountsTermsAnewIsBelievedInTheEnd() {
+        new LeaderTerms(onos.storage).begin(1_000);
+        ClusterMember member = joined();
+        assertTrue(unavailable(member).contains("not taken over"));
+        for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS; i++) {
+            thread.runTimers();
+        }
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aTakeoverThatFailsIsTriedAgain() {
+        onos.leadership.change(FakeOnos.OTHER);
+        ClusterMember member = joined();
+        onos.storage.failing = true;
+        onos.leadership.change(FakeOnos.LOCAL);
+        assertTrue(unavailable(member).contains("not taken over"));
+        thread.runTimers();
+        assertTrue(unavailable(member).contains("not taken over"));
+        onos.storage.failing = false;
+        thread.runTimers();
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aLeaderThatLostTheClusterShowsNoOldState() {
+        ClusterMember member = joined();
+        member.snapshot(TIMEOUT_MS);
+        onos.leadership.changeSilently(null);
+        assertTrue(unavailable(member).contains("no node leads"));
+        assertEquals(Optional.empty(), member.remoteLeader());
+        onos.leadership.changeSilently(FakeOnos.OTHER);
+        assertTrue(unavailable(member).contains("other"));
+        assertEquals(Optional.of("192.0.2.7"), member.remoteLeader());
+    }
+
+    @Test
+    void whatWasUnderWayWhenTheAppEndedIsNotWritten() {
+        List<Runnable> waiting = new ArrayList<>();
+        readers = waiting::add;
+        ClusterMember member = joined();
+        connectAll();
+        assertEquals(network.devices().size(), waiting.size());
+        member.leave();
+        waiting.forEach(Runnable::run);
+        thread.runTimers();
+        assertTrue(onos.flowRules.rules.isEmpty());
+        assertTrue(onos.packets.sent.isEmpty());
+    }
+
+    @Test
+    void whoCannotJoinLeavesNothingBehind() {
+        onos.packets.refusing = true;
+        assertThrows(IllegalStateException.class, () -> member().join());
+        assertTrue(onos.devices.listeners.isEmpty());
+        assertTrue(onos.configuration.listeners.isEmpty());
+        assertTrue(onos.leadership.listeners.isEmpty());
+        assertTrue(onos.leadership.candidate.isEmpty());
+        assertEquals(0, onos.configuration.factories);
     }
 
     @Test

@@ -4,6 +4,8 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,6 +64,7 @@ import org.onosproject.store.cluster.messaging.ClusterCommunicationServiceAdapte
 import org.onosproject.store.cluster.messaging.MessageSubject;
 import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.ConsistentMapBuilder;
+import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.TestConsistentMap;
 import org.onosproject.store.service.TestStorageService;
 import org.slotwise.onos.pipeline.Programs;
@@ -83,7 +86,12 @@ final class FakeOnos {
     final ClusterServiceAdapter cluster = new ClusterServiceAdapter() {
         @Override
         public ControllerNode getLocalNode() {
-            return new DefaultControllerNode(LOCAL, IpAddress.valueOf("127.0.0.1"));
+            return getNode(LOCAL);
+        }
+
+        @Override
+        public ControllerNode getNode(NodeId id) {
+            return new DefaultControllerNode(id, IpAddress.valueOf(id.equals(LOCAL) ? "127.0.0.1" : "192.0.2.7"));
         }
     };
 
@@ -154,9 +162,13 @@ final class FakeOnos {
     static final class Packets extends PacketServiceAdapter {
         final List<OutboundPacket> sent = new ArrayList<>();
         final List<PacketProcessor> processors = new ArrayList<>();
+        boolean refusing;
 
         @Override
         public void addProcessor(PacketProcessor processor, int priority) {
+            if (refusing) {
+                throw new IllegalStateException("ONOS is ending");
+            }
             processors.add(processor);
         }
 
@@ -235,6 +247,7 @@ final class FakeOnos {
         final List<LeadershipEventListener> listeners = new ArrayList<>();
         final Set<String> candidate = new HashSet<>();
         private NodeId leader = LOCAL;
+        private long term = 1;
 
         @Override
         public Leadership runForLeadership(String topic) {
@@ -254,7 +267,7 @@ final class FakeOnos {
 
         @Override
         public Leadership getLeadership(String topic) {
-            return new Leadership(topic, new Leader(leader, 1, 1), List.of(LOCAL, OTHER));
+            return new Leadership(topic, new Leader(leader, term, 1), List.of(LOCAL, OTHER));
         }
 
         @Override
@@ -267,8 +280,14 @@ final class FakeOnos {
             listeners.remove(listener);
         }
 
-        void change(NodeId next) {
+        /** So that nobody hears of it. */
+        void changeSilently(NodeId next) {
             leader = next;
+            term++;
+        }
+
+        void change(NodeId next) {
+            changeSilently(next);
             LeadershipEvent event = new LeadershipEvent(
                     LeadershipEvent.Type.LEADER_CHANGED, getLeadership(ClusterMember.LEADERSHIP_TOPIC));
             listeners.stream().filter(listener -> listener.isRelevant(event)).forEach(listener -> listener.event(event));
@@ -346,9 +365,11 @@ final class FakeOnos {
         }
     }
 
-    /** One map, whoever asks for it; ONOS's own test service makes a new one each time. */
+    /** One map a name, whoever asks for it; ONOS's own test service makes a new one each time. */
     static final class Storage extends TestStorageService {
-        private final ConsistentMap<?, ?> map = new TestConsistentMap.Builder<>().build();
+        private final Map<String, ConsistentMap<?, ?>> maps = new LinkedHashMap<>();
+        /** Whether the nodes cannot agree on anything. */
+        boolean failing;
 
         @Override
         public <K, V> ConsistentMapBuilder<K, V> consistentMapBuilder() {
@@ -356,9 +377,24 @@ final class FakeOnos {
                 @Override
                 @SuppressWarnings("unchecked")
                 public ConsistentMap<K, V> build() {
-                    return (ConsistentMap<K, V>) map;
+                    return (ConsistentMap<K, V>) maps.computeIfAbsent(name(), name -> unreliable(super.build()));
                 }
             };
+        }
+
+        @SuppressWarnings("unchecked")
+        private <K, V> ConsistentMap<K, V> unreliable(ConsistentMap<K, V> map) {
+            return (ConsistentMap<K, V>) Proxy.newProxyInstance(FakeOnos.class.getClassLoader(),
+                    new Class<?>[] {ConsistentMap.class}, (proxy, method, arguments) -> {
+                        if (failing && !method.getName().endsWith("Listener")) {
+                            throw new StorageException.Timeout();
+                        }
+                        try {
+                            return method.invoke(map, arguments);
+                        } catch (InvocationTargetException e) {
+                            throw e.getCause();
+                        }
+                    });
         }
     }
 
@@ -367,10 +403,15 @@ final class FakeOnos {
         private final Map<String, PiPipeconf> loaded = new LinkedHashMap<>();
         /** Each of them takes ONOS two reads of a map that its cluster agrees on. */
         int lookups;
+        /** Whether the nodes cannot agree on which program a switch has. */
+        boolean failing;
 
         @Override
         public Optional<PiPipeconf> getPipeconf(DeviceId device) {
             lookups++;
+            if (failing) {
+                throw new StorageException.Timeout();
+            }
             return Optional.of(program(SlotwiseDevices.p4runtime(device).orElseThrow().value() > 1000
                     ? "core" : "edge"));
         }

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.PortNumber;
@@ -23,6 +24,8 @@ import org.onosproject.net.packet.DefaultOutboundPacket;
 import org.onosproject.net.packet.PacketService;
 import org.onosproject.net.pi.model.PiPipeconf;
 import org.onosproject.net.pi.service.PiPipeconfService;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.slotwise.core.tables.TableEntry;
 import org.slotwise.core.tables.Update;
 import org.slotwise.onos.SlotwiseDevices;
@@ -31,7 +34,13 @@ import org.slotwise.onos.SlotwiseDevices;
  * Switches through ONOS's flow rule and packet services. ONOS forgets all flow rules when it ends, the switches do
  * not: so what a switch holds is read from it and becomes flow rules again before the controller sees it.
  */
-public final class FlowRuleSwitches implements Switches {
+public final class FlowRuleSwitches {
+    private static final Logger LOG = LoggerFactory.getLogger(FlowRuleSwitches.class);
+    /** ONOS's own limits are shorter; without an answer after this one there will be none. */
+    private static final long ANSWER_TIMEOUT_S = 120;
+    /** A packet goes out without asking the cluster again if it was asked so short a time ago. */
+    private static final long LEASE_NS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private final DeviceService devices;
     private final FlowRuleService flowRules;
     private final PacketService packets;
@@ -40,10 +49,16 @@ public final class FlowRuleSwitches implements Switches {
     private final ApplicationId app;
     private final RuleTranslator translator;
     private final Executor readers;
+    private final Executor checks;
 
-    /** Takes ONOS's services, what reads tables, the owner of all rules, and threads that may wait for a switch. */
+    /**
+     * Takes ONOS's services, what reads tables, and the owner of all rules.
+     *
+     * @param readers threads that may wait for a switch
+     * @param checks a thread that may wait for the cluster
+     */
     public FlowRuleSwitches(DeviceService devices, FlowRuleService flowRules, PacketService packets,
-            PiPipeconfService programs, TableReader reader, ApplicationId app, Executor readers) {
+            PiPipeconfService programs, TableReader reader, ApplicationId app, Executor readers, Executor checks) {
         this.devices = devices;
         this.flowRules = flowRules;
         this.packets = packets;
@@ -52,18 +67,12 @@ public final class FlowRuleSwitches implements Switches {
         this.app = app;
         this.translator = new RuleTranslator(app);
         this.readers = readers;
+        this.checks = checks;
     }
 
-    @Override
-    public boolean isAvailable(org.slotwise.core.network.DeviceId device) {
-        return devices.isAvailable(SlotwiseDevices.onos(device));
-    }
-
-    @Override
-    public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
-        return CompletableFuture.supplyAsync(() -> readTables(device), readers)
-                .thenCompose(present -> apply(device, adopt(device, present))
-                        .thenApply(done -> new ArrayList<>(present.values())));
+    /** The switches for one leader, as long as {@code fence} lets it. */
+    public Switches under(Fence fence) {
+        return new Fenced(fence);
     }
 
     private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
@@ -98,40 +107,6 @@ public final class FlowRuleSwitches implements Switches {
         return entry.table() + entry.matches();
     }
 
-    @Override
-    public CompletableFuture<Void> write(org.slotwise.core.network.DeviceId device, List<Update> updates) {
-        TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
-        FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
-        for (Update update : updates) {
-            FlowRule rule = rules.of(update.entry());
-            if (update.type() == Update.Type.DELETE) {
-                operations.remove(rule);
-            } else {
-                operations.add(rule);
-            }
-        }
-        return apply(device, operations);
-    }
-
-    private CompletableFuture<Void> apply(
-            org.slotwise.core.network.DeviceId device, FlowRuleOperations.Builder operations) {
-        CompletableFuture<Void> done = new CompletableFuture<>();
-        flowRules.apply(operations.build(new FlowRuleOperationsContext() {
-            @Override
-            public void onSuccess(FlowRuleOperations succeeded) {
-                done.complete(null);
-            }
-
-            @Override
-            public void onError(FlowRuleOperations failed) {
-                int rules = failed.stages().stream().mapToInt(Set::size).sum();
-                done.completeExceptionally(new SwitchUnavailableException(
-                        "device " + device + ": " + rules + " flow rules were refused; ONOS's log says why"));
-            }
-        }));
-        return done;
-    }
-
     /** One for many entries: ONOS reads which program a switch has from a map of the whole cluster. */
     private TableReader.RuleOf rules(DeviceId device) {
         ProgramNames names = new ProgramNames(program(device).pipelineModel());
@@ -143,8 +118,85 @@ public final class FlowRuleSwitches implements Switches {
                 .orElseThrow(() -> new SwitchUnavailableException(device + " has no pipeconf"));
     }
 
-    @Override
-    public void send(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
+    private final class Fenced implements Switches {
+        private final Fence fence;
+        private volatile long checkedNs = System.nanoTime() - LEASE_NS;
+
+        Fenced(Fence fence) {
+            this.fence = fence;
+        }
+
+        @Override
+        public boolean isAvailable(org.slotwise.core.network.DeviceId device) {
+            return devices.isAvailable(SlotwiseDevices.onos(device));
+        }
+
+        @Override
+        public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
+            return CompletableFuture.supplyAsync(() -> readTables(device), readers)
+                    .thenCompose(present -> apply(device, adopt(device, present))
+                            .thenApply(done -> new ArrayList<>(present.values())));
+        }
+
+        @Override
+        public CompletableFuture<Void> write(org.slotwise.core.network.DeviceId device, List<Update> updates) {
+            TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
+            FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+            for (Update update : updates) {
+                FlowRule rule = rules.of(update.entry());
+                if (update.type() == Update.Type.DELETE) {
+                    operations.remove(rule);
+                } else {
+                    operations.add(rule);
+                }
+            }
+            return apply(device, operations);
+        }
+
+        private CompletableFuture<Void> apply(
+                org.slotwise.core.network.DeviceId device, FlowRuleOperations.Builder operations) {
+            return checked().thenCompose(may -> {
+                CompletableFuture<Void> done = new CompletableFuture<>();
+                flowRules.apply(operations.build(new FlowRuleOperationsContext() {
+                    @Override
+                    public void onSuccess(FlowRuleOperations succeeded) {
+                        done.complete(null);
+                    }
+
+                    @Override
+                    public void onError(FlowRuleOperations failed) {
+                        int rules = failed.stages().stream().mapToInt(Set::size).sum();
+                        done.completeExceptionally(new SwitchUnavailableException(
+                                "device " + device + ": " + rules + " flow rules were refused; ONOS's log says why"));
+                    }
+                }));
+                return done.orTimeout(ANSWER_TIMEOUT_S, TimeUnit.SECONDS);
+            });
+        }
+
+        private CompletableFuture<Void> checked() {
+            return CompletableFuture.runAsync(() -> {
+                long nowNs = System.nanoTime();
+                fence.check();
+                checkedNs = nowNs;
+            }, checks);
+        }
+
+        @Override
+        public void send(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
+            if (System.nanoTime() - checkedNs < LEASE_NS && fence.isOpen()) {
+                emit(device, port, frame);
+                return;
+            }
+            checked().thenRun(() -> emit(device, port, frame)).whenComplete((sent, error) -> {
+                if (error != null) {
+                    LOG.warn("device {}: a packet was not sent: {}", device, error.getMessage());
+                }
+            });
+        }
+    }
+
+    private void emit(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
         packets.emit(new DefaultOutboundPacket(SlotwiseDevices.onos(device),
                 DefaultTrafficTreatment.builder().setOutput(PortNumber.portNumber(port)).build(),
                 ByteBuffer.wrap(frame)));

@@ -3,6 +3,7 @@ package org.slotwise.onos.rest;
 
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import javax.ws.rs.core.Application;
 import org.glassfish.jersey.server.ServerProperties;
@@ -11,12 +12,14 @@ import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
 import org.slotwise.core.Event;
 import org.slotwise.core.Snapshot;
+import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 
 /** The REST resources in ONOS, at {@code /onos/slotwise/v1}; ONOS asks for its own users' names and passwords. */
 public final class OnosWebApplication extends Application {
     private final Application resources;
+    private final ServiceDirectory directory;
 
     /** What the servlet container calls. */
     public OnosWebApplication() {
@@ -24,14 +27,23 @@ public final class OnosWebApplication extends Application {
     }
 
     OnosWebApplication(ServiceDirectory directory) {
+        this.directory = directory;
         this.resources = new SlotwiseApplication(new CurrentController(directory));
     }
 
     @Override
     public Set<Object> getSingletons() {
         Set<Object> singletons = new HashSet<>(resources.getSingletons());
-        singletons.add(new ContextPathFilter());
+        singletons.add(new ContextPathFilter(new LeaderRedirect(this::remoteLeader)));
         return singletons;
+    }
+
+    private Optional<String> remoteLeader() {
+        try {
+            return directory.get(RemoteLeader.class).address();
+        } catch (ServiceNotFoundException e) {
+            return Optional.empty();
+        }
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Optional;
 import org.glassfish.jersey.internal.MapPropertiesDelegate;
 import org.glassfish.jersey.server.ApplicationHandler;
 import org.glassfish.jersey.server.ContainerRequest;
@@ -24,6 +25,7 @@ import org.slotwise.core.Event;
 import org.slotwise.core.Networks;
 import org.slotwise.core.Snapshot;
 import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
 
 /** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
@@ -32,6 +34,8 @@ class OnosWebApplicationTest {
 
     private final List<Event.SchedulerChosen> choices = new ArrayList<>();
     private boolean active = true;
+    private Optional<String> leader = Optional.empty();
+    private String location;
     private final ApplicationHandler handler = new ApplicationHandler(
             ResourceConfig.forApplication(new OnosWebApplication(new Directory())));
 
@@ -41,7 +45,7 @@ class OnosWebApplicationTest {
             if (!active) {
                 throw new ServiceNotFoundException("no such service");
             }
-            return type.cast(new FixedController());
+            return type.cast(type == RemoteLeader.class ? (RemoteLeader) () -> leader : new FixedController());
         }
     }
 
@@ -66,6 +70,7 @@ class OnosWebApplicationTest {
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
         ContainerResponse response = handler.apply(request, answer).get();
         assertEquals(status, response.getStatus(), answer::toString);
+        location = response.getHeaderString("Location");
         return answer.toString(StandardCharsets.UTF_8);
     }
 
@@ -100,5 +105,18 @@ class OnosWebApplicationTest {
         assertTrue(call(404, "GET", "", "").contains("\"status\":404"));
         active = false;
         assertTrue(call(503, "GET", "v1/status", "").contains("not active"));
+    }
+
+    @Test
+    void aNodeThatDoesNotLeadSendsCallersToTheLeader() throws Exception {
+        leader = Optional.of("192.0.2.7");
+        assertTrue(call(307, "GET", "v1/status?x=1", "").contains("192.0.2.7"));
+        assertEquals("http://192.0.2.7:8181/onos/slotwise/v1/status?x=1", location);
+        call(307, "PUT", "v1/scheduler", "{\"name\": \"islip\"}");
+        assertTrue(choices.isEmpty());
+        leader = Optional.of("[2001:db8::7]");
+        call(307, "GET", "v1/nodes", "");
+        assertEquals("http://[2001:db8::7]:8181/onos/slotwise/v1/nodes", location);
+        assertTrue(call(200, "GET", "v1/openapi.json", "").contains("/slotwise/v1/scheduler"));
     }
 }

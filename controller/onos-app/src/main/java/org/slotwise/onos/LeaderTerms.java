@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import org.onosproject.store.service.ConsistentMap;
+import org.onosproject.store.service.StorageService;
+import org.onosproject.store.service.Versioned;
+import org.slotwise.onos.flow.Fence.SupersededException;
+
+/**
+ * Whose orders count: the term of the last leader that took over, in a map that the cluster agrees on. A leader puts its own
+ * there before it does anything, and compares before each write. All methods wait for the cluster and throw StorageException.
+ */
+final class LeaderTerms {
+    private static final String MAP = "slotwise-leader";
+    private static final String TERM = "term";
+
+    private final ConsistentMap<String, String> values;
+
+    LeaderTerms(StorageService storage) {
+        this.values = storage.<String, String>consistentMapBuilder().withName(MAP)
+                .withSerializer(new TextSerializer()).build();
+    }
+
+    /** Takes over; throws SupersededException if a later term has been there. */
+    void begin(long term) {
+        Versioned<String> before = values.get(TERM);
+        if (before == null) {
+            values.putIfAbsent(TERM, Long.toString(term));
+        } else if (Long.parseLong(before.value()) < term) {
+            values.replace(TERM, before.version(), Long.toString(term));
+        }
+        check(term);
+    }
+
+    /** Takes over in any case: for a cluster that counts terms anew while the map still has those of before. */
+    void beginAnew(long term) {
+        values.put(TERM, Long.toString(term));
+    }
+
+    /** Throws SupersededException if another term is in force. */
+    void check(long term) {
+        String inForce = Versioned.valueOrNull(values.get(TERM));
+        if (!Long.toString(term).equals(inForce)) {
+            throw new SupersededException("term " + inForce + " is in force, not " + term);
+        }
+    }
+}
