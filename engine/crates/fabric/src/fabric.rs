@@ -287,11 +287,18 @@ impl Fabric {
 
     /// Processes all events up to and at `until_ns`; then it is `until_ns`.
     pub fn run_until(&mut self, until_ns: u64) {
-        while let Some((at_ns, event)) = self.events.pop_until(until_ns) {
-            self.now_ns = at_ns;
-            self.handle(event);
-        }
+        while self.run_next(until_ns) {}
         self.now_ns = self.now_ns.max(until_ns);
+    }
+
+    /// Handles the next event if it is not after `until_ns`. False if there is none.
+    pub fn run_next(&mut self, until_ns: u64) -> bool {
+        let Some((at_ns, event)) = self.events.pop_until(until_ns) else {
+            return false;
+        };
+        self.now_ns = at_ns;
+        self.handle(event);
+        true
     }
 
     /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.

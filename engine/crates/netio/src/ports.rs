@@ -140,11 +140,22 @@ impl Senders {
 
     /// Sends everything that waits.
     pub fn flush(&mut self) {
-        for port in &mut self.0 {
-            if !port.sender.is_empty() && port.stall.is_none() {
-                port.send_now();
-            }
+        for port in 0..self.0.len() {
+            self.flush_port(port);
         }
+    }
+
+    /// Sends what waits for one port; false if nothing does that may go now.
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn flush_port(&mut self, port: usize) -> bool {
+        let port = &mut self.0[port];
+        let may_go = !port.sender.is_empty() && port.stall.is_none();
+        if may_go {
+            port.send_now();
+        }
+        may_go
     }
 
     /// Whether frames of a port wait for room in the kernel: [`WhenFull::Keep`]. [`Ports::poll`] ends that.
@@ -324,6 +335,15 @@ impl Ports {
         Ok(Renewal::Renewed)
     }
 
+    /// Waits for frames, a wake-up or the timeout (`None`: for ever).
+    ///
+    /// # Errors
+    /// As [`Ports::poll`].
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = self.watch(timeout);
+        wait(&mut self.watched, timeout)
+    }
+
     /// The sending side.
     pub fn senders(&mut self) -> &mut Senders {
         &mut self.ports
@@ -340,6 +360,14 @@ impl Ports {
     /// Sends everything that waits.
     pub fn flush(&mut self) {
         self.ports.flush();
+    }
+
+    /// As [`Senders::flush_port`].
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn flush_port(&mut self, port: usize) -> bool {
+        self.ports.flush_port(port)
     }
 
     /// Frames of `port` that the kernel did not take.

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,6 +34,8 @@ use crate::controller::{self, Addresses};
 use crate::home::Home;
 use crate::isolate;
 use crate::live::{LiveView, Snapshot};
+use crate::machine::Machine;
+use crate::neighbours::{self, Neighbours};
 use crate::progress::Progress;
 use crate::realtime::{Access, Outcome, Realtime};
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
@@ -71,6 +73,9 @@ pub struct EmulateArgs {
     /// The simple_switch_grpc of --target bmv2, if it is not on the PATH. It listens from --p4runtime-port on.
     #[arg(long, value_name = "PATH")]
     bmv2: Option<PathBuf>,
+    /// Move no kernel threads and interrupts off the fabric's CPU; by default they are put back when the run ends.
+    #[arg(long)]
+    leave_machine: bool,
 }
 
 impl EmulateArgs {
@@ -138,12 +143,20 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
                 .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
-    if args.attach.is_none() {
+    let _machine;
+    let mut view = None;
+    if args.attach.is_some() {
+        _machine = Machine::prepare(args.leave_machine);
+    } else {
         if !isolate::is_inside() {
             return Ok(None);
         }
+        Machine::take_over();
+        view = neighbours::view();
         isolate::enter()?;
     }
+    // What this process's other threads do in the kernel may not be interruptible for longer than a slot.
+    CpuPlan::new().avoid_fabric();
     let (sender, heard) = channel();
     listen_to_signals(sender.clone())?;
     let directory = RunDirectory::create()?;
@@ -164,12 +177,20 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         notes: Vec::new(),
         restarts: 0,
         interrupted: false,
+        view,
+        neighbours: None,
     };
     match attachments {
         Some(list) => emulation.attached(&list),
         None => emulation.with_hosts(),
     }
     .map(Some)
+}
+
+/// Prepares the machine for a run, runs it in namespaces of its own, and puts the machine back. Call with one thread.
+pub fn outside(args: &EmulateArgs) -> Result<ExitCode, RunError> {
+    let _machine = Machine::prepare(args.leave_machine);
+    Ok(isolate::run_inside(Machine::environment())?)
 }
 
 fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
@@ -224,6 +245,10 @@ struct Emulation<'a> {
     notes: Vec<String>,
     restarts: u32,
     interrupted: bool,
+    /// The machine's processes, for the first look at them.
+    view: Option<File>,
+    /// Who else was on the fabric's CPU when measuring began.
+    neighbours: Option<Neighbours>,
 }
 
 /// Everything that runs.
@@ -283,11 +308,7 @@ impl Emulation<'_> {
         let access = Access::open(&json!(list), None)?;
         let mut watch = attach::Watch::new(list);
         let mut running = self.start(access, None)?;
-        running.fabric.begin();
-        running.phases.push(PhaseRun {
-            start_ns: running.fabric.now_ns(),
-            ..PhaseRun::default()
-        });
+        self.begin(&mut running);
         println!("{}", json!({"event": "ready"}));
         listen_to_commands(self.scenario.clone(), self.sender.clone())?;
         let ended = loop {
@@ -316,6 +337,20 @@ impl Emulation<'_> {
                 self.failures.push(error.to_string());
                 self.finish(running)
             }
+        }
+    }
+
+    /// A phase begins; with the first one, lateness is measured.
+    fn begin(&mut self, running: &mut Running) {
+        running.fabric.begin();
+        running.phases.push(PhaseRun {
+            start_ns: running.fabric.now_ns(),
+            ..PhaseRun::default()
+        });
+        if let Some(cpu) = CpuPlan::new().fabric_cpu()
+            && self.neighbours.is_none()
+        {
+            self.neighbours = Some(Neighbours::look(cpu, self.view.take()));
         }
     }
 
@@ -449,13 +484,7 @@ impl Emulation<'_> {
     /// True when a phase has ended.
     fn host_event(&mut self, running: &mut Running, event: &Value) -> bool {
         match event["event"].as_str() {
-            Some("phase_started") => {
-                running.fabric.begin();
-                running.phases.push(PhaseRun {
-                    start_ns: running.fabric.now_ns(),
-                    ..PhaseRun::default()
-                });
-            }
+            Some("phase_started") => self.begin(running),
             Some("phase_done") => {
                 if let Some(phase) = running.phases.last_mut() {
                     phase.end_ns = running.fabric.now_ns();
@@ -496,6 +525,7 @@ impl Emulation<'_> {
         }
         let statistics = self.rest.map_or(Value::Null, controller::statistics);
         let now_ns = running.fabric.now_ns();
+        let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
             hosts.stop(STOP_PATIENCE)?;
         }
@@ -505,11 +535,16 @@ impl Emulation<'_> {
         let (outcome, rest) = running.fabric.stop()?;
         let Outcome {
             mut fabric,
-            lateness,
+            mut lateness,
             refused,
             switch_answers,
             not_realtime,
         } = outcome;
+        if let Some((neighbours, stolen_ns)) = seen {
+            lateness.cpu = CpuPlan::new().fabric_cpu();
+            lateness.stolen_ns = stolen_ns;
+            lateness.neighbours = neighbours;
+        }
         if let Some(bmv2) = &self.bmv2
             && let Err(error) = bmv2.read_drops(self.home, &mut fabric)
         {

@@ -44,8 +44,8 @@ pub fn is_inside() -> bool {
 }
 
 /// Starts this program again with the same arguments as process 1 of a new PID namespace and waits for it. SIGINT and SIGTERM are passed on.
-/// Must be called while the process has one thread.
-pub fn run_inside() -> Result<ExitCode, IsolateError> {
+/// `environment` is added to its. Must be called while the process has one thread.
+pub fn run_inside(environment: Option<(&str, OsString)>) -> Result<ExitCode, IsolateError> {
     if !Uid::effective().is_root() {
         return Err(IsolateError::NotRoot);
     }
@@ -57,7 +57,7 @@ pub fn run_inside() -> Result<ExitCode, IsolateError> {
     unshare(CloneFlags::CLONE_NEWPID).map_err(refused("PID"))?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let mut command = Command::new("/proc/self/exe");
-    command.args(arguments).env(INSIDE, "1");
+    command.args(arguments).env(INSIDE, "1").envs(environment);
     // SAFETY: only async-signal-safe system calls between fork and exec.
     unsafe {
         command.pre_exec(|| {

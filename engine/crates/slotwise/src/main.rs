@@ -16,10 +16,13 @@ mod faults;
 mod home;
 mod interrupts;
 mod isolate;
+mod lateness;
 mod linecard;
 mod links;
 mod live;
 mod lockstep;
+mod machine;
+mod neighbours;
 mod outputs;
 mod per_star;
 mod portcard;
@@ -86,7 +89,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
     Ok(match command {
         Command::Emulate(args) => match emulate::emulate(args)? {
             Some(ok) => verdict(ok),
-            None => isolate::run_inside()?,
+            None => emulate::outside(args)?,
         },
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
         Command::Reproduce(args) => {

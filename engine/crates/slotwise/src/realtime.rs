@@ -2,6 +2,9 @@
 //! The wall-clock driver: a thread that paces a fabric's events, joins its hosts' interfaces to it, and runs what the
 //! P4Runtime server wants done between two events.
 
+mod account;
+mod pace;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -12,26 +15,34 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord, Invariant};
-use slotwise_netio::{CpuPlan, Ports, Waker, WallClock, be_realtime};
+use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_scenario::{Device, LinkChange};
 
+use self::account::{Account, Activity};
+use self::pace::Pace;
+use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::LinkWatch;
-use crate::report::{Lateness, SwitchAnswers};
+use crate::report::SwitchAnswers;
 use crate::run::RunError;
 use crate::switches::Switches;
 
 /// Modest among the real-time priorities: kernel threads of the same class keep theirs.
 const PRIORITY: i32 = 20;
 
-/// The loop looks after its events and ports at most this often: what falls together costs one timer and one wake-up, which
-/// are most of what it costs, and lateness stays far below a slot.
+/// A thread that shares its CPU looks after its events and ports at most this often: what falls together costs one timer and one
+/// wake-up, which are most of what it costs.
 const ROUND_NS: u64 = 40_000;
+
+/// Slots this long or longer bear a thread that sleeps.
+const LONG_SLOT_NS: u64 = 1_000_000;
 
 /// Longest sleep, so that a stop is noticed even if a wake-up were lost.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// Events handled before hosts and controller have their turn, should the fabric be behind.
+const EVENTS_A_ROUND: usize = 64;
 
 /// An access port of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,8 +132,16 @@ impl Realtime {
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let (changes, asked_for) = channel();
+        let clock = WallClock::start();
         let driver = Driver {
-            fabric,
+            timed: Timed {
+                fabric,
+                clock,
+                account: Account::new(clock.now_ns(), ThreadUse::now as fn() -> ThreadUse),
+                slot_lateness: SlotLateness::new(slot_ns),
+                begun: false,
+                shared: shared.clone(),
+            },
             ports,
             index: places
                 .iter()
@@ -132,11 +151,9 @@ impl Realtime {
             places,
             links,
             switches,
-            clock: WallClock::start(),
-            slot_lateness: SlotLateness::new(slot_ns),
-            shared: shared.clone(),
             frames: frame_sender,
             changes: asked_for,
+            is_patient: slot_ns >= LONG_SLOT_NS,
         };
         let thread = thread::Builder::new()
             .name("fabric".into())
@@ -200,191 +217,198 @@ impl Realtime {
     }
 }
 
-struct Driver {
+/// The fabric and the wall clock that it follows.
+struct Timed {
     fabric: Fabric,
+    clock: WallClock,
+    account: Account<fn() -> ThreadUse>,
+    slot_lateness: SlotLateness,
+    begun: bool,
+    shared: Arc<Shared>,
+}
+
+impl Timed {
+    /// The thread turns to something else; gives the time.
+    fn turn_to(&mut self, activity: Activity) -> u64 {
+        let now_ns = self.clock.now_ns();
+        self.account.turn_to(now_ns, activity);
+        now_ns
+    }
+
+    /// Handles events that are due, one after the other by the clock, up to [`EVENTS_A_ROUND`]. The thread turns to them only if there
+    /// are any.
+    fn run_due(&mut self) {
+        let mut now_ns = self.clock.now_ns();
+        for _ in 0..EVENTS_A_ROUND {
+            let Some(due_ns) = self.fabric.next_event_at().filter(|&due_ns| due_ns <= now_ns) else {
+                self.fabric.run_until(now_ns);
+                return;
+            };
+            self.account.turn_to(now_ns, Activity::Busy(Cause::Events));
+            if self.begun {
+                let blame = || self.account.blame(due_ns);
+                if let Some(p99_ns) = self.slot_lateness.record(due_ns, now_ns, blame) {
+                    self.shared.lateness_p99_ns.store(p99_ns, Ordering::Relaxed);
+                }
+            }
+            self.fabric.run_next(now_ns);
+            now_ns = self.clock.now_ns();
+        }
+    }
+}
+
+struct Driver {
+    timed: Timed,
     ports: Ports,
     places: Vec<AccessPort>,
     index: BTreeMap<AccessPort, usize>,
     links: LinkWatch,
     switches: Switches,
-    clock: WallClock,
-    slot_lateness: SlotLateness,
-    shared: Arc<Shared>,
     frames: Sender<FrameRecord>,
     changes: Receiver<LinkChange>,
+    /// Slots are long.
+    is_patient: bool,
 }
 
 impl Driver {
     fn run(mut self) -> io::Result<Outcome> {
-        CpuPlan::new().pin_fabric();
+        let cpus = CpuPlan::new();
+        cpus.pin_fabric();
         let not_realtime = be_realtime(PRIORITY).err();
-        let mut begun = false;
-        while !self.shared.stop.load(Ordering::Relaxed) {
-            let now_ns = self.clock.now_ns();
-            if !begun && self.shared.begun.load(Ordering::Relaxed) {
-                begun = true;
-                self.fabric.schedule_link_changes(now_ns);
+        let is_alone = cpus.fabric_cpu().is_some() && not_realtime.is_none();
+        let mut pace = (is_alone && !self.is_patient).then(|| Pace::new(self.timed.clock.now_ns()));
+        while !self.timed.shared.stop.load(Ordering::Relaxed) {
+            if !self.timed.begun && self.timed.shared.begun.load(Ordering::Relaxed) {
+                self.timed.begun = true;
+                self.timed.fabric.schedule_link_changes(self.timed.clock.now_ns());
             }
-            if begun
-                && let Some(due_ns) = self.fabric.next_event_at().filter(|&due_ns| due_ns <= now_ns)
-                && let Some(p99_ns) = self.slot_lateness.record(due_ns, now_ns)
-            {
-                self.shared.lateness_p99_ns.store(p99_ns, Ordering::Relaxed);
-            }
-            self.fabric.run_until(now_ns);
+            self.timed.run_due();
             self.hand_over();
-            self.switches.serve(&mut self.fabric, &self.clock)?;
-            self.clock.sleep_until(now_ns + ROUND_NS);
-            let wait_ns = self
-                .fabric
-                .next_event_at()
-                .map(|due_ns| due_ns.saturating_sub(self.clock.now_ns()));
-            let wait = wait_ns.map_or(LONGEST_SLEEP, Duration::from_nanos).min(LONGEST_SLEEP);
-            let Driver {
-                ports,
-                places,
-                fabric,
-                clock,
-                ..
-            } = &mut self;
-            ports.poll(Some(wait), &mut |index, frame| {
-                let AccessPort { edge, port } = places[index];
-                fabric
-                    .inject_host(clock.now_ns(), edge, port, frame)
-                    .expect("access ports are the scenario's");
-            })?;
+            self.timed.turn_to(Activity::Busy(Cause::Control));
+            let Timed { fabric, clock, .. } = &mut self.timed;
+            self.switches.serve(fabric, clock)?;
+            self.timed.run_due();
+            match &mut pace {
+                Some(pace) => self.rest_if_due(pace)?,
+                None => self.sleep()?,
+            }
+            self.receive()?;
         }
         let refused = (0..self.places.len()).map(|index| self.ports.refused(index)).sum();
-        let switch_answers = self.switches.finish(&mut self.fabric, &self.clock);
+        let Timed {
+            mut fabric,
+            clock,
+            slot_lateness,
+            ..
+        } = self.timed;
+        let switch_answers = self.switches.finish(&mut fabric, &clock);
         Ok(Outcome {
-            fabric: self.fabric,
-            lateness: self.slot_lateness.summary(),
+            fabric,
+            lateness: slot_lateness.summary(),
             refused,
             switch_answers,
             not_realtime,
         })
     }
 
+    /// How long nothing is due.
+    fn idle(&self, now_ns: u64) -> Duration {
+        let due_ns = self.timed.fabric.next_event_at();
+        let idle = due_ns.map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
+        idle.map_or(LONGEST_SLEEP, |idle| idle.min(LONGEST_SLEEP))
+    }
+
+    /// On a CPU of its own the thread goes on looking, but for the rest that it has to take.
+    fn rest_if_due(&mut self, pace: &mut Pace) -> io::Result<()> {
+        let now_ns = self.timed.clock.now_ns();
+        let next_ns = now_ns + self.idle(now_ns).as_nanos() as u64;
+        if let Some(until_ns) = pace.rest(now_ns, next_ns) {
+            self.timed.turn_to(Activity::Rest { until_ns });
+            self.ports.wait(Some(Duration::from_nanos(until_ns - now_ns)))?;
+            pace.rested(self.timed.turn_to(Activity::Busy(Cause::Receive)) - now_ns);
+        }
+        Ok(())
+    }
+
+    /// On a CPU that it shares it sleeps until something is due or comes.
+    fn sleep(&mut self) -> io::Result<()> {
+        let now_ns = self.timed.clock.now_ns();
+        let until_ns = now_ns + ROUND_NS;
+        self.timed.turn_to(Activity::Rest { until_ns });
+        self.timed.clock.sleep_until(until_ns);
+        let now_ns = self.timed.clock.now_ns();
+        let idle = self.idle(now_ns);
+        self.timed.turn_to(Activity::Rest {
+            until_ns: now_ns + idle.as_nanos() as u64,
+        });
+        self.ports.wait(Some(idle))
+    }
+
+    /// Takes what hosts have sent; what falls due meanwhile is not kept waiting.
+    fn receive(&mut self) -> io::Result<()> {
+        let receiving = Activity::Busy(Cause::Receive);
+        self.timed.turn_to(receiving);
+        let Driver {
+            ports, places, timed, ..
+        } = self;
+        ports.poll(Some(Duration::ZERO), &mut |index, frame| {
+            timed.run_due();
+            let now_ns = timed.turn_to(receiving);
+            let AccessPort { edge, port } = places[index];
+            timed
+                .fabric
+                .inject_host(now_ns, edge, port, frame)
+                .expect("access ports are the scenario's");
+        })
+    }
+
     /// Gives hosts, controller and spectators what the fabric has for them.
     fn hand_over(&mut self) {
-        while let Some(output) = self.fabric.poll_host_output() {
-            if let Some(&index) = self.index.get(&AccessPort {
+        let Driver {
+            timed,
+            ports,
+            places,
+            index,
+            links,
+            switches,
+            frames,
+            changes,
+            ..
+        } = self;
+        timed.turn_to(Activity::Busy(Cause::Send));
+        while let Some(output) = timed.fabric.poll_host_output() {
+            if let Some(&index) = index.get(&AccessPort {
                 edge: output.edge,
                 port: output.port,
             }) {
-                self.ports.send(index, &output.frame);
+                ports.send(index, &output.frame);
             }
-            self.fabric.recycle(output.frame);
+            timed.fabric.recycle(output.frame);
         }
-        self.ports.flush();
-        while let Some(event) = self.fabric.poll_control() {
-            self.switches.tell(&mut self.fabric, event);
+        for port in 0..places.len() {
+            if ports.flush_port(port) {
+                timed.run_due();
+                timed.turn_to(Activity::Busy(Cause::Send));
+            }
         }
-        while let Ok(change) = self.changes.try_recv() {
-            self.fabric.apply_link_change(&change);
+        timed.turn_to(Activity::Busy(Cause::Control));
+        while let Ok(change) = changes.try_recv() {
+            timed.fabric.apply_link_change(&change);
         }
-        while let Some((index, is_up)) = self.links.poll() {
-            let AccessPort { edge, port } = self.places[index];
-            self.switches.port_status(Device::Edge(edge).id(), port, is_up);
+        while let Some(event) = timed.fabric.poll_control() {
+            switches.tell(&mut timed.fabric, event);
         }
-        while let Some(record) = self.fabric.poll_frame() {
+        while let Some((index, is_up)) = links.poll() {
+            let AccessPort { edge, port } = places[index];
+            switches.port_status(Device::Edge(edge).id(), port, is_up);
+        }
+        while let Some(record) = timed.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.
-            let _ = self.frames.send(record);
+            let _ = frames.send(record);
         }
-        let invariants = self.fabric.invariants();
+        let invariants = timed.fabric.invariants();
         let violations = Invariant::ALL.iter().map(|&kind| invariants.count(kind)).sum();
-        self.shared.violations.store(violations, Ordering::Relaxed);
-        self.shared.now_ns.store(self.fabric.now(), Ordering::Relaxed);
-    }
-}
-
-/// The worst lateness in each slot.
-struct SlotLateness {
-    slot_ns: u64,
-    slot: u64,
-    worst_ns: u64,
-    histogram: Histogram<u64>,
-}
-
-impl SlotLateness {
-    fn new(slot_ns: u64) -> SlotLateness {
-        const LONGEST_NS: u64 = 60_000_000_000;
-        const SIGNIFICANT_DIGITS: u8 = 3;
-        let histogram =
-            Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).expect("bounds and digits are allowed");
-        SlotLateness {
-            slot_ns,
-            slot: 0,
-            worst_ns: 0,
-            histogram,
-        }
-    }
-
-    /// Notes that the oldest event, due at `due_ns`, is handled at `now_ns`. Every slot that began in between is as late as its
-    /// start. Now and then it returns the 99th percentile so far.
-    fn record(&mut self, due_ns: u64, now_ns: u64) -> Option<u64> {
-        const SLOTS_A_SUMMARY: u64 = 1024;
-        let before = self.histogram.len() / SLOTS_A_SUMMARY;
-        let first = due_ns / self.slot_ns;
-        self.note(first, now_ns - due_ns);
-        for slot in first + 1..=now_ns / self.slot_ns {
-            self.note(slot, now_ns - slot * self.slot_ns);
-        }
-        (self.histogram.len() / SLOTS_A_SUMMARY > before).then(|| self.p99_ns())
-    }
-
-    fn note(&mut self, slot: u64, late_ns: u64) {
-        if slot != self.slot {
-            if self.slot != 0 {
-                self.histogram.saturating_record(self.worst_ns);
-            }
-            self.slot = slot;
-            self.worst_ns = 0;
-        }
-        self.worst_ns = self.worst_ns.max(late_ns);
-    }
-
-    fn p99_ns(&self) -> u64 {
-        self.histogram.value_at_quantile(0.99)
-    }
-
-    fn summary(&self) -> Lateness {
-        Lateness {
-            slots: self.histogram.len(),
-            p50_ns: self.histogram.value_at_quantile(0.5),
-            p99_ns: self.p99_ns(),
-            max_ns: self.histogram.max(),
-            kept_up: self.p99_ns() < self.slot_ns,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lateness_is_the_worst_of_each_slot() {
-        let mut lateness = SlotLateness::new(1000);
-        for (due_ns, now_ns) in [
-            (1000, 1010),
-            (1500, 1700),
-            (2000, 2005),
-            (3000, 3000),
-            (4000, 5500),
-            (6000, 6000),
-        ] {
-            lateness.record(due_ns, now_ns);
-        }
-        let summary = lateness.summary();
-        assert_eq!(
-            (summary.slots, summary.max_ns),
-            (5, 1500),
-            "slot 5 began while slot 4's event was still waiting"
-        );
-        assert!(
-            !summary.kept_up,
-            "the worst of five slots is beyond the 99th percentile"
-        );
+        timed.shared.violations.store(violations, Ordering::Relaxed);
+        timed.shared.now_ns.store(timed.fabric.now(), Ordering::Relaxed);
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::choices::{By, Changed, ControllerChange};
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
+use crate::lateness::Lateness;
 use crate::per_star::StarReport;
 
 /// Version of the report's format.
@@ -180,21 +181,6 @@ pub struct SwitchAnswers {
     pub not_taken: u64,
 }
 
-/// Lateness: in each slot, the worst delay of an event against the wall clock.
-#[derive(Debug, Clone, Serialize)]
-pub struct Lateness {
-    /// Slots measured.
-    pub slots: u64,
-    /// Median.
-    pub p50_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
-    /// A run keeps up while `p99_ns` is below one slot.
-    pub kept_up: bool,
-}
-
 /// One phase.
 #[derive(Debug, Serialize)]
 pub struct PhaseReport {
@@ -261,17 +247,8 @@ impl Report {
             "  invariants   collisions {}, guard violations {}, ungranted {}, duplicated {}",
             i.collision, i.guard, i.ungranted, i.duplicate
         );
-        if let Some(l) = &self.lateness {
-            let _ = writeln!(
-                text,
-                "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} slots of {:.0} us: the fabric {}",
-                l.p50_ns as f64 / 1e3,
-                l.p99_ns as f64 / 1e3,
-                l.max_ns as f64 / 1e3,
-                l.slots,
-                self.frame.slot_ns as f64 / 1e3,
-                if l.kept_up { "kept up" } else { "DID NOT keep up" }
-            );
+        if let Some(lateness) = &self.lateness {
+            text += &lateness.summary(self.frame.slot_ns);
         }
         let light = &self.first_light;
         if light.count > 0 {

@@ -15,10 +15,11 @@ use crate::choices::Choices;
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
+use crate::lateness::Lateness;
 use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
-    DropCount, FirstLight, FrameShape, Invariants, Lateness, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FirstLight, FrameShape, Invariants, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions,
 };
 
@@ -228,12 +229,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
             ));
         }
     }
-    if let Some(late) = lateness.as_ref().filter(|lateness| !lateness.kept_up) {
-        notes.push(format!(
-            "the fabric did not keep up: p99 lateness {} us is not below one slot",
-            late.p99_ns / 1000
-        ));
-    }
+    notes.extend(
+        lateness
+            .as_ref()
+            .and_then(|lateness| lateness.note(scenario.frame.slot_ns)),
+    );
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
         .phases

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How late the fabric's slots were against the wall clock, and what made them late.
+
+use std::fmt::Write as _;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// What made a slot late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The events themselves: P4, line cards, core.
+    Events,
+    /// Giving frames to the kernel for the hosts.
+    Send,
+    /// Commands of the P4Runtime server, and the switches' agents.
+    Control,
+    /// Taking hosts' frames.
+    Receive,
+    /// The thread rested and was woken late.
+    WokenLate,
+    /// Another thread had the CPU.
+    Preempted,
+    /// The CPU was not there: the hypervisor had stopped it, or it served interrupts.
+    Stopped,
+}
+
+impl Cause {
+    /// All, in the order in which they are numbered.
+    pub const ALL: [Cause; 7] = [
+        Cause::Events,
+        Cause::Send,
+        Cause::Control,
+        Cause::Receive,
+        Cause::WokenLate,
+        Cause::Preempted,
+        Cause::Stopped,
+    ];
+
+    /// What happened.
+    fn text(self) -> &'static str {
+        match self {
+            Cause::Events => "many events at once",
+            Cause::Send => "handing frames to hosts",
+            Cause::Control => "P4Runtime commands",
+            Cause::Receive => "taking frames from hosts",
+            Cause::WokenLate => "the kernel woke the fabric late",
+            Cause::Preempted => "another thread had the fabric's CPU",
+            Cause::Stopped => "the fabric's CPU stood still (hypervisor, interrupts)",
+        }
+    }
+
+    /// What would help against it.
+    fn remedy(self) -> &'static str {
+        match self {
+            Cause::Events | Cause::Send | Cause::Receive => "less traffic, longer slots or a faster CPU",
+            Cause::Control => "fewer changes of the schedule, or a controller that reads less",
+            Cause::WokenLate => "a kernel that preempts itself (preempt=full), or a machine without a hypervisor",
+            Cause::Preempted => "real-time priority (root), and nothing else that has it on that CPU",
+            Cause::Stopped => "a machine whose CPUs are its own, longer slots, or nothing else running beside",
+        }
+    }
+}
+
+/// Slots that were late for one reason.
+#[derive(Debug, Clone, Serialize)]
+pub struct LateSlots {
+    /// The reason.
+    pub cause: Cause,
+    /// How many.
+    pub slots: u64,
+    /// The latest of them.
+    pub max_ns: u64,
+}
+
+/// Lateness: in each slot, the worst delay of an event against the wall clock.
+#[derive(Debug, Clone, Serialize)]
+pub struct Lateness {
+    /// Slots measured.
+    pub slots: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// A run keeps up while `p99_ns` is below one slot.
+    pub kept_up: bool,
+    /// The fabric's CPU, if it had one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<usize>,
+    /// Time for which the hypervisor stopped that CPU, as far as the kernel knows; `None` if it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen_ns: Option<u64>,
+    /// Slots that were late by more than half a slot, by what made them so; most first.
+    pub late: Vec<LateSlots>,
+    /// Other threads seen on that CPU, and how long they ran meanwhile, anywhere; longest first.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// Another thread on the fabric's CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Neighbour {
+    /// Its name.
+    pub name: String,
+    /// How long it ran.
+    pub ran_ns: u64,
+}
+
+impl Lateness {
+    /// Lines of the summary.
+    pub fn summary(&self, slot_ns: u64) -> String {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let mut text = format!(
+            "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} slots of {:.0} us: {}\n",
+            us(self.p50_ns),
+            us(self.p99_ns),
+            us(self.max_ns),
+            self.slots,
+            us(slot_ns),
+            if self.kept_up {
+                "the fabric kept up"
+            } else {
+                "more than one slot in 100 was a slot late"
+            }
+        );
+        if !self.late.is_empty() {
+            let _ = writeln!(text, "  late slots   {}", self.reasons(slot_ns));
+        }
+        text
+    }
+
+    /// Which slots were late and why.
+    fn reasons(&self, slot_ns: u64) -> String {
+        let late: u64 = self.late.iter().map(|late| late.slots).sum();
+        let causes: Vec<String> = self
+            .late
+            .iter()
+            .map(|late| {
+                let (slots, max_us) = (late.slots, late.max_ns as f64 / 1e3);
+                format!("{slots} as {}, up to {max_us:.0} us", late.cause.text())
+            })
+            .collect();
+        format!(
+            "{late} of {} by more than {:.0} us: {}",
+            self.slots,
+            slot_ns as f64 / 2e3,
+            causes.join("; ")
+        )
+    }
+
+    /// For a run that did not keep up: what made it late and what would help. `None` if it kept up.
+    pub fn note(&self, slot_ns: u64) -> Option<String> {
+        if self.kept_up {
+            return None;
+        }
+        let mut text = format!(
+            "slots were late: p99 {} us where a slot has {} us; fabric time stays exact, but hosts saw it stretched",
+            self.p99_ns / 1000,
+            slot_ns / 1000
+        );
+        if let Some(most) = self.late.first() {
+            let _ = write!(
+                text,
+                ". Most ({} slots) because of this: {}. It would help to have {}",
+                most.slots,
+                most.cause.text(),
+                most.cause.remedy()
+            );
+        }
+        if let Some(cpu) = self.cpu {
+            let stolen = self
+                .stolen_ns
+                .map(|ns| format!("the hypervisor took {} ms", ns / 1_000_000));
+            let others = self.neighbours.iter().take(3);
+            let others = others.map(|other| format!("{} ran {} ms", other.name, other.ran_ns / 1_000_000));
+            let seen: Vec<String> = stolen.into_iter().chain(others).collect();
+            if !seen.is_empty() {
+                let _ = write!(text, ". Seen on CPU {cpu}: {}", seen.join(", "));
+            }
+        }
+        Some(text)
+    }
+}
+
+/// The worst lateness in each slot.
+pub struct SlotLateness {
+    slot_ns: u64,
+    slot: u64,
+    worst_ns: u64,
+    cause: Cause,
+    histogram: Histogram<u64>,
+    /// By cause.
+    late: [(u64, u64); Cause::ALL.len()],
+}
+
+impl SlotLateness {
+    /// Nothing measured yet.
+    pub fn new(slot_ns: u64) -> SlotLateness {
+        const LONGEST_NS: u64 = 60_000_000_000;
+        const SIGNIFICANT_DIGITS: u8 = 3;
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).expect("bounds and digits are allowed");
+        SlotLateness {
+            slot_ns,
+            slot: 0,
+            worst_ns: 0,
+            cause: Cause::Events,
+            histogram,
+            late: Default::default(),
+        }
+    }
+
+    /// Notes that an event, due at `due_ns`, is handled at `now_ns`; events come in the order of their times. If it is late, `blame` says
+    /// why. Now and then it returns the 99th percentile so far.
+    pub fn record(&mut self, due_ns: u64, now_ns: u64, blame: impl FnOnce() -> Cause) -> Option<u64> {
+        const SLOTS_A_SUMMARY: u64 = 1024;
+        let slot = due_ns / self.slot_ns;
+        let late_ns = now_ns - due_ns;
+        let is_new = slot != self.slot;
+        if is_new {
+            self.close();
+            self.slot = slot;
+        }
+        if late_ns > self.worst_ns {
+            self.worst_ns = late_ns;
+            if late_ns > self.slot_ns / 2 {
+                self.cause = blame();
+            }
+        }
+        (is_new && self.histogram.len() % SLOTS_A_SUMMARY == 0).then(|| self.p99_ns())
+    }
+
+    /// A slot is over; the first one may have begun before measuring did.
+    fn close(&mut self) {
+        if self.slot != 0 {
+            self.histogram.saturating_record(self.worst_ns);
+            if self.worst_ns > self.slot_ns / 2 {
+                let (slots, max_ns) = &mut self.late[self.cause as usize];
+                *slots += 1;
+                *max_ns = self.worst_ns.max(*max_ns);
+            }
+        }
+        self.worst_ns = 0;
+    }
+
+    fn p99_ns(&self) -> u64 {
+        self.histogram.value_at_quantile(0.99)
+    }
+
+    /// All slots but the last, which may not be over.
+    pub fn summary(&self) -> Lateness {
+        let mut late: Vec<LateSlots> = Cause::ALL
+            .into_iter()
+            .zip(self.late)
+            .filter(|(_, (slots, _))| *slots > 0)
+            .map(|(cause, (slots, max_ns))| LateSlots { cause, slots, max_ns })
+            .collect();
+        late.sort_by_key(|late| std::cmp::Reverse(late.slots));
+        Lateness {
+            slots: self.histogram.len(),
+            p50_ns: self.histogram.value_at_quantile(0.5),
+            p99_ns: self.p99_ns(),
+            max_ns: self.histogram.max(),
+            kept_up: self.p99_ns() < self.slot_ns,
+            cpu: None,
+            stolen_ns: None,
+            late,
+            neighbours: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_is_the_worst_of_each_slot() {
+        let mut lateness = SlotLateness::new(1000);
+        for (due_ns, now_ns) in [
+            (1000, 1010),
+            (1500, 1700),
+            (2000, 2005),
+            (3000, 3000),
+            (4000, 5500),
+            (5000, 5520),
+            (6000, 6000),
+        ] {
+            lateness.record(due_ns, now_ns, || Cause::Events);
+        }
+        let summary = lateness.summary();
+        assert_eq!((summary.slots, summary.max_ns), (5, 1500), "the last slot is not over");
+        assert!(
+            !summary.kept_up,
+            "the worst of five slots is beyond the 99th percentile"
+        );
+    }
+
+    #[test]
+    fn a_late_slot_has_the_cause_of_its_worst_delay() {
+        let mut lateness = SlotLateness::new(1000);
+        lateness.record(1000, 1600, || Cause::Send);
+        lateness.record(1000, 1700, || Cause::Stopped);
+        lateness.record(1900, 1950, || unreachable!("not late"));
+        lateness.record(2000, 4600, || Cause::Stopped);
+        lateness.record(4000, 4601, || Cause::Stopped);
+        lateness.record(5000, 5501, || Cause::Control);
+        lateness.record(6000, 6000, || unreachable!("on time"));
+        let summary = lateness.summary();
+        let late: Vec<_> = summary
+            .late
+            .iter()
+            .map(|late| (late.cause, late.slots, late.max_ns))
+            .collect();
+        assert_eq!(
+            late,
+            [(Cause::Stopped, 3, 2600), (Cause::Control, 1, 501)],
+            "slots 1, 2 and 4, and 5"
+        );
+        let text = summary.summary(1000);
+        assert!(
+            text.contains("late slots   4 of 4 by more than 0 us: 3 as the fabric's CPU stood still"),
+            "{text}"
+        );
+        let note = summary.note(1000).unwrap();
+        assert!(
+            note.contains("Most (3 slots)") && note.contains("CPUs are its own"),
+            "{note}"
+        );
+    }
+
+    #[test]
+    fn a_run_that_kept_up_has_no_note() {
+        let mut lateness = SlotLateness::new(1000);
+        for slot in 1..200 {
+            lateness.record(slot * 1000, slot * 1000 + 10, || unreachable!("not late"));
+        }
+        let summary = lateness.summary();
+        assert_eq!(summary.note(1000), None);
+        assert_eq!(summary.summary(1000).lines().count(), 1);
+    }
+}
