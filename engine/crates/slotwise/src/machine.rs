@@ -40,10 +40,10 @@ const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 /// kthreadd, which all others come from.
 const KTHREADD: i32 = 2;
 
-/// How something was before it was changed.
+/// Where something of the kernel's may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Before {
+enum Setting {
     /// A kernel thread, told from a later one of the same number by its start, and its CPUs.
     Thread {
         id: i32,
@@ -52,6 +52,39 @@ enum Before {
     },
     /// A file of the kernel and its text.
     File { path: PathBuf, text: String },
+}
+
+impl Setting {
+    /// Makes it so. False if the kernel refused, or the thread is gone.
+    fn apply(&self) -> bool {
+        match self {
+            Setting::Thread { id, start_ticks, cpus } => {
+                let is_same = KernelThread::read(*id).is_some_and(|thread| thread.start_ticks == *start_ticks);
+                let mut set = CpuSet::new();
+                is_same
+                    && cpus.iter().all(|&cpu| set.set(cpu).is_ok())
+                    && sched_setaffinity(Pid::from_raw(*id), &set).is_ok()
+            }
+            Setting::File { path, text } => fs::write(path, text).is_ok(),
+        }
+    }
+}
+
+/// Something to be moved.
+struct Move {
+    what: Moved,
+    before: Setting,
+    after: Setting,
+}
+
+/// What it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Moved {
+    /// A kernel thread, by its name.
+    Thread(String),
+    Interrupt,
+    /// The kernel's work that is bound to no CPU.
+    Work,
 }
 
 /// The machine as a run wants it, for as long as this lives.
@@ -113,14 +146,8 @@ impl Machine {
     fn clear(&mut self, cpu: usize) -> io::Result<String> {
         let mut record = open_record(Path::new(RECORD))?;
         put_back(&read_record(&mut record)?);
-        let threads = movable_threads(cpu);
-        let files = movable_files(cpu);
-        let before: Vec<Before> = threads
-            .iter()
-            .map(|(_, before)| before)
-            .chain(files.iter().map(|(_, before)| before))
-            .cloned()
-            .collect();
+        let moves: Vec<Move> = thread_moves(cpu).into_iter().chain(file_moves(cpu)).collect();
+        let before: Vec<Setting> = moves.iter().map(|one| one.before.clone()).collect();
         write_record(&mut record, &before)?;
         let (end, run) = io::pipe()?;
         // SAFETY: the caller has one thread, so the child may do anything.
@@ -131,19 +158,14 @@ impl Machine {
             }
             ForkResult::Parent { child } => self.keeper = Some((child, run)),
         }
-        let moved: Vec<&str> = threads
-            .iter()
-            .filter(|(_, before)| before.apply(cpu))
-            .map(|(name, _)| name.as_str())
+        let moved: Vec<Moved> = moves
+            .into_iter()
+            .filter(|one| one.after.apply())
+            .map(|one| one.what)
             .collect();
-        let interrupts = files
-            .iter()
-            .filter(|(text, before)| before.set(text) && before.is_interrupt())
-            .count();
         Ok(format!(
-            "until the run ends these keep off it: {} kernel threads{}, {interrupts} interrupts (--leave-machine: none)",
-            moved.len(),
-            examples(&moved)
+            "until the run ends, {} keep off it (--leave-machine: nothing does)",
+            list(&moved)
         ))
     }
 }
@@ -168,20 +190,29 @@ fn quieter(shares: &[(usize, f64)]) -> usize {
     if least.1 + WORTH_IT < last_share { least.0 } else { last }
 }
 
-fn examples(names: &[&str]) -> String {
+/// How many threads and interrupts, with some names.
+fn list(moved: &[Moved]) -> String {
     const SHOWN: usize = 3;
+    let mut names: Vec<&str> = moved
+        .iter()
+        .filter_map(|one| match one {
+            Moved::Thread(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
     // DAMON's thread holds a CPU longest where the kernel does not preempt itself.
-    let mut names = names.to_vec();
     names.sort_by_key(|name| !name.starts_with("kdamond"));
-    match names.len() {
+    let examples = match names.len() {
         0 => String::new(),
         count if count <= SHOWN => format!(" ({})", names.join(", ")),
         _ => format!(" ({}, ...)", names[..SHOWN].join(", ")),
-    }
+    };
+    let interrupts = moved.iter().filter(|&one| *one == Moved::Interrupt).count();
+    format!("{} kernel threads{examples} and {interrupts} interrupts", names.len())
 }
 
 /// The keeper's life.
-fn keep(mut run: io::PipeReader, mut record: File, before: &[Before]) -> ! {
+fn keep(mut run: io::PipeReader, mut record: File, before: &[Setting]) -> ! {
     let _ = setsid();
     // Whoever asks the run's whole group to end means the run.
     let _ = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), None);
@@ -208,7 +239,7 @@ fn open_record(path: &Path) -> io::Result<File> {
 }
 
 /// What a run left that could not put it back. A record that nobody can read is of no use.
-fn read_record(record: &mut File) -> io::Result<Vec<Before>> {
+fn read_record(record: &mut File) -> io::Result<Vec<Setting>> {
     const MOST_BYTES: u64 = 16 << 20;
     let mut text = Vec::new();
     record.rewind()?;
@@ -216,7 +247,7 @@ fn read_record(record: &mut File) -> io::Result<Vec<Before>> {
     Ok(serde_json::from_slice(&text).unwrap_or_default())
 }
 
-fn write_record(record: &mut File, before: &[Before]) -> io::Result<()> {
+fn write_record(record: &mut File, before: &[Setting]) -> io::Result<()> {
     record.set_len(0)?;
     record.rewind()?;
     if !before.is_empty() {
@@ -225,42 +256,10 @@ fn write_record(record: &mut File, before: &[Before]) -> io::Result<()> {
     Ok(())
 }
 
-fn put_back(before: &[Before]) {
-    for one in before {
-        match one {
-            Before::Thread { cpus, .. } => drop(one.allow(cpus)),
-            Before::File { text, .. } => drop(one.set(text)),
-        }
-    }
-}
-
-impl Before {
-    /// Takes `cpu` away. False if the kernel refused.
-    fn apply(&self, cpu: usize) -> bool {
-        match self {
-            Before::Thread { cpus, .. } => {
-                let others: Vec<usize> = cpus.iter().copied().filter(|&other| other != cpu).collect();
-                self.allow(&others)
-            }
-            Before::File { .. } => false,
-        }
-    }
-
-    fn allow(&self, cpus: &[usize]) -> bool {
-        let Before::Thread { id, start_ticks, .. } = self else {
-            return false;
-        };
-        let is_same = KernelThread::read(*id).is_some_and(|thread| thread.start_ticks == *start_ticks);
-        let mut set = CpuSet::new();
-        is_same && cpus.iter().all(|&cpu| set.set(cpu).is_ok()) && sched_setaffinity(Pid::from_raw(*id), &set).is_ok()
-    }
-
-    fn set(&self, text: &str) -> bool {
-        matches!(self, Before::File { path, .. } if fs::write(path, text).is_ok())
-    }
-
-    fn is_interrupt(&self) -> bool {
-        matches!(self, Before::File { path, .. } if path.starts_with(INTERRUPTS))
+/// A thread that has ended and a file that is gone need nothing.
+fn put_back(before: &[Setting]) {
+    for setting in before {
+        setting.apply();
     }
 }
 
@@ -293,36 +292,45 @@ impl KernelThread {
 }
 
 /// Kernel threads that may run on `cpu` and on others.
-fn movable_threads(cpu: usize) -> Vec<(String, Before)> {
+fn thread_moves(cpu: usize) -> Vec<Move> {
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     ids.filter(|&id| id != KTHREADD)
         .filter_map(|id| {
-            let thread = KernelThread::read(id)?;
+            let KernelThread { name, start_ticks } = KernelThread::read(id)?;
             let set = sched_getaffinity(Pid::from_raw(id)).ok()?;
             let cpus: Vec<usize> = (0..CpuSet::count())
-                .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+                .filter(|&one| set.is_set(one).unwrap_or(false))
                 .collect();
-            let before = Before::Thread {
-                id,
-                start_ticks: thread.start_ticks,
-                cpus,
-            };
-            matches!(&before, Before::Thread { cpus, .. } if cpus.len() > 1 && cpus.contains(&cpu))
-                .then_some((thread.name, before))
+            let others: Vec<usize> = cpus.iter().copied().filter(|&one| one != cpu).collect();
+            let setting = |cpus| Setting::Thread { id, start_ticks, cpus };
+            (!others.is_empty() && others.len() < cpus.len()).then(|| Move {
+                what: Moved::Thread(name),
+                before: setting(cpus),
+                after: setting(others),
+            })
         })
         .collect()
 }
 
-/// Masks of CPUs in the kernel's files that have `cpu` and others, and what to write there.
-fn movable_files(cpu: usize) -> Vec<(String, Before)> {
+/// Masks of CPUs in the kernel's files that have `cpu` and others.
+fn file_moves(cpu: usize) -> Vec<Move> {
     let interrupts = fs::read_dir(INTERRUPTS).into_iter().flatten().flatten();
-    let interrupts = interrupts.map(|entry| entry.path().join("smp_affinity"));
+    let interrupts = interrupts.map(|entry| (Moved::Interrupt, entry.path().join("smp_affinity")));
     interrupts
-        .chain([PathBuf::from(WORKQUEUES)])
-        .filter_map(|path| {
+        .chain([(Moved::Work, PathBuf::from(WORKQUEUES))])
+        .filter_map(|(what, path)| {
             let text = fs::read_to_string(&path).ok()?.trim_end().to_owned();
-            Some((without(&text, cpu)?, Before::File { path, text }))
+            let rest = without(&text, cpu)?;
+            let setting = |text| Setting::File {
+                path: path.clone(),
+                text,
+            };
+            Some(Move {
+                what,
+                before: setting(text),
+                after: setting(rest),
+            })
         })
         .collect()
 }
@@ -377,6 +385,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_moved_is_said() {
+        let thread = |name: &str| Moved::Thread(name.into());
+        let moved = [
+            thread("ksmd"),
+            Moved::Work,
+            thread("a"),
+            Moved::Interrupt,
+            thread("b"),
+            thread("kdamond.0"),
+        ];
+        assert_eq!(
+            list(&moved),
+            "4 kernel threads (kdamond.0, ksmd, a, ...) and 1 interrupts"
+        );
+        assert_eq!(list(&moved[..2]), "1 kernel threads (ksmd) and 0 interrupts");
+        assert_eq!(list(&[]), "0 kernel threads and 0 interrupts");
+    }
+
+    #[test]
     fn a_record_is_one_runs_and_is_read_as_it_was_written() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("record");
@@ -385,12 +412,12 @@ mod tests {
         let file = directory.path().join("mask");
         fs::write(&file, "1").unwrap();
         let before = [
-            Before::Thread {
+            Setting::Thread {
                 id: i32::MAX,
                 start_ticks: 1,
                 cpus: vec![0, 1],
             },
-            Before::File {
+            Setting::File {
                 path: file.clone(),
                 text: "3".into(),
             },
