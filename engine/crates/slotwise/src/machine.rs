@@ -32,7 +32,7 @@ const WATCH: Duration = Duration::from_millis(100);
 /// At most so many are.
 const MOST_WATCHED: usize = 8;
 /// A CPU must lose less time than the last one by this share to be taken in its place.
-const WORTH_IT: f64 = 0.002;
+const WORTH_IT: f64 = 0.005;
 
 /// Flags of a process in /proc/PID/stat: a thread of the kernel; one that may not be moved.
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn the_last_cpu_is_taken_unless_another_is_clearly_quieter() {
-        assert_eq!(quieter(&[(0, 0.010), (1, 0.011)]), 1);
+        assert_eq!(quieter(&[(0, 0.007), (1, 0.011)]), 1);
         assert_eq!(quieter(&[(0, 0.001), (1, 0.011)]), 0);
         assert_eq!(quieter(&[(2, 0.5)]), 2);
     }

@@ -85,7 +85,8 @@ impl OwnSwitches {
     }
 
     fn serve(&mut self, fabric: &mut Fabric) {
-        while let Some(command) = self.hub.try_recv() {
+        // One at a time: what is due meanwhile goes before the next.
+        if let Some(command) = self.hub.try_recv() {
             execute(fabric, command);
         }
         let now_ns = fabric.now();
