@@ -93,10 +93,12 @@ fn threads(processes: &Path) -> Vec<Seen> {
         .collect()
 }
 
+/// Fields of a thread's stat, counted from its state on: when it started, and the CPU that it was last on.
+const START: usize = 19;
+const CPU: usize = 36;
+
 /// Reads /proc/PID/task/TID/stat and schedstat.
 fn seen(stat: &str, ran: &str) -> Option<Seen> {
-    const START: usize = 19;
-    const CPU: usize = 36;
     // A name may have blanks and parentheses in it.
     let (head, tail) = stat.rsplit_once(") ")?;
     let (id, name) = head.split_once(" (")?;
@@ -133,15 +135,16 @@ mod tests {
 
     #[test]
     fn a_thread_is_read_from_the_kernels_files() {
-        let stat =
-            "77 (a b) c) I 2 0 0 0 -1 2129984 0 0 0 0 0 300 0 0 20 0 1 0 4711 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0";
-        let thread = seen(stat, "123456 7 8\n").unwrap();
+        let mut fields = ["0"; 50];
+        (fields[0], fields[START], fields[CPU]) = ("I", "4711", "1");
+        let stat = format!("77 (a b) c) {}", fields.join(" "));
+        let thread = seen(&stat, "123456 7 8\n").unwrap();
         assert_eq!(
             (thread.key, thread.name.as_str(), thread.cpu, thread.ran_ns),
             ((77, 4711), "a b) c", 1, 123_456)
         );
         assert!(seen("77 (cut off) I 2", "1 2 3").is_none());
-        assert!(seen(stat, "").is_none());
+        assert!(seen(&stat, "").is_none());
     }
 
     #[test]
