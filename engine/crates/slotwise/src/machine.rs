@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a live run changes about the machine so that the fabric has a CPU of its own, and how all of it is put back.
 //!
-//! Kernel threads, interrupts and the kernel's unbound work move off the fabric's CPU. Before the first change, how everything was is
+//! Kernel threads, interrupts and the kernel's unbound work move off the fabric's CPU, and the kernel does not stop real-time
+//! threads that run for long. Before the first change, how everything was is
 //! written to a record, and a process of its own, the keeper, is started. It puts everything back when the run has ended, however it
 //! ended. If the keeper is killed as well, the next run finds the record and puts things back before it begins.
 
@@ -26,6 +27,10 @@ const FABRIC_CPU: &str = "SLOTWISE_FABRIC_CPU";
 /// CPUs for the kernel's work that is bound to none.
 const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 const INTERRUPTS: &str = "/proc/irq";
+/// How long real-time threads may run of each second, us; -1: as long as they want. The fabric's thread rests of its own accord, and
+/// being stopped for milliseconds beside is what made most slots late.
+const REAL_TIME_LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const NO_LIMIT: &str = "-1";
 
 /// Each CPU is watched for so long before one is chosen.
 const WATCH: Duration = Duration::from_millis(100);
@@ -85,6 +90,8 @@ enum Moved {
     Interrupt,
     /// The kernel's work that is bound to no CPU.
     Work,
+    /// The limit of real-time threads, which is off.
+    RealTimeLimit,
 }
 
 /// The machine as a run wants it, for as long as this lives.
@@ -146,7 +153,11 @@ impl Machine {
     fn clear(&mut self, cpu: usize) -> io::Result<String> {
         let mut record = open_record(Path::new(RECORD))?;
         put_back(&read_record(&mut record)?);
-        let moves: Vec<Move> = thread_moves(cpu).into_iter().chain(file_moves(cpu)).collect();
+        let moves: Vec<Move> = thread_moves(cpu)
+            .into_iter()
+            .chain(file_moves(cpu))
+            .chain(limit_off(Path::new(REAL_TIME_LIMIT)))
+            .collect();
         let before: Vec<Setting> = moves.iter().map(|one| one.before.clone()).collect();
         write_record(&mut record, &before)?;
         let (end, run) = io::pipe()?;
@@ -163,8 +174,13 @@ impl Machine {
             .filter(|one| one.after.apply())
             .map(|one| one.what)
             .collect();
+        let unlimited = if moved.contains(&Moved::RealTimeLimit) {
+            ", and the kernel does not limit real-time threads"
+        } else {
+            ""
+        };
         Ok(format!(
-            "until the run ends, {} keep off it (--leave-machine: nothing does)",
+            "until the run ends, {} keep off it{unlimited} (--leave-machine: nothing is changed)",
             list(&moved)
         ))
     }
@@ -335,6 +351,20 @@ fn file_moves(cpu: usize) -> Vec<Move> {
         .collect()
 }
 
+/// Takes the limit of real-time threads away, if there is one.
+fn limit_off(path: &Path) -> Option<Move> {
+    let text = fs::read_to_string(path).ok()?.trim_end().to_owned();
+    let setting = |text: &str| Setting::File {
+        path: path.to_owned(),
+        text: text.into(),
+    };
+    (text != NO_LIMIT).then(|| Move {
+        what: Moved::RealTimeLimit,
+        before: setting(&text),
+        after: setting(NO_LIMIT),
+    })
+}
+
 /// A mask in the kernel's writing, hexadecimal in groups of 32 bits, without `cpu`; `None` if it has not got it, or nothing else.
 fn without(mask: &str, cpu: usize) -> Option<String> {
     const GROUP_BITS: usize = 32;
@@ -382,6 +412,20 @@ mod tests {
         assert_eq!(quieter(&[(0, 0.007), (1, 0.011)]), 1);
         assert_eq!(quieter(&[(0, 0.001), (1, 0.011)]), 0);
         assert_eq!(quieter(&[(2, 0.5)]), 2);
+    }
+
+    #[test]
+    fn a_limit_is_taken_away_once_and_can_be_put_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("limit");
+        fs::write(&path, "950000\n").unwrap();
+        let Move { before, after, .. } = limit_off(&path).unwrap();
+        assert!(after.apply());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "-1");
+        assert!(limit_off(&path).is_none(), "there is none");
+        put_back(&[before]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "950000");
+        assert!(limit_off(&directory.path().join("nowhere")).is_none());
     }
 
     #[test]
