@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use slotwise_p4::Limits;
+
 /// Bounds on what clients, all of them or each, may use. The defaults are for a switch with a few controllers.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
@@ -22,6 +24,8 @@ pub struct ServerLimits {
     pub unread_bytes_a_stream: usize,
     /// Bytes that all clients may leave unread together.
     pub unread_bytes: usize,
+    /// What one program may take; a device has up to three, in force, saved and being verified.
+    pub program: Limits,
     /// Who has not finished a message after so long, has read nothing, or has made no call on a new connection, is ended.
     pub patience: Duration,
     /// Silence after which a connection is asked whether somebody is there; without an answer within the same time, it ends.
@@ -39,6 +43,7 @@ impl Default for ServerLimits {
             reads: 64,
             unread_bytes_a_stream: 8 << 20,
             unread_bytes: 256 << 20,
+            program: Limits::default(),
             patience: Duration::from_secs(30),
             keepalive: Duration::from_secs(10),
         }

@@ -125,7 +125,7 @@ impl Server {
     pub fn start(config: ServerConfig, waker: Waker) -> Result<(Server, DeviceHub), StartError> {
         let (events, receiver) = mpsc::channel(COMMAND_QUEUE + config.devices.len());
         let mut devices = BTreeMap::new();
-        let programs = Arc::new(Programs::default());
+        let programs = Arc::new(Programs::within(config.limits.program));
         for DeviceConfig {
             device_id,
             pipeline,

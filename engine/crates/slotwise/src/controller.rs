@@ -287,17 +287,17 @@ pub fn choose(rest: SocketAddr, choice: &SchedulerChoice) -> Result<Value, Contr
         reason: reason.to_string(),
     };
     let url = format!("http://{rest}/slotwise/v1/scheduler");
-    let mut answer = agent()
+    // Generous: the machine may be busy, and virtual time waits.
+    let mut answer = agent(Duration::from_secs(60))
         .put(url)
         .send_json(choice_json(choice))
         .map_err(|error| refused(&error))?;
     answer.body_mut().read_json().map_err(|error| refused(&error))
 }
 
-fn agent() -> ureq::Agent {
-    const PATIENCE: Duration = Duration::from_secs(2);
+fn agent(patience: Duration) -> ureq::Agent {
     ureq::Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(patience))
         .build()
         .into()
 }
@@ -319,7 +319,9 @@ pub fn rest(ready: &Value) -> Result<SocketAddr, ControllerError> {
 
 /// The controller's statistics resource, or `null` if it does not answer.
 pub fn statistics(rest: SocketAddr) -> Value {
-    let answer = agent().get(format!("http://{rest}/slotwise/v1/statistics")).call();
+    let answer = agent(Duration::from_secs(2))
+        .get(format!("http://{rest}/slotwise/v1/statistics"))
+        .call();
     answer
         .ok()
         .and_then(|mut answer| answer.body_mut().read_json().ok())

@@ -129,8 +129,10 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
             format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
         );
     }
+    let mut programs = BTreeMap::new();
     if !args.external_controller {
         home.controller_jar()?;
+        programs = controller::programs(&home)?;
         check_free(addresses.rest, "controller (REST)")?;
     }
     let bmv2_program = match args.target {
@@ -168,6 +170,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         addresses,
         rest: None,
         choices: Choices::new(&scenario),
+        programs,
         bmv2_program,
         bmv2: None,
         directory: directory.path(),
@@ -189,6 +192,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
 
 /// Prepares the machine for a run, runs it in namespaces of its own, and puts the machine back. Call with one thread.
 pub fn outside(args: &EmulateArgs) -> Result<ExitCode, RunError> {
+    isolate::check_root()?;
     let _machine = Machine::prepare(args.leave_machine);
     Ok(isolate::run_inside(Machine::environment())?)
 }
@@ -236,6 +240,8 @@ struct Emulation<'a> {
     /// Where the controller's REST server listens, once it is ready.
     rest: Option<SocketAddr>,
     choices: Choices,
+    /// Digests of the programs, none if somebody else's controller loads them.
+    programs: BTreeMap<&'static str, String>,
     bmv2_program: Option<PathBuf>,
     bmv2: Option<Bmv2>,
     directory: &'a Path,
@@ -571,11 +577,7 @@ impl Emulation<'_> {
             lateness: Some(lateness),
             switch_answers,
             choices: std::mem::take(&mut self.choices),
-            programs: if self.external_controller {
-                BTreeMap::new()
-            } else {
-                controller::programs(self.home)?
-            },
+            programs: std::mem::take(&mut self.programs),
             controller: statistics,
             controller_restarts: self.restarts,
             failures: std::mem::take(&mut self.failures),

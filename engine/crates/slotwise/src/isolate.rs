@@ -38,6 +38,18 @@ pub enum IsolateError {
     Spawn(#[from] std::io::Error),
 }
 
+/// What a live run needs from the start.
+///
+/// # Errors
+/// [`IsolateError::NotRoot`].
+pub fn check_root() -> Result<(), IsolateError> {
+    if Uid::effective().is_root() {
+        Ok(())
+    } else {
+        Err(IsolateError::NotRoot)
+    }
+}
+
 /// True in the process that [`run_inside`] started.
 pub fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
@@ -46,9 +58,6 @@ pub fn is_inside() -> bool {
 /// Starts this program again with the same arguments as process 1 of a new PID namespace and waits for it. SIGINT and SIGTERM are passed on.
 /// `environment` is added to its. Must be called while the process has one thread.
 pub fn run_inside(environment: Option<(&str, OsString)>) -> Result<ExitCode, IsolateError> {
-    if !Uid::effective().is_root() {
-        return Err(IsolateError::NotRoot);
-    }
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         signals.add(signal);

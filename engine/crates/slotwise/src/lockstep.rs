@@ -467,8 +467,13 @@ pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario) -> Vec<String> {
         };
         let has_begun = scenario.phase_ns(phase).0 < fabric.now();
         (has_begun && result.completed_ns.is_none()).then(|| {
+            let until = if fabric.now() < scenario.phase_ns(phase).1 {
+                "when the run ended, in"
+            } else {
+                "by the end of"
+            };
             format!(
-                "the file from {from} to {to} did not arrive: {} of {bytes} bytes by the end of phase '{}'",
+                "the file from {from} to {to} did not arrive: {} of {bytes} bytes {until} phase '{}'",
                 result.received_bytes, scenario.phases[phase].name
             )
         })

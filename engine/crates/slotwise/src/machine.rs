@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, setsid};
@@ -106,6 +107,8 @@ impl Machine {
     /// Nothing of this is needed for a run, so what the machine does not allow is said and left alone.
     pub fn prepare(leave: bool) -> Machine {
         let mut machine = Machine { keeper: None };
+        // Whatever this run does itself; a run that lives has its record for itself.
+        let _ = put_back_left_over(Path::new(RECORD));
         let cpus = CpuPlan::allowed();
         if cpus.len() < 2 {
             return machine;
@@ -123,7 +126,7 @@ impl Machine {
             WATCH.as_millis(),
             lost.join(", ")
         );
-        if leave {
+        if leave || !is_machines_own_namespace() {
             println!("{choice}; the machine is left as it is");
             return machine;
         }
@@ -152,7 +155,6 @@ impl Machine {
     /// Moves off `cpu` what may be moved, and says what that was.
     fn clear(&mut self, cpu: usize) -> io::Result<String> {
         let mut record = open_record(Path::new(RECORD))?;
-        put_back(&read_record(&mut record)?);
         let moves: Vec<Move> = thread_moves(cpu)
             .into_iter()
             .chain(file_moves(cpu))
@@ -161,13 +163,18 @@ impl Machine {
         let before: Vec<Setting> = moves.iter().map(|one| one.before.clone()).collect();
         write_record(&mut record, &before)?;
         let (end, run) = io::pipe()?;
+        // Whoever asks the run's whole group to end means the run; the keeper does not hear it from its first moment on.
+        let mut heard = SigSet::empty();
+        pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), Some(&mut heard))?;
         // SAFETY: the caller has one thread, so the child may do anything.
-        match unsafe { fork() }? {
-            ForkResult::Child => {
-                drop(run);
-                keep(end, record, &before);
-            }
-            ForkResult::Parent { child } => self.keeper = Some((child, run)),
+        let forked = unsafe { fork() };
+        if let Ok(ForkResult::Child) = forked {
+            drop(run);
+            keep(end, record, &before);
+        }
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&heard), None)?;
+        if let ForkResult::Parent { child } = forked? {
+            self.keeper = Some((child, run));
         }
         let moved: Vec<Moved> = moves
             .into_iter()
@@ -230,13 +237,34 @@ fn list(moved: &[Moved]) -> String {
 /// The keeper's life.
 fn keep(mut run: io::PipeReader, mut record: File, before: &[Setting]) -> ! {
     let _ = setsid();
-    // Whoever asks the run's whole group to end means the run.
-    let _ = pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&SigSet::all()), None);
+    // By this name `clean-net` leaves it alone.
+    let _ = prctl::set_name(c"slotwise-keeper");
     let _ = run.read(&mut [0]);
     put_back(before);
     let _ = write_record(&mut record, &[]);
     // SAFETY: ends the process at once, as a forked one should.
     unsafe { nix::libc::_exit(0) }
+}
+
+/// Puts back what a run left whose keeper was killed, too.
+///
+/// # Errors
+/// When a run has the record, or it cannot be read or written.
+fn put_back_left_over(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut record = open_record(path)?;
+    put_back(&read_record(&mut record)?);
+    write_record(&mut record, &[])
+}
+
+/// Whether this is the PID namespace of the machine itself: in a container's, keeper and record end with the container, and what was
+/// changed about the machine would stay.
+fn is_machines_own_namespace() -> bool {
+    /// Number of the first PID namespace, in all kernels.
+    const FIRST: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link == Path::new(FIRST))
 }
 
 /// The record, which only one run at a time may have.
@@ -473,7 +501,17 @@ mod tests {
         assert_eq!(fs::read_to_string(file).unwrap(), "3");
         write_record(&mut record, &[]).unwrap();
         assert_eq!(read_record(&mut record).unwrap(), []);
+        fs::write(directory.path().join("mask"), "1").unwrap();
+        write_record(&mut record, &before).unwrap();
+        assert!(put_back_left_over(&path).is_err(), "its run lives");
         drop(record);
+        put_back_left_over(&path).unwrap();
+        assert_eq!(
+            fs::read_to_string(directory.path().join("mask")).unwrap(),
+            "3",
+            "its keeper was killed"
+        );
+        assert_eq!(read_record(&mut open_record(&path).unwrap()).unwrap(), []);
         fs::write(&path, "no record").unwrap();
         assert_eq!(read_record(&mut open_record(&path).unwrap()).unwrap(), []);
     }

@@ -21,7 +21,7 @@ use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_scenario::{Device, LinkChange};
 
 use self::account::{Account, Activity};
-use self::pace::Pace;
+use self::pace::{Pace, Rest};
 use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::LinkWatch;
 use crate::report::SwitchAnswers;
@@ -286,10 +286,11 @@ impl Driver {
             self.hand_over();
             self.timed.turn_to(Activity::Busy(Cause::Control));
             let Timed { fabric, clock, .. } = &mut self.timed;
-            self.switches.serve(fabric, clock)?;
+            let has_served = self.switches.serve(fabric, clock)?;
             self.timed.run_due();
             match &mut pace {
                 Some(pace) => self.rest_if_due(pace)?,
+                None if has_served => {}
                 None => self.sleep()?,
             }
             self.receive()?;
@@ -322,9 +323,13 @@ impl Driver {
     fn rest_if_due(&mut self, pace: &mut Pace) -> io::Result<()> {
         let now_ns = self.timed.clock.now_ns();
         let next_ns = now_ns + self.idle(now_ns).as_nanos() as u64;
-        if let Some(until_ns) = pace.rest(now_ns, next_ns) {
+        if let Some(Rest { until_ns, is_forced }) = pace.rest(now_ns, next_ns) {
             self.timed.turn_to(Activity::Rest { until_ns });
-            self.ports.wait(Some(Duration::from_nanos(until_ns - now_ns)))?;
+            if is_forced {
+                self.timed.clock.sleep_until(until_ns);
+            } else {
+                self.ports.wait(Some(Duration::from_nanos(until_ns - now_ns)))?;
+            }
             pace.rested(self.timed.turn_to(Activity::Busy(Cause::Receive)) - now_ns);
         }
         Ok(())

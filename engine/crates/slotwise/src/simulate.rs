@@ -62,6 +62,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         captures: run.captures(&scenario)?,
         frame_records: true,
     };
+    let programs = controller::programs(&home)?;
     let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;
     println!(
         "the controller's REST server is at http://{}/slotwise/v1/",
@@ -110,7 +111,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         lateness: None,
         switch_answers: None,
         choices,
-        programs: controller::programs(&home)?,
+        programs,
         controller: statistics,
         controller_restarts: 0,
         failures,

@@ -30,16 +30,14 @@ pub enum Switches {
 
 impl Switches {
     /// Carries frames and commands to and from the fabric, which stands still meanwhile.
+    /// True if there may be more at once: all that came together woke the thread once.
     ///
     /// # Errors
     /// What ended a process's packets.
-    pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<()> {
+    pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<bool> {
         match self {
-            Switches::Inside(switches) => {
-                switches.serve(fabric);
-                Ok(())
-            }
-            Switches::Bmv2(switches) => switches.serve(fabric, clock),
+            Switches::Inside(switches) => Ok(switches.serve(fabric)),
+            Switches::Bmv2(switches) => switches.serve(fabric, clock).map(|()| false),
         }
     }
 
@@ -84,9 +82,11 @@ impl OwnSwitches {
         OwnSwitches { hub, agents_ns: 0 }
     }
 
-    fn serve(&mut self, fabric: &mut Fabric) {
+    fn serve(&mut self, fabric: &mut Fabric) -> bool {
         // One at a time: what is due meanwhile goes before the next.
-        if let Some(command) = self.hub.try_recv() {
+        let command = self.hub.try_recv();
+        let has_served = command.is_some();
+        if let Some(command) = command {
             execute(fabric, command);
         }
         let now_ns = fabric.now();
@@ -98,6 +98,7 @@ impl OwnSwitches {
                 }
             }
         }
+        has_served
     }
 
     fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {

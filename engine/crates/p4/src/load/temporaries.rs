@@ -41,6 +41,9 @@ pub(super) fn words_to_reset(root: &Value, layout: &Layout, names: &HeaderNames)
 
 const SHORTEST_GAP: usize = 16;
 
+/// Metadata that the switch itself reads.
+const ARCHITECTURE: [&str; 3] = ["standard_metadata", "intrinsic_metadata", "queueing_metadata"];
+
 fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTreeSet<Name<'a>> {
     let is_metadata = |name: &str| {
         names
@@ -96,7 +99,9 @@ fn temporaries<'a>(root: &'a Value, layout: &Layout, names: &HeaderNames) -> BTr
         }
     }
     let whole = whole_headers(root);
-    written.retain(|name| is_metadata(name.0) && !whole.contains(name.0) && !seen_before.contains(name));
+    let is_read_elsewhere =
+        |name: &Name| whole.contains(name.0) || ARCHITECTURE.contains(&name.0) || seen_before.contains(name);
+    written.retain(|name| is_metadata(name.0) && !is_read_elsewhere(name));
     written
 }
 

@@ -18,6 +18,15 @@ const MOST_OWED_NS: i64 = 10_000_000;
 /// Rest in advance counts up to this: the kernel counts by the second.
 const MOST_SAVED_NS: i64 = 3_000_000;
 
+/// A rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// When it ends.
+    pub until_ns: u64,
+    /// Whatever comes: it is owed.
+    pub is_forced: bool,
+}
+
 /// Says when to rest.
 pub struct Pace {
     last_ns: u64,
@@ -35,15 +44,21 @@ impl Pace {
     }
 
     /// Until when to rest, with nothing due before `next_ns`; `None` to go on.
-    pub fn rest(&mut self, now_ns: u64, next_ns: u64) -> Option<u64> {
+    pub fn rest(&mut self, now_ns: u64, next_ns: u64) -> Option<Rest> {
         self.owed_ns += ((now_ns - self.last_ns) * REST_PERCENT / 100) as i64;
         self.last_ns = now_ns;
         let longest_ns = now_ns + LONGEST_NS;
         if self.owed_ns > MOST_OWED_NS {
-            return Some(next_ns.saturating_sub(WAKE_NS).clamp(now_ns + SHORTEST_NS, longest_ns));
+            return Some(Rest {
+                until_ns: next_ns.saturating_sub(WAKE_NS).clamp(now_ns + SHORTEST_NS, longest_ns),
+                is_forced: true,
+            });
         }
         let until_ns = next_ns.saturating_sub(WAKE_NS).min(longest_ns);
-        (self.owed_ns > 0 && until_ns >= now_ns + SHORTEST_NS).then_some(until_ns)
+        (self.owed_ns > 0 && until_ns >= now_ns + SHORTEST_NS).then_some(Rest {
+            until_ns,
+            is_forced: false,
+        })
     }
 
     /// It rested that long.
@@ -61,14 +76,20 @@ mod tests {
         let mut pace = Pace::new(0);
         assert_eq!(pace.rest(0, 1_000_000), None, "nothing is owed");
         assert_eq!(pace.rest(100_000, 110_000), None, "an event is near");
-        assert_eq!(pace.rest(200_000, 300_000), Some(300_000 - WAKE_NS));
+        let idle = |until_ns| {
+            Some(Rest {
+                until_ns,
+                is_forced: false,
+            })
+        };
+        assert_eq!(pace.rest(200_000, 300_000), idle(300_000 - WAKE_NS));
         pace.rested(100_000);
         assert_eq!(
             pace.rest(300_000, 10_000_000),
             None,
             "9 % of 300 us were less than that"
         );
-        assert_eq!(pace.rest(2_000_000, 10_000_000), Some(2_000_000 + LONGEST_NS));
+        assert_eq!(pace.rest(2_000_000, 10_000_000), idle(2_000_000 + LONGEST_NS));
     }
 
     #[test]
@@ -78,7 +99,8 @@ mod tests {
         let mut now_ns = 0;
         while now_ns < 2_000_000_000 {
             now_ns += 50_000;
-            if let Some(until_ns) = pace.rest(now_ns, now_ns) {
+            if let Some(Rest { until_ns, is_forced }) = pace.rest(now_ns, now_ns) {
+                assert!(is_forced, "hosts that always send would keep it from resting");
                 slept_ns += until_ns - now_ns;
                 pace.rested(until_ns - now_ns);
                 now_ns = until_ns;

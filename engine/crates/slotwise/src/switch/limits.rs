@@ -25,6 +25,9 @@ pub struct LimitOptions {
     /// Megabytes that one client may leave unread on a stream
     #[arg(long, value_name = "MB", value_parser = number::<1, 1024>)]
     max_unread_mb: Option<usize>,
+    /// Megabytes that one program may take
+    #[arg(long, value_name = "MB", value_parser = number::<1, 65_536>)]
+    max_program_mb: Option<usize>,
     /// Seconds for a message to be complete, for a client to read, and for a new connection to make a call
     #[arg(long, value_name = "SECONDS", value_parser = number::<1, 86_400>)]
     patience_s: Option<usize>,
@@ -50,6 +53,9 @@ impl LimitOptions {
         set(&mut limits.queries, self.max_read_queries, 1);
         set(&mut limits.reads, self.max_reads, 1);
         set(&mut limits.unread_bytes_a_stream, self.max_unread_mb, MIB);
+        if let Some(megabytes) = self.max_program_mb {
+            limits.program.memory_bytes = (megabytes * MIB) as u64;
+        }
         // Together they may have what one may.
         limits.receiving_bytes = limits.receiving_bytes.max(limits.message_bytes);
         limits.unread_bytes = limits.unread_bytes.max(limits.unread_bytes_a_stream);

@@ -115,7 +115,9 @@ impl Args {
         }
         let json = read(path)?;
         let Some(p4info_path) = &self.p4info else {
-            let program = Program::from_json(&json).map_err(|error| format!("{}: {error}", path.display()))?;
+            let limits = self.limits.limits().program;
+            let program =
+                Program::from_json_within(&json, &limits).map_err(|error| format!("{}: {error}", path.display()))?;
             let pipeline = Pipeline::new(Arc::new(program), config.clone());
             return Ok(Loaded::Pipeline(Box::new(pipeline)));
         };
