@@ -15,7 +15,7 @@ use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
-use crate::outbox::Outbox;
+use crate::outbox::{Claim, FREE_BYTES, Outbox};
 use crate::p4info::{Array, P4Info};
 use crate::programs::Programs;
 use crate::proto::google::rpc;
@@ -27,6 +27,21 @@ use crate::role::Access;
 pub(crate) const STREAM_QUEUE: usize = 8192;
 /// Places kept free for arbitration: packets do not fill the queue.
 const RESERVED: usize = 256;
+/// Arbitration does not depend on what others leave unread: a small part is kept free for it.
+const ARBITRATION: Claim = Claim {
+    reserve: 0,
+    free_bytes: FREE_BYTES + 16 * 1024,
+};
+/// What primaries are sent.
+const NOTICE: Claim = Claim {
+    reserve: RESERVED,
+    free_bytes: FREE_BYTES,
+};
+/// Anybody can cause errors, and they repeat what was sent.
+const ERROR: Claim = Claim {
+    reserve: RESERVED,
+    free_bytes: 0,
+};
 /// Roles that a device knows, those without streams included, and streams that it takes for each.
 const MAX_ROLES: usize = 64;
 const MAX_STREAMS: usize = 256;
@@ -39,7 +54,8 @@ pub(crate) type StreamSender = Outbox<v1::StreamMessageResponse>;
 pub(crate) struct Device {
     pub id: u64,
     pub pipeline_config: PipelineConfig,
-    /// Held for the length of a Write, Read, configuration or arbitration, which makes them serializable.
+    /// Held for the length of a Write, configuration or arbitration, which makes them serializable. A Read holds it for one
+    /// slice at a time: each slice is between two writes, all of them together need not be.
     pub control: tokio::sync::Mutex<Control>,
     /// Whether it is there; who wants to control one that is not waits.
     pub presence: watch::Sender<bool>,
@@ -355,6 +371,8 @@ impl Link {
             if role.streams.is_empty() {
                 self.departures += 1;
                 role.departure = self.departures;
+                // Who joins next brings its own rights: others may have taken these objects meanwhile.
+                role.access = Arc::default();
             }
             role.advise(self.device_id, role_name, advisory);
         }
@@ -530,14 +548,20 @@ impl Role {
                 status: Some(status),
             };
             // A controller that left RESERVED messages unread learns its role from its next refused request.
-            let _ = sender.try_send(message_of(Update::Arbitration(update)), 0);
+            let _ = sender.try_send(message_of(Update::Arbitration(update)), ARBITRATION);
         }
     }
 }
 
 /// Queues a message unless the stream is congested or gone.
 pub(crate) fn send(sender: &StreamSender, update: Update) -> bool {
-    sender.try_send(message_of(update), RESERVED).is_ok()
+    sender.try_send(message_of(update), NOTICE).is_ok()
+}
+
+/// Tells a client what was wrong with its message, unless the stream is congested or gone.
+pub(crate) fn send_error(sender: &StreamSender, error: v1::StreamError) {
+    // A client that does not read misses it.
+    let _ = sender.try_send(message_of(Update::Error(error)), ERROR);
 }
 
 fn message_of(update: Update) -> v1::StreamMessageResponse {

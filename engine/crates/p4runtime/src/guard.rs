@@ -10,22 +10,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::Sleep;
 use tonic::Status;
 use tonic::body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::incoming::HasCalled;
+use crate::incoming::Caller;
 use crate::limits::ServerLimits;
 
 /// Messages that are not programs or batches.
 const MAX_SMALL_BYTES: usize = 1 << 20;
 /// Messages up to this size are received however much else is.
 const FREE_BYTES: usize = 4096;
-/// Unit in which messages being received are counted.
-const UNIT_BYTES: usize = 1024;
 /// Longer messages have more time: a second for each of these.
 const BYTES_A_SECOND: usize = 1 << 20;
 /// What gRPC puts in front of a message: whether it is compressed, and its length.
@@ -37,6 +35,7 @@ struct Policy {
     token: Option<String>,
     message_bytes: usize,
     patience: Duration,
+    /// Bytes of messages being received.
     receiving: Arc<Semaphore>,
 }
 
@@ -47,12 +46,11 @@ pub(crate) struct GuardLayer(Arc<Policy>);
 impl GuardLayer {
     /// With a token, calls have to show it: `authorization: Bearer TOKEN`.
     pub fn new(limits: &ServerLimits, token: Option<String>) -> GuardLayer {
-        let units = (limits.receiving_bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS);
         GuardLayer(Arc::new(Policy {
             token,
             message_bytes: limits.message_bytes,
             patience: limits.patience,
-            receiving: Arc::new(Semaphore::new(units)),
+            receiving: Arc::new(Semaphore::new(limits.receiving_bytes.min(Semaphore::MAX_PERMITS))),
         }))
     }
 }
@@ -105,7 +103,8 @@ where
             let status = Status::unauthenticated("this server is for its own controller: show its token");
             return Box::pin(async move { Ok(status.into_http()) });
         }
-        HasCalled::note(request.extensions());
+        let caller = Caller::of(request.extensions());
+        caller.note_call();
         let method = request.uri().path().rsplit('/').next().unwrap_or_default();
         let takes_large = matches!(method, "Write" | "SetForwardingPipelineConfig");
         let is_stream = method == "StreamChannel";
@@ -121,7 +120,8 @@ where
                 framing: Framing::new(max_bytes),
                 is_stream,
                 deadline: (!is_stream).then(|| Box::pin(tokio::time::sleep(policy.patience))),
-                permit: None,
+                received_bytes: 0,
+                shares: [caller.receiving, policy.receiving.clone()].map(Share::new),
                 policy,
             })
         });
@@ -136,30 +136,60 @@ struct GuardedBody {
     /// Between the messages of a stream any time may pass.
     is_stream: bool,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// For the message being received.
-    permit: Option<OwnedSemaphorePermit>,
+    /// What has come of the message being received.
+    received_bytes: usize,
+    /// For it: of the connection, and of all.
+    shares: [Share; 2],
     policy: Arc<Policy>,
+}
+
+/// Bytes held of a number of them.
+struct Share {
+    of: Arc<Semaphore>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Share {
+    fn new(of: Arc<Semaphore>) -> Share {
+        Share { of, held: None }
+    }
+
+    /// Makes it `bytes` in all.
+    fn grow(&mut self, bytes: usize) -> Result<(), TryAcquireError> {
+        let held_bytes = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = u32::try_from(bytes - held_bytes).unwrap_or(u32::MAX);
+        let more = self.of.clone().try_acquire_many_owned(more)?;
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        Ok(())
+    }
 }
 
 impl GuardedBody {
     /// Follows what has come.
     fn advance(&mut self, mut bytes: &[u8]) -> Result<(), Status> {
         while !bytes.is_empty() {
-            let was_between = self.framing.is_between();
+            let (was_between, was_inside, left) = (self.framing.is_between(), self.framing.missing > 0, bytes.len());
             if let Some(length) = self.framing.take(&mut bytes)? {
-                if length > FREE_BYTES {
-                    let units = u32::try_from(length.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
-                    let permit = self.policy.receiving.clone().try_acquire_many_owned(units);
-                    let full = || Status::resource_exhausted("too much is being received at once; send it later");
-                    self.permit = Some(permit.map_err(|_| full())?);
-                }
                 let more = Duration::from_secs((length / BYTES_A_SECOND) as u64);
                 self.restart(self.policy.patience + more);
+            } else if was_inside {
+                self.received_bytes += left - bytes.len();
+                if self.received_bytes > FREE_BYTES {
+                    let full = |_| Status::resource_exhausted("too much is being received at once; send it later");
+                    let mut shares = self.shares.iter_mut();
+                    shares
+                        .try_for_each(|share| share.grow(self.received_bytes))
+                        .map_err(full)?;
+                }
             } else if was_between {
                 self.restart(self.policy.patience);
             }
             if self.framing.is_between() {
-                self.permit = None;
+                self.received_bytes = 0;
+                self.shares.iter_mut().for_each(|share| share.held = None);
                 if self.is_stream {
                     self.deadline = None;
                 }

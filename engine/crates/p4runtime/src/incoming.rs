@@ -15,6 +15,8 @@ use tokio::time::Sleep;
 use tokio_stream::Stream;
 use tonic::transport::server::{Connected, TlsConnectInfo};
 
+use crate::limits::ServerLimits;
+
 /// Pause after the system could not give a connection: without it, a server at the limit of its file descriptors would ask
 /// again and again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,16 +27,22 @@ pub(crate) struct Incoming {
     places: Arc<Semaphore>,
     /// Time until the first call.
     patience: Duration,
+    /// Bytes of messages that one connection may be sending.
+    share_bytes: usize,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl Incoming {
-    /// At most `connections` at once.
-    pub fn new(listener: TcpListener, connections: usize, patience: Duration) -> Incoming {
+    /// What comes on `listener`.
+    pub fn new(listener: TcpListener, limits: &ServerLimits) -> Incoming {
         Incoming {
             listener,
-            places: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
-            patience,
+            places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            patience: limits.patience,
+            // A quarter, but a whole message.
+            share_bytes: (limits.receiving_bytes / 4)
+                .max(limits.message_bytes)
+                .min(Semaphore::MAX_PERMITS),
             pause: None,
         }
     }
@@ -60,7 +68,7 @@ impl Stream for Incoming {
                     let _ = stream.set_nodelay(true);
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
-                        has_called: HasCalled::default(),
+                        caller: Caller::new(incoming.share_bytes),
                         deadline: Some(Box::pin(tokio::time::sleep(incoming.patience))),
                         _place: place,
                     })));
@@ -71,39 +79,53 @@ impl Stream for Incoming {
     }
 }
 
-/// Whether a call has come on a connection.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct HasCalled(Arc<AtomicBool>);
+/// What all calls of a connection share.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    has_called: Arc<AtomicBool>,
+    /// Bytes of messages being received from it.
+    pub receiving: Arc<Semaphore>,
+}
 
-impl HasCalled {
-    /// A call with these extensions has come.
-    pub fn note(extensions: &http::Extensions) {
-        let plain = extensions.get::<HasCalled>();
-        let tls = || {
-            extensions
-                .get::<TlsConnectInfo<HasCalled>>()
-                .map(TlsConnectInfo::get_ref)
-        };
-        if let Some(HasCalled(flag)) = plain.or_else(tls) {
-            flag.store(true, Ordering::Relaxed);
+impl Caller {
+    fn new(share_bytes: usize) -> Caller {
+        Caller {
+            has_called: Arc::default(),
+            receiving: Arc::new(Semaphore::new(share_bytes)),
         }
+    }
+
+    /// Who makes a call with these extensions.
+    ///
+    /// # Panics
+    ///
+    /// If it has not come on a [`Connection`].
+    pub fn of(extensions: &http::Extensions) -> Caller {
+        let plain = extensions.get::<Caller>();
+        let tls = || extensions.get::<TlsConnectInfo<Caller>>().map(TlsConnectInfo::get_ref);
+        plain.or_else(tls).expect("calls come on connections").clone()
+    }
+
+    /// A call has come.
+    pub fn note_call(&self) {
+        self.has_called.store(true, Ordering::Relaxed);
     }
 }
 
 /// A connection. It fails if no call has come on it in time.
 pub(crate) struct Connection {
     stream: TcpStream,
-    has_called: HasCalled,
+    caller: Caller,
     /// Until the first call.
     deadline: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connected for Connection {
-    type ConnectInfo = HasCalled;
+    type ConnectInfo = Caller;
 
-    fn connect_info(&self) -> HasCalled {
-        self.has_called.clone()
+    fn connect_info(&self) -> Caller {
+        self.caller.clone()
     }
 }
 
@@ -115,7 +137,7 @@ impl AsyncRead for Connection {
     ) -> Poll<io::Result<()>> {
         let connection = &mut *self;
         if let Some(deadline) = &mut connection.deadline {
-            if connection.has_called.0.load(Ordering::Relaxed) {
+            if connection.caller.has_called.load(Ordering::Relaxed) {
                 connection.deadline = None;
             } else if deadline.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));

@@ -14,15 +14,15 @@ pub struct ServerLimits {
     pub calls_a_connection: u32,
     /// Bytes of one Write or SetForwardingPipelineConfig. Other messages are of 1 MiB at most.
     pub message_bytes: usize,
-    /// Bytes of all messages together that are being received.
+    /// Bytes that have come of all messages being received. One connection has a quarter, or a whole message if that is more.
     pub receiving_bytes: usize,
     /// Entities in one Read.
     pub queries: usize,
-    /// Reads at once.
+    /// Reads at once, until their clients have taken the answers.
     pub reads: usize,
     /// Bytes that one client may leave unread on one stream.
     pub unread_bytes_a_stream: usize,
-    /// Bytes that all clients may leave unread together.
+    /// Bytes that all clients may leave unread together, besides a small part that each has free.
     pub unread_bytes: usize,
     /// What one program may take; a device has up to three, in force, saved and being verified.
     pub program: Limits,

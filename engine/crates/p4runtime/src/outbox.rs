@@ -13,23 +13,26 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
 use tonic::Status;
 
-/// Unit in which bytes of all outboxes together are counted.
-const UNIT_BYTES: usize = 1024;
+/// What each outbox may hold without being charged for it, so that clients that do not read cannot silence others.
+pub(crate) const FREE_BYTES: usize = 256 * 1024;
 
-/// Bytes that all outboxes of a server may hold together.
+/// Bytes that all outboxes of a server may hold together, besides what each may hold free.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget(Arc<Semaphore>);
 
 impl Budget {
     pub fn new(bytes: usize) -> Budget {
-        Budget(Arc::new(Semaphore::new(
-            (bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS),
-        )))
+        Budget(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
     }
 }
 
-fn units(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX)
+/// What a message may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim {
+    /// Places for messages that it leaves to others.
+    pub reserve: usize,
+    /// Bytes up to which the outbox is not charged for it.
+    pub free_bytes: usize,
 }
 
 /// What one outbox may hold.
@@ -56,6 +59,10 @@ struct Shared<T> {
 struct State<T> {
     queue: VecDeque<Queued<T>>,
     bytes: usize,
+    /// Bytes of memory that are not charged.
+    free_bytes: usize,
+    /// Held until the client has taken everything.
+    place: Option<OwnedSemaphorePermit>,
     /// Messages that the client has taken.
     count: u64,
     /// Nothing is queued any more; after the queue comes the status, if there is one.
@@ -67,7 +74,16 @@ struct State<T> {
 struct Queued<T> {
     message: T,
     bytes: usize,
-    _permit: OwnedSemaphorePermit,
+    charge: Charge,
+}
+
+/// How the memory of a message is accounted for.
+enum Charge {
+    /// Of what the outbox may hold free.
+    Free(usize),
+    Permit {
+        _permit: OwnedSemaphorePermit,
+    },
 }
 
 /// Why a message was not queued.
@@ -85,6 +101,8 @@ pub(crate) fn outbox<T: Message>(bounds: Bounds, budget: &Budget) -> (Outbox<T>,
         state: Mutex::new(State {
             queue: VecDeque::new(),
             bytes: 0,
+            free_bytes: 0,
+            place: None,
             count: 0,
             end: None,
             is_gone: false,
@@ -110,24 +128,31 @@ impl<T> Shared<T> {
 }
 
 impl<T: Message> Outbox<T> {
-    /// Queues a message unless less than `reserve` of the messages, and of the bytes, would be left for others. Never
-    /// blocks.
-    pub fn try_send(&self, message: T, reserve: usize) -> Result<(), Refused> {
+    /// Queues a message if there is room for what it may take. Never blocks.
+    pub fn try_send(&self, message: T, claim: Claim) -> Result<(), Refused> {
         let shared = &*self.0;
         let bytes = message.encoded_len();
         let mut state = shared.state();
-        if state.end.is_some() || state.is_gone {
+        if state.is_over() {
             return Err(Refused::Ended);
         }
         let Bounds { messages, bytes: most } = shared.bounds;
         // One message has always a place, however long it is.
         let has_room =
-            state.queue.len() + reserve < messages && (state.queue.is_empty() || state.bytes + bytes <= most);
-        let permit = shared.budget.0.clone().try_acquire_many_owned(units(bytes));
-        let (true, Ok(permit)) = (has_room, permit) else {
+            state.queue.len() + claim.reserve < messages && (state.queue.is_empty() || state.bytes + bytes <= most);
+        if !has_room {
             return Err(Refused::Full);
+        }
+        let cost = cost::<T>(bytes);
+        let charge = match state.take_free(cost, claim.free_bytes) {
+            Some(free) => free,
+            None => {
+                let permit = shared.budget.0.clone().try_acquire_many_owned(permits(cost));
+                let _permit = permit.map_err(|_| Refused::Full)?;
+                Charge::Permit { _permit }
+            }
         };
-        state.push(message, bytes, permit);
+        state.push(message, bytes, charge);
         Ok(())
     }
 
@@ -135,49 +160,92 @@ impl<T: Message> Outbox<T> {
     pub async fn send(&self, message: T, patience: Duration) -> Result<(), Refused> {
         let shared = &*self.0;
         let bytes = message.encoded_len();
-        let permit = shared.budget.0.clone().acquire_many_owned(units(bytes));
-        let Ok(Ok(permit)) = tokio::time::timeout(patience, permit).await else {
-            self.cut(Status::resource_exhausted("clients have too much unread; read later"));
-            return Err(Refused::Ended);
-        };
+        let cost = cost::<T>(bytes);
+        let mut permit = None;
         loop {
             let taken = shared.taken.notified();
-            {
+            let has_room = {
                 let mut state = shared.state();
-                if state.end.is_some() || state.is_gone {
+                if state.is_over() {
                     return Err(Refused::Ended);
                 }
-                if state.queue.len() < shared.bounds.messages
-                    && (state.queue.is_empty() || state.bytes + bytes <= shared.bounds.bytes)
-                {
-                    state.push(message, bytes, permit);
-                    return Ok(());
+                let has_room = state.queue.len() < shared.bounds.messages
+                    && (state.queue.is_empty() || state.bytes + bytes <= shared.bounds.bytes);
+                if has_room {
+                    let charge = match permit.take() {
+                        Some(_permit) => Some(Charge::Permit { _permit }),
+                        None => state.take_free(cost, FREE_BYTES),
+                    };
+                    if let Some(charge) = charge {
+                        state.push(message, bytes, charge);
+                        return Ok(());
+                    }
                 }
-            }
-            if tokio::time::timeout(patience, taken).await.is_err() {
-                self.cut(too_slow(patience));
-                return Err(Refused::Ended);
+                has_room
+            };
+            let budget = shared.budget.0.clone();
+            let waited = async {
+                tokio::select! {
+                    acquired = budget.acquire_many_owned(permits(cost)), if has_room => acquired.ok(),
+                    () = taken => None,
+                }
+            };
+            match tokio::time::timeout(patience, waited).await {
+                Ok(acquired) => permit = acquired,
+                Err(_) => {
+                    self.cut(if has_room {
+                        Status::resource_exhausted("clients have too much unread; read later")
+                    } else {
+                        too_slow(patience)
+                    });
+                    return Err(Refused::Ended);
+                }
             }
         }
     }
 
     /// Nothing follows what is queued but the status, if there is one.
     pub fn finish(&self, status: Option<Status>) {
-        let mut state = self.0.state();
-        if state.end.is_none() {
-            state.end = Some(status);
-            state.wake();
+        self.0.state().finish(status);
+    }
+
+    /// Finishes it, and returns when the client has taken everything or is gone. A client that takes nothing for `patience`
+    /// is ended. The place is free then.
+    pub async fn close(&self, status: Option<Status>, place: Option<OwnedSemaphorePermit>, patience: Duration) {
+        {
+            let mut state = self.0.state();
+            let has_unread = !state.queue.is_empty();
+            // Free before the client can see the end.
+            state.place = place.filter(|_| has_unread);
+            state.finish(status);
+        }
+        loop {
+            let taken = self.0.taken.notified();
+            if self.0.state().queue.is_empty() {
+                return;
+            }
+            if tokio::time::timeout(patience, taken).await.is_err() {
+                self.cut(too_slow(patience));
+                return;
+            }
         }
     }
 
     /// Ends it at once, and drops what is queued.
     pub fn cut(&self, status: Status) {
         let mut state = self.0.state();
-        if state.end.is_none() {
+        // A status that it has already stays; but an answer that is not whole does not end as if it were.
+        let is_whole = matches!(state.end, Some(None)) && state.queue.is_empty();
+        if !is_whole && !matches!(state.end, Some(Some(_))) {
             state.end = Some(Some(status));
-            state.drop_queue();
-            state.wake();
         }
+        state.drop_queue();
+        state.wake();
+    }
+
+    /// Whether nothing is queued any more, because it has ended or the client is gone.
+    pub fn is_over(&self) -> bool {
+        self.0.state().is_over()
     }
 
     /// Returns when the client has left something unread for `patience` and taken nothing, and has been ended for it; or
@@ -188,8 +256,7 @@ impl<T: Message> Outbox<T> {
             tokio::time::sleep(patience).await;
             let (now, has_unread, has_ended) = {
                 let state = self.0.state();
-                let has_ended = state.end.is_some() || state.is_gone;
-                (state.count, !state.queue.is_empty(), has_ended)
+                (state.count, !state.queue.is_empty(), state.is_over())
             };
             if has_ended {
                 return;
@@ -210,20 +277,45 @@ fn too_slow(patience: Duration) -> Status {
     ))
 }
 
+/// Memory that a message takes, as near as its encoded length tells.
+fn cost<T>(bytes: usize) -> usize {
+    bytes + size_of::<Queued<T>>()
+}
+
+fn permits(cost: usize) -> u32 {
+    u32::try_from(cost).unwrap_or(u32::MAX)
+}
+
 impl<T> State<T> {
-    fn push(&mut self, message: T, bytes: usize, permit: OwnedSemaphorePermit) {
+    fn is_over(&self) -> bool {
+        self.end.is_some() || self.is_gone
+    }
+
+    /// Takes from what the outbox may hold free, if that is not more than `most` then.
+    fn take_free(&mut self, cost: usize, most: usize) -> Option<Charge> {
+        (self.free_bytes + cost <= most).then(|| {
+            self.free_bytes += cost;
+            Charge::Free(cost)
+        })
+    }
+
+    fn push(&mut self, message: T, bytes: usize, charge: Charge) {
         self.bytes += bytes;
-        self.queue.push_back(Queued {
-            message,
-            bytes,
-            _permit: permit,
-        });
+        self.queue.push_back(Queued { message, bytes, charge });
         self.wake();
+    }
+
+    fn finish(&mut self, status: Option<Status>) {
+        if self.end.is_none() {
+            self.end = Some(status);
+            self.wake();
+        }
     }
 
     fn drop_queue(&mut self) {
         self.queue = VecDeque::new();
-        self.bytes = 0;
+        (self.bytes, self.free_bytes) = (0, 0);
+        self.place = None;
     }
 
     fn wake(&mut self) {
@@ -238,9 +330,15 @@ impl<T> Stream for Inbox<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut state = self.0.state();
-        if let Some(Queued { message, bytes, .. }) = state.queue.pop_front() {
+        if let Some(Queued { message, bytes, charge }) = state.queue.pop_front() {
             state.bytes -= bytes;
+            if let Charge::Free(cost) = charge {
+                state.free_bytes -= cost;
+            }
             state.count += 1;
+            if state.end.is_some() && state.queue.is_empty() {
+                state.place = None;
+            }
             drop(state);
             self.0.taken.notify_waiters();
             return Poll::Ready(Some(Ok(message)));
@@ -274,13 +372,23 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
+    /// Charged for everything.
+    const ANY: Claim = Claim {
+        reserve: 0,
+        free_bytes: 0,
+    };
+    /// What `message(1)` costs.
+    const COST: usize = size_of::<Queued<String>>() + 3;
+
+    const BUDGET: usize = 10 * COST;
+
     /// Encoded in `bytes` + 2 bytes, for less than 128.
     fn message(bytes: usize) -> String {
         "x".repeat(bytes)
     }
 
     fn bounded(messages: usize, bytes: usize) -> (Outbox<String>, Inbox<String>, Budget) {
-        let budget = Budget::new(2 * UNIT_BYTES);
+        let budget = Budget::new(BUDGET);
         let (outbox, inbox) = outbox(Bounds { messages, bytes }, &budget);
         (outbox, inbox, budget)
     }
@@ -288,10 +396,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_queued_comes_in_order_and_then_the_status() {
         let (outbox, mut inbox, _) = bounded(8, 1000);
-        outbox.try_send(message(1), 0).unwrap();
-        outbox.try_send(message(2), 0).unwrap();
+        outbox.try_send(message(1), ANY).unwrap();
+        outbox.try_send(message(2), ANY).unwrap();
         outbox.finish(Some(Status::aborted("over")));
-        assert_eq!(outbox.try_send(message(3), 0), Err(Refused::Ended));
+        assert_eq!(outbox.try_send(message(3), ANY), Err(Refused::Ended));
         assert_eq!(inbox.next().await.unwrap().unwrap(), message(1));
         assert_eq!(inbox.next().await.unwrap().unwrap(), message(2));
         assert_eq!(inbox.next().await.unwrap().unwrap_err().code(), Code::Aborted);
@@ -301,47 +409,110 @@ mod tests {
     #[tokio::test]
     async fn messages_bytes_and_the_servers_bytes_are_bounded() {
         let (outbox, mut inbox, _) = bounded(2, 1000);
-        outbox.try_send(message(1), 0).unwrap();
+        outbox.try_send(message(1), ANY).unwrap();
         assert_eq!(
-            outbox.try_send(message(1), 1),
+            outbox.try_send(message(1), Claim { reserve: 1, ..ANY }),
             Err(Refused::Full),
             "one place is reserved"
         );
-        outbox.try_send(message(1), 0).unwrap();
-        assert_eq!(outbox.try_send(message(1), 0), Err(Refused::Full));
+        outbox.try_send(message(1), ANY).unwrap();
+        assert_eq!(outbox.try_send(message(1), ANY), Err(Refused::Full));
         inbox.next().await.unwrap().unwrap();
-        outbox.try_send(message(1), 0).unwrap();
+        outbox.try_send(message(1), ANY).unwrap();
 
         let (outbox, _inbox, _) = bounded(8, 100);
-        outbox.try_send(message(120), 0).unwrap();
-        assert_eq!(outbox.try_send(message(1), 0), Err(Refused::Full));
+        outbox.try_send(message(120), ANY).unwrap();
+        assert_eq!(outbox.try_send(message(1), ANY), Err(Refused::Full));
 
-        let (first, _first_inbox, budget) = bounded(8, 1000);
-        first.try_send(message(1), 0).unwrap();
+        let budget = Budget::new(2 * COST);
         let bounds = Bounds {
             messages: 8,
             bytes: 1000,
         };
+        let (first, _first_inbox) = super::outbox::<String>(bounds, &budget);
+        first.try_send(message(1), ANY).unwrap();
         let (second, second_inbox) = super::outbox::<String>(bounds, &budget);
-        second.try_send(message(1), 0).unwrap();
-        assert_eq!(first.try_send(message(1), 0), Err(Refused::Full));
+        second.try_send(message(1), ANY).unwrap();
+        assert_eq!(first.try_send(message(1), ANY), Err(Refused::Full));
         drop(second_inbox);
-        first.try_send(message(1), 0).unwrap();
+        first.try_send(message(1), ANY).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_ended_and_costs_nothing_then() {
         let (outbox, mut inbox, budget) = bounded(1, 1000);
-        outbox.send(message(1), PATIENCE).await.unwrap();
+        outbox.try_send(message(1), ANY).unwrap();
+        assert_eq!(budget.0.available_permits(), BUDGET - COST);
+        assert!(!outbox.is_over());
         assert_eq!(outbox.send(message(2), PATIENCE).await, Err(Refused::Ended));
-        assert_eq!(budget.0.available_permits(), 2);
+        assert!(outbox.is_over());
+        assert_eq!(budget.0.available_permits(), BUDGET);
         let status = inbox.next().await.unwrap().unwrap_err();
         assert_eq!(status.code(), Code::ResourceExhausted);
 
         let (outbox, mut inbox, _) = bounded(1, 1000);
-        outbox.try_send(message(1), 0).unwrap();
+        outbox.try_send(message(1), ANY).unwrap();
         outbox.watch(PATIENCE).await;
         assert_eq!(inbox.next().await.unwrap().unwrap_err().code(), Code::ResourceExhausted);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_left_unread_after_the_end_is_dropped() {
+        let places = Arc::new(Semaphore::new(1));
+        let place = || Some(places.clone().try_acquire_owned().unwrap());
+        for (status, code) in [
+            (None, Code::ResourceExhausted),
+            (Some(Status::aborted("over")), Code::Aborted),
+        ] {
+            let (outbox, mut inbox, budget) = bounded(8, 1000);
+            outbox.try_send(message(1), ANY).unwrap();
+            outbox.try_send(message(1), ANY).unwrap();
+            let closing = outbox.clone();
+            let place = place();
+            let closed = tokio::spawn(async move { closing.close(status, place, PATIENCE).await });
+            tokio::time::sleep(PATIENCE / 2).await;
+            inbox.next().await.unwrap().unwrap();
+            tokio::time::sleep(PATIENCE * 3 / 4).await;
+            assert_eq!(places.available_permits(), 0, "it may still read on");
+            closed.await.unwrap();
+            assert_eq!((places.available_permits(), budget.0.available_permits()), (1, BUDGET));
+            assert_eq!(inbox.next().await.unwrap().unwrap_err().code(), code);
+            assert!(inbox.next().await.is_none());
+        }
+        let (outbox, mut inbox, _) = bounded(8, 1000);
+        outbox.try_send(message(1), ANY).unwrap();
+        let place = place();
+        let closed = tokio::spawn(async move { outbox.close(None, place, PATIENCE).await });
+        tokio::time::sleep(PATIENCE / 2).await;
+        inbox.next().await.unwrap().unwrap();
+        assert_eq!(places.available_permits(), 1, "it has everything");
+        closed.await.unwrap();
+        assert!(inbox.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_others_leave_unread_silences_nobody() {
+        const FREE: Claim = Claim {
+            free_bytes: 2 * COST,
+            ..ANY
+        };
+        let budget = Budget::new(COST);
+        let bounds = Bounds {
+            messages: 8,
+            bytes: 1000,
+        };
+        let (stranger, _unread) = super::outbox::<String>(bounds, &budget);
+        stranger.try_send(message(1), ANY).unwrap();
+        assert_eq!(stranger.try_send(message(1), ANY), Err(Refused::Full));
+        let (outbox, mut inbox) = super::outbox::<String>(bounds, &budget);
+        for _ in 0..3 {
+            outbox.try_send(message(1), FREE).unwrap();
+            outbox.try_send(message(1), FREE).unwrap();
+            assert_eq!(outbox.try_send(message(1), FREE), Err(Refused::Full));
+            inbox.next().await.unwrap().unwrap();
+            inbox.next().await.unwrap().unwrap();
+        }
+        outbox.send(message(1), PATIENCE).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -73,6 +73,10 @@ impl Shared {
                 Err(error) => outcome = Err(error),
                 Ok(mut query) => {
                     while let Some(selection) = query.next() {
+                        // If nothing is found, nothing is sent that would tell.
+                        if replies.is_over() {
+                            return Ok(());
+                        }
                         let mut give = |entity: Entity| {
                             if access.permits(entity::object_id(&entity)) {
                                 answer.entities.push(v1::Entity { entity: Some(entity) });
@@ -159,4 +163,55 @@ enum SliceError {
     Ended(ApiError),
     /// This element of it is not answered.
     Refused(ApiError),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use slotwise_p4::{Executor, PipelineConfig, TimestampUnit};
+
+    use super::*;
+    use crate::outbox::{Bounds, Budget, outbox};
+    use crate::{DeviceConfig, InitialProgram, Server, ServerConfig, parse_p4info};
+
+    #[tokio::test]
+    async fn a_read_ends_when_its_client_is_gone() {
+        let program = InitialProgram {
+            p4info: parse_p4info(include_bytes!("../tests/programs/entities.p4info.txtpb"), false).unwrap(),
+            json: include_bytes!("../tests/programs/entities.json").to_vec(),
+        };
+        let device = DeviceConfig {
+            device_id: 1,
+            pipeline: PipelineConfig {
+                cpu_port: 510,
+                drop_port: 511,
+                timestamp_unit: TimestampUnit::Nanoseconds,
+                seed: 1,
+                executor: Executor::default(),
+            },
+            program: Some(program),
+        };
+        let config = ServerConfig::new((Ipv4Addr::LOCALHOST, 0).into(), vec![device]);
+        // Nobody serves the hub: the first slice is waited for.
+        let (_server, hub) = Server::start(config, Arc::new(|| {})).unwrap();
+        let bounds = Bounds {
+            messages: 4,
+            bytes: 1000,
+        };
+        let (replies, inbox) = outbox(bounds, &Budget::new(1000));
+        drop(inbox);
+        let entity = Some(Entity::TableEntry(v1::TableEntry::default()));
+        let request = v1::ReadRequest {
+            device_id: 1,
+            role: String::new(),
+            entities: vec![v1::Entity { entity }],
+        };
+        let read = hub.shared.read(request, &replies);
+        tokio::time::timeout(Duration::from_secs(60), read)
+            .await
+            .unwrap()
+            .unwrap();
+    }
 }

@@ -195,7 +195,7 @@ impl Server {
         let incoming = {
             let _inside = runtime.enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;
-            Incoming::new(listener, limits.connections, limits.patience)
+            Incoming::new(listener, &limits)
         };
         let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(limits.message_bytes);
         let mut server = tonic::transport::Server::builder()

@@ -209,8 +209,8 @@ impl P4Runtime for Service {
         let shared = self.0.clone();
         tokio::spawn(async move {
             let outcome = shared.read(request.into_inner(), &sender).await;
-            drop(reading);
-            sender.finish(outcome.err());
+            let patience = shared.limits.patience;
+            sender.close(outcome.err(), Some(reading), patience).await;
         });
         Ok(Response::new(replies))
     }

@@ -5,10 +5,10 @@ use prost::Message;
 use tonic::{Status, Streaming};
 
 use crate::arbitration::StreamId;
-use crate::device::{Device, StreamSender, send};
+use crate::device::{Device, StreamSender, send_error};
 use crate::error::ApiError;
 use crate::hub::{DeviceCommand, HubEvent, Work};
-use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request, stream_message_response};
+use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request};
 use crate::proto::slotwise::v1::Done;
 use crate::role::Access;
 use crate::service::{Shared, election_id};
@@ -59,7 +59,8 @@ impl<'a> Session<'a> {
             // If the owner is gone, there is nobody to tell.
             let _ = shared.owner.send(HubEvent::StreamEnded).await;
         }
-        outbox.finish(status);
+        drop(requests);
+        outbox.close(status, None, shared.limits.patience).await;
     }
 
     /// Does what the client wants until it ends the stream, or is to be ended with a status.
@@ -118,7 +119,7 @@ impl<'a> Session<'a> {
                 details: Some(details),
                 ..v1::StreamError::default()
             };
-            send(&self.sender, stream_message_response::Update::Error(error));
+            send_error(&self.sender, error);
         }
         Ok(())
     }

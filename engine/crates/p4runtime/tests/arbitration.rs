@@ -183,3 +183,47 @@ async fn roles_that_nobody_has_make_room_for_others() {
     one_too_many.arbitrate(1, "one too many", Some(1)).await;
     assert_eq!(one_too_many.next().await.unwrap_err().code(), Code::ResourceExhausted);
 }
+
+#[tokio::test]
+async fn rights_end_with_the_last_stream_of_a_role() {
+    let bench = Bench::start();
+    let mut client = bench.client().await;
+    let mut holder = async |role: &str, election_id: u64| {
+        let stream = Stream::open(&mut client).await;
+        // stratum.P4RoleConfig with exclusive_p4_ids = [7]
+        let config = prost_types::Any {
+            type_url: "type.googleapis.com/stratum.P4RoleConfig".to_owned(),
+            value: vec![1 << 3 | 2, 1, 7],
+        };
+        let role = Role {
+            name: role.to_owned(),
+            config: Some(config),
+            ..Role::default()
+        };
+        let update = MasterArbitrationUpdate {
+            device_id: 1,
+            role: Some(role),
+            election_id: Some(Uint128 {
+                high: 0,
+                low: election_id,
+            }),
+            status: None,
+        };
+        let update = stream_message_request::Update::Arbitration(update);
+        stream.send(update.clone()).await;
+        (stream, update)
+    };
+    let (mut before, _) = holder("A", 5).await;
+    assert_eq!(before.advisory().await.0, Code::Ok);
+    let (mut refused, _) = holder("B", 5).await;
+    assert_eq!(refused.next().await.unwrap_err().code(), Code::InvalidArgument);
+    before.close().await;
+    let (mut after, update) = holder("B", 5).await;
+    assert_eq!(after.advisory().await.0, Code::Ok);
+
+    let mut backup = Stream::open(&mut bench.client().await).await;
+    backup.arbitrate(1, "A", Some(3)).await;
+    assert_eq!(backup.advisory().await, (Code::NotFound, Some(5)));
+    after.send(update).await;
+    assert_eq!(after.advisory().await.0, Code::Ok);
+}

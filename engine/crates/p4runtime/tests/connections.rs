@@ -6,11 +6,13 @@ mod support;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use bytes::Bytes;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::*;
 use support::*;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request};
 
@@ -66,19 +68,33 @@ async fn connections_beyond_the_limit_are_closed_and_places_come_free() {
     tokio::time::timeout(SOON, next).await.unwrap();
 }
 
-/// Sends the beginning of a message and nothing more; gives the status of the answer.
-async fn half_sent(address: SocketAddr, method: &'static str, bytes: &'static [u8]) -> Code {
+type Connection = h2::client::SendRequest<Bytes>;
+
+async fn connect(address: SocketAddr) -> Connection {
     let stream = TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) = h2::client::handshake(stream).await.unwrap();
+    let (sender, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request = http::Request::post(format!("http://{address}/p4.v1.P4Runtime/{method}"))
+    sender
+}
+
+/// Sends the beginning of a message and nothing more; gives the status of the answer.
+async fn half_sent(address: SocketAddr, method: &'static str, bytes: impl Into<Bytes>) -> Code {
+    let connection = connect(address).await;
+    half_sent_on(&connection, method, bytes.into()).await
+}
+
+/// The same on a connection that is there: sent when this returns, answered later.
+fn half_sent_on(connection: &Connection, method: &str, bytes: Bytes) -> impl Future<Output = Code> + Send + use<> {
+    let request = http::Request::post(format!("http://switch/p4.v1.P4Runtime/{method}"))
         .header("content-type", "application/grpc")
         .header("te", "trailers")
         .body(())
         .unwrap();
-    let (response, mut body) = sender.send_request(request, false).unwrap();
-    body.send_data(bytes.into(), false).unwrap();
-    let answer = async {
+    let (response, mut body) = connection.clone().send_request(request, false).unwrap();
+    body.send_data(bytes, false).unwrap();
+    let answer = async move {
+        // Dropped, it would end the call.
+        let _body = body;
         let response = response.await.unwrap();
         let status = |headers: &http::HeaderMap| headers.get("grpc-status").map(|it| it.as_bytes().to_vec());
         if let Some(status) = status(response.headers()) {
@@ -89,7 +105,24 @@ async fn half_sent(address: SocketAddr, method: &'static str, bytes: &'static [u
         let trailers = answer.trailers().await.unwrap();
         status(&trailers.unwrap()).unwrap()
     };
-    Code::from_bytes(&tokio::time::timeout(SOON, answer).await.unwrap())
+    async move { Code::from_bytes(&tokio::time::timeout(SOON, answer).await.unwrap()) }
+}
+
+/// What comes of a whole Write of `bytes`, if it is received: there is no such device.
+async fn write_of(bytes: usize, bench: &Bench) -> Code {
+    let request = WriteRequest {
+        device_id: 99,
+        role: "x".repeat(bytes),
+        ..WriteRequest::default()
+    };
+    bench.client().await.write(request).await.unwrap_err().code()
+}
+
+/// The first `sent` bytes of a message of so many MiB.
+fn begun(mebibytes: u8, sent: usize) -> Bytes {
+    let mut bytes = vec![0, 0, mebibytes << 4, 0, 0];
+    bytes.resize(5 + sent, 0);
+    bytes.into()
 }
 
 #[tokio::test]
@@ -118,11 +151,47 @@ async fn messages_are_bounded_alone_and_together() {
     config.limits.message_bytes = 8 << 20;
     config.limits.receiving_bytes = 4 << 20;
     let bench = Bench::with(config);
-    let long = |megabytes: u8| -> &'static [u8] { Box::leak(Box::new([0, 0, megabytes << 4, 0, 1])) };
     let address = bench.server.address();
-    assert_eq!(half_sent(address, "Write", long(8)).await, Code::ResourceExhausted);
-    assert_eq!(half_sent(address, "Write", long(7)).await, Code::ResourceExhausted);
-    assert_eq!(half_sent(address, "Read", long(1)).await, Code::ResourceExhausted);
+    assert_eq!(half_sent(address, "Write", begun(9, 0)).await, Code::ResourceExhausted);
+    assert_eq!(
+        half_sent(address, "Write", begun(7, 5 << 20)).await,
+        Code::ResourceExhausted
+    );
+    assert_eq!(half_sent(address, "Read", begun(2, 0)).await, Code::ResourceExhausted);
+}
+
+#[tokio::test]
+async fn what_has_not_come_takes_no_room() {
+    let mut config = server_config(false);
+    config.limits.message_bytes = 2 << 20;
+    config.limits.receiving_bytes = 2 << 20;
+    let bench = Bench::with(config);
+    let connection = connect(bench.server.address()).await;
+    let _begun: Vec<_> = (0..4)
+        .map(|_| half_sent_on(&connection, "Write", begun(2, 0)))
+        .collect();
+    // Whose refusal comes after these.
+    assert_eq!(
+        half_sent_on(&connection, "Read", begun(2, 0)).await,
+        Code::ResourceExhausted
+    );
+    assert_eq!(write_of(1_000_000, &bench).await, Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_connection_has_a_share_of_what_is_received() {
+    let mut config = server_config(false);
+    config.limits.message_bytes = 1 << 20;
+    config.limits.receiving_bytes = 8 << 20;
+    let bench = Bench::with(config);
+    let connection = connect(bench.server.address()).await;
+    let mut begun_messages = JoinSet::new();
+    for _ in 0..3 {
+        begun_messages.spawn(half_sent_on(&connection, "Write", begun(1, 1_000_000)));
+    }
+    let refused = begun_messages.join_next().await.unwrap().unwrap();
+    assert_eq!(refused, Code::ResourceExhausted);
+    assert_eq!(write_of(1_000_000, &bench).await, Code::NotFound);
 }
 
 #[tokio::test]

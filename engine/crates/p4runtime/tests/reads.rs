@@ -221,7 +221,7 @@ async fn queries_and_reads_are_bounded() {
     let refused = primary.read(vec![query()]).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
     rest(&mut responses).await;
-    // The place is free before the end of the read has been sent.
+    // The place is free when the last of the read has been taken, before its end is sent.
     assert_eq!(primary.read(vec![query()]).await.unwrap().len(), 1);
 }
 
