@@ -73,7 +73,7 @@ class Emulation:
 
     def inside(self) -> int:
         """Process 1 of the run's PID namespace."""
-        (pid,) = children(self.process.pid)
+        (pid,) = [pid for pid in children(self.process.pid) if command_name(pid) != "slotwise-keeper"]
         return pid
 
     def descendants(self) -> list[int]:
