@@ -88,12 +88,14 @@ public final class DeviceWrites {
         goOn(device);
     }
 
-    /** A switch was lost: what waits is dropped, and a read under way is void. The batch in flight is still waited for. */
+    /**
+     * A switch was lost: what waits is dropped, and a read under way is void. That and the batch in flight are still waited
+     * for: a read of {@link Tables} may change what its owner knows of the switch, and must not do so beside another one.
+     */
     public void lose(DeviceId device) {
         Line line = line(device);
         line.waiting.clear();
         line.readWanted = false;
-        line.reading = false;
         line.generation++;
     }
 
@@ -111,18 +113,18 @@ public final class DeviceWrites {
             line.reading = true;
             int generation = line.generation;
             start(() -> tables.read(device), entries -> {
+                line.reading = false;
                 if (line.generation == generation) {
-                    line.reading = false;
                     line.waiting.clear();
                     listener.onRead(device, entries);
-                    goOn(device);
                 }
+                goOn(device);
             }, error -> {
+                line.reading = false;
                 if (line.generation == generation) {
-                    line.reading = false;
                     listener.onReadFailed(device, error);
-                    goOn(device);
                 }
+                goOn(device);
             });
         } else if (!line.waiting.isEmpty()) {
             Command.Write write = line.waiting.remove();
