@@ -8,6 +8,7 @@ import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.Any;
 import com.google.rpc.Code;
 import io.grpc.Channel;
+import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.stub.AbstractStub;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -19,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.core.network.DeviceId;
@@ -43,7 +45,8 @@ import p4.v1.P4RuntimeOuterClass.WriteResponse;
  * thread, but for the stream's callbacks, which only pass on to it.
  *
  * <p>What an election id was used for may still be under way when a stream ends. So a stream that follows one with an unanswered
- * write asks with a higher id: from then on the switch refuses what the old one left behind, and what is read stays true.
+ * write or program asks with a higher id: from then on the switch refuses what the old one left behind, and what is read stays
+ * true.
  */
 final class DeviceSession {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceSession.class);
@@ -58,6 +61,7 @@ final class DeviceSession {
     private final DeviceId device;
     private final Pipeline pipeline;
     private final Patience patience;
+    private final long packetLifeNs;
     private final P4RuntimeGrpc.P4RuntimeStub streams;
     private final P4RuntimeGrpc.P4RuntimeStub reads;
     private final P4RuntimeGrpc.P4RuntimeFutureStub calls;
@@ -76,6 +80,10 @@ final class DeviceSession {
     private long checkedNs;
     private long packetsDropped;
     private ListenableFuture<WriteResponse> unanswered;
+    /** All calls of a read, which end with it; null before the first. */
+    private Context.CancellableContext reading;
+    /** Whether a program was sent and not answered; what a read leads to may be on the calls' thread. */
+    private volatile boolean pushing;
 
     /** What the session tells the driver, on the driver's thread. */
     interface Listener {
@@ -94,14 +102,16 @@ final class DeviceSession {
 
     /**
      * Takes the channel of its stream, whose callbacks are on the driver's thread, and the one of its calls: the same, or, where
-     * the driver waits for answers, one with a thread of its own.
+     * the driver waits for answers, one with a thread of its own. A packet waits for a switch that does not read for at most
+     * {@code packetLifeNs}.
      */
-    DeviceSession(DeviceId device, Pipeline pipeline, ElectionId electionId, Patience patience, Channel streamChannel,
-            Channel callChannel, Executor driver, Listener listener) {
+    DeviceSession(DeviceId device, Pipeline pipeline, ElectionId electionId, Patience patience, long packetLifeNs,
+            Channel streamChannel, Channel callChannel, Executor driver, Listener listener) {
         this.device = device;
         this.pipeline = pipeline;
         this.electionId = electionId;
         this.patience = patience;
+        this.packetLifeNs = packetLifeNs;
         this.streams = P4RuntimeGrpc.newStub(streamChannel);
         this.reads = P4RuntimeGrpc.newStub(callChannel);
         this.calls = P4RuntimeGrpc.newFutureStub(callChannel);
@@ -121,7 +131,7 @@ final class DeviceSession {
         StreamObserver observer = new StreamObserver(++generation);
         streams.streamChannel(observer);
         stream = observer.requests;
-        outbox = new Outbox(stream);
+        outbox = new Outbox(stream, System::nanoTime, packetLifeNs);
         openedNs = System.nanoTime();
         heardNs = openedNs;
         checkedNs = openedNs;
@@ -129,7 +139,7 @@ final class DeviceSession {
                 .setDeviceId(device.value()).setElectionId(electionId.toWire())).build());
     }
 
-    /** Closes the stream; a write that has no answer yet gets none any more. */
+    /** Closes the stream; a read or write that has no answer yet gets none any more. */
     void close() {
         generation++;
         primary = false;
@@ -137,11 +147,18 @@ final class DeviceSession {
             stream.cancel("the controller ends", null);
             stream = null;
         }
+        if (unanswered != null || pushing) {
+            raise(electionId, (pushing ? "a program" : "a write") + " was not answered");
+        }
         if (unanswered != null) {
-            raise(electionId, "a write was not answered");
             unanswered.cancel(false);
             unanswered = null;
         }
+        if (reading != null) {
+            reading.cancel(null);
+            reading = null;
+        }
+        pushing = false;
     }
 
     private void raise(ElectionId atLeast, String reason) {
@@ -291,9 +308,21 @@ final class DeviceSession {
 
     /** Makes sure that the switch runs the program, and reads its tables. */
     CompletableFuture<List<TableEntry>> read() {
-        return runsProgram()
-                .thenCompose(runs -> runs ? CompletableFuture.completedFuture(null) : pushProgram())
-                .thenCompose(done -> readTables());
+        Context.CancellableContext calling = Context.ROOT.withCancellation();
+        reading = calling;
+        return within(calling, this::runsProgram)
+                .thenCompose(runs -> runs ? CompletableFuture.completedFuture(null) : within(calling, this::pushProgram))
+                .thenCompose(done -> within(calling, this::readTables));
+    }
+
+    /** Begins a call that ends with a context; where that has ended, it fails at once. */
+    private static <T> CompletableFuture<T> within(Context context, Supplier<CompletableFuture<T>> call) {
+        Context before = context.attach();
+        try {
+            return call.get();
+        } finally {
+            context.detach(before);
+        }
     }
 
     private CompletableFuture<Boolean> runsProgram() {
@@ -320,8 +349,13 @@ final class DeviceSession {
                 .setDeviceId(device.value()).setElectionId(electionId.toWire())
                 .setAction(SetForwardingPipelineConfigRequest.Action.VERIFY_AND_COMMIT)
                 .setConfig(pipeline.config()).build();
+        pushing = true;
         return toFuture(within(calls, patience.program()).setForwardingPipelineConfig(request))
-                .thenApply(response -> null);
+                .whenComplete((response, error) -> {
+                    if (error == null || !UNANSWERED.contains(Status.fromThrowable(error).getCode())) {
+                        pushing = false;
+                    }
+                }).thenApply(response -> null);
     }
 
     private CompletableFuture<List<TableEntry>> readTables() {

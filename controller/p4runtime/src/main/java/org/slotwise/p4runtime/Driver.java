@@ -40,9 +40,11 @@ public abstract class Driver implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
     private static final int MAX_MESSAGE_BYTES = 64 << 20;
     private static final long STOP_TIMEOUT_S = 3;
+    private static final long PACKET_LIFE_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final NetworkController controller;
     private final Consumer<Command.ScheduleInForce> scheduleListener;
+    private final ServerAddresses addresses;
     /** By address. */
     private final Map<String, Channels> channels = new TreeMap<>();
     private final EventLoopGroup driverThread = new NioEventLoopGroup(1, new DefaultThreadFactory("controller"));
@@ -57,6 +59,7 @@ public abstract class Driver implements AutoCloseable {
     Driver(Setup setup, boolean waits) {
         this.controller = setup.controller();
         this.scheduleListener = setup.scheduleListener();
+        this.addresses = setup.addresses();
         this.executor = driverThread.next();
         for (Core core : setup.network().cores()) {
             addSession(setup, core.device(), setup.corePipeline(), waits);
@@ -111,7 +114,8 @@ public abstract class Driver implements AutoCloseable {
             return new Channels(streams, waits ? channel(setup, address, waitingThread, false) : streams);
         });
         sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()), setup.patience(),
-                server.streams(), server.calls(), this::onThread, new SessionEvents()));
+                // Where the driver waits for answers, this machine's time is of no account.
+                waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), this::onThread, new SessionEvents()));
     }
 
     /** Connects to all switches. */
@@ -167,6 +171,12 @@ public abstract class Driver implements AutoCloseable {
     }
 
     // ---- on the driver's thread ----
+
+    /** Calls a switch again now: gRPC by itself waits ever longer, up to minutes, before it tries an address again. */
+    final void reconnect(DeviceSession session) {
+        channels.get(addresses.of(session.device())).streams().resetConnectBackoff();
+        session.connect();
+    }
 
     /** Fabric time, ns. */
     abstract long nowNs();

@@ -64,7 +64,7 @@ public final class WallClockDriver extends Driver {
     @Override
     void onLost(DeviceSession session) {
         deliver(new Event.DeviceLost(session.device()));
-        retry(session, session::connect);
+        retry(session, () -> reconnect(session));
     }
 
     @Override

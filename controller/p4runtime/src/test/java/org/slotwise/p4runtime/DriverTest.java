@@ -271,6 +271,32 @@ class DriverTest {
     }
 
     @Test
+    void aProgramWithoutAnAnswerIsFencedOffToo() throws Exception {
+        switches.silenceToPrograms(3, true);
+        Driver driver = start(WallClockDriver::new, 7);
+        switches.awaitLog("unanswered program 3");
+        switches.silenceToPrograms(3, false);
+        switches.closeStream(3);
+        switches.awaitLog("primary 3");
+        assertEquals(BigInteger.valueOf(8), switches.highest(3));
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+        assertEquals(BigInteger.valueOf(7), switches.highest(MASTER));
+    }
+
+    @Test
+    void aReadEndsWithItsStreamAndTheNextOneBegins() throws Exception {
+        patience = new Patience(LONG, LONG, LONG, LONG);
+        switches.hold(3);
+        Driver driver = start(WallClockDriver::new, 7);
+        switches.awaitLog("held program? 3");
+        switches.closeStream(3);
+        switches.awaitLog("held program? 3");
+        assertTrue(switches.held(3).get(0).caller().isCancelled());
+        switches.release(3);
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+
+    @Test
     void aSwitchThatIsNotThereAnyMoreIsNoticedThoughNothingIsSentToIt() throws Exception {
         patience = new Patience(LONG, LONG, LONG, SHORT);
         try (FrozenPath path = new FrozenPath(switches.address())) {
@@ -288,8 +314,8 @@ class DriverTest {
             ManagedChannel channel = NettyChannelBuilder.forTarget(path.address()).usePlaintext().build();
             ExecutorService thread = Executors.newSingleThreadExecutor();
             CompletableFuture<DeviceSession> primary = new CompletableFuture<>();
-            DeviceSession session = new DeviceSession(DeviceId.of(3), Programs.edge(), ElectionId.of(1), patience, channel,
-                    channel, thread, new PrimaryOnly(primary));
+            DeviceSession session = new DeviceSession(DeviceId.of(3), Programs.edge(), ElectionId.of(1), patience,
+                    Long.MAX_VALUE, channel, channel, thread, new PrimaryOnly(primary));
             thread.execute(session::connect);
             primary.get(TIMEOUT_S, TimeUnit.SECONDS);
             path.freeze();

@@ -87,6 +87,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         private StreamObserver<StreamMessageResponse> stream;
         private BigInteger highest = BigInteger.ZERO;
         private boolean silent;
+        private boolean silentToPrograms;
         private boolean holding;
         private final List<Held> held = new ArrayList<>();
         private boolean busy;
@@ -161,6 +162,11 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     /** The switch answers no arbitration. */
     synchronized void silence(long device, boolean silent) {
         devices.get(device).silent = silent;
+    }
+
+    /** The switch does not answer a program, and never runs it. */
+    synchronized void silenceToPrograms(long device, boolean silent) {
+        devices.get(device).silentToPrograms = silent;
     }
 
     /** Reads and writes of the switch's tables, and questions about its program, wait until {@link #release}. */
@@ -350,6 +356,10 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     public synchronized void setForwardingPipelineConfig(SetForwardingPipelineConfigRequest request,
             StreamObserver<SetForwardingPipelineConfigResponse> responses) {
         Device device = devices.get(request.getDeviceId());
+        if (device.silentToPrograms) {
+            log.add("unanswered program " + request.getDeviceId());
+            return;
+        }
         device.config = request.getConfig();
         device.entries.clear();
         log.add("program " + request.getDeviceId());
