@@ -16,6 +16,8 @@ import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import org.onosproject.cluster.ClusterService;
 import org.onosproject.cluster.ControllerNode;
+import org.onosproject.cluster.Leader;
+import org.onosproject.cluster.Leadership;
 import org.onosproject.cluster.LeadershipEvent;
 import org.onosproject.cluster.LeadershipEventListener;
 import org.onosproject.cluster.LeadershipService;
@@ -286,7 +288,7 @@ final class ClusterMember {
             services.leadership.runForLeadership(LEADERSHIP_TOPIC);
             candidate = true;
         }
-        long term = leads() ? services.leadership.getLeadership(LEADERSHIP_TOPIC).leader().term() : NO_TERM;
+        long term = ownTerm();
         SlotwiseConfig config = services.configuration.getConfig(app, SlotwiseConfig.class);
         if (running != null && running.term.isOpen() && term == running.term.number && config != null
                 && config.node().equals(running.configuration)) {
@@ -298,9 +300,10 @@ final class ClusterMember {
         }
     }
 
-    private boolean leads() {
-        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
-        return leader != null && isLocal(leader);
+    /** Asked once: between two questions another node could come to lead, and its term would be taken for this node's. */
+    private long ownTerm() {
+        return Optional.ofNullable(services.leadership.getLeadership(LEADERSHIP_TOPIC)).map(Leadership::leader)
+                .filter(leader -> isLocal(leader.nodeId())).map(Leader::term).orElse(NO_TERM);
     }
 
     private void startController(SlotwiseConfig config, long term) {

@@ -50,6 +50,7 @@ class ClusterMemberTest {
     private final FakeOnos onos = new FakeOnos();
     private final ManualThread thread = new ManualThread();
     private final List<String> unreadable = new ArrayList<>();
+    private int reads;
     private Executor readers = Runnable::run;
     private JsonNode example;
     private Network network;
@@ -73,6 +74,7 @@ class ClusterMemberTest {
         if (unreadable.contains(device.toString())) {
             throw new SwitchUnavailableException("device " + device + " does not answer");
         }
+        reads++;
         List<TableEntry> entries = new ArrayList<>();
         for (FlowRule rule : onos.flowRules.of(SlotwiseDevices.onos(device))) {
             RuleTranslator.entry(rule).filter(entry -> !entry.isDefault()).ifPresent(entries::add);
@@ -361,6 +363,29 @@ class ClusterMemberTest {
             thread.runTimers();
         }
         assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aBatchOfAnOlderTermOfThisNodeArrivesBeforeItsSwitchIsReadAnew() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        onos.flowRules.held = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            runFrame(6_000_000);
+        }
+        int underWay = onos.flowRules.held.size();
+        assertTrue(underWay > 0, "nothing was written");
+        Map<DeviceId, Set<FlowRule>> before = allRules();
+        reads = 0;
+        onos.leadership.change(FakeOnos.OTHER);
+        onos.leadership.change(FakeOnos.LOCAL);
+        assertEquals(before, allRules());
+        assertEquals(network.devices().size() - underWay, reads);
+        onos.flowRules.release();
+        assertNotEquals(before, allRules());
+        assertEquals(network.devices().size(), reads);
+        runUntilSteady(member, 6_000_000);
     }
 
     @Test

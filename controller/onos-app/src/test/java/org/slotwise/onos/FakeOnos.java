@@ -110,9 +110,26 @@ final class FakeOnos {
         final Map<DeviceId, Set<FlowRule>> rules = new LinkedHashMap<>();
         private final Map<DeviceId, Set<FlowRule>> stored = new LinkedHashMap<>();
         final Set<DeviceId> refusing = new HashSet<>();
+        /** What was handed over and is not carried out yet; null where that happens at once. */
+        List<Runnable> held;
 
         @Override
         public void apply(FlowRuleOperations operations) {
+            if (held == null) {
+                carryOut(operations);
+            } else {
+                held.add(() -> carryOut(operations));
+            }
+        }
+
+        /** Carries out what was held, and holds no more. */
+        void release() {
+            List<Runnable> released = held;
+            held = null;
+            released.forEach(Runnable::run);
+        }
+
+        private void carryOut(FlowRuleOperations operations) {
             for (Set<FlowRuleOperation> stage : operations.stages()) {
                 for (FlowRuleOperation operation : stage) {
                     FlowRule rule = operation.rule();

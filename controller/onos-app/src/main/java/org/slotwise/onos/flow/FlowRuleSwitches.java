@@ -8,8 +8,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.PortNumber;
@@ -50,6 +53,8 @@ public final class FlowRuleSwitches {
     private final RuleTranslator translator;
     private final Executor readers;
     private final Executor checks;
+    /** Completes when what was begun last with a switch is over, whichever leader of this node began it. */
+    private final ConcurrentMap<org.slotwise.core.network.DeviceId, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
 
     /**
      * Takes ONOS's services, what reads tables, and the owner of all rules.
@@ -73,6 +78,20 @@ public final class FlowRuleSwitches {
     /** The switches for one leader, as long as {@code fence} lets it. */
     public Switches under(Fence fence) {
         return new Fenced(fence);
+    }
+
+    /**
+     * Begins something with a switch when all before it is over: a batch of a leader that ended may still be on its way through
+     * ONOS, and who reads before it has arrived knows tables that the switch does not have for long.
+     */
+    private <T> CompletableFuture<T> inOrder(
+            org.slotwise.core.network.DeviceId device, Supplier<CompletableFuture<T>> action) {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        CompletableFuture<Void> before = last.put(device, over);
+        CompletableFuture<T> done = (before == null ? CompletableFuture.<Void>completedFuture(null) : before)
+                .thenCompose(turn -> action.get());
+        done.whenComplete((result, error) -> over.complete(null));
+        return done;
     }
 
     private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
@@ -133,9 +152,9 @@ public final class FlowRuleSwitches {
 
         @Override
         public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
-            return CompletableFuture.supplyAsync(() -> readTables(device), readers)
+            return inOrder(device, () -> CompletableFuture.supplyAsync(() -> readTables(device), readers)
                     .thenCompose(present -> apply(device, adopt(device, present))
-                            .thenApply(done -> new ArrayList<>(present.values())));
+                            .thenApply(done -> new ArrayList<>(present.values()))));
         }
 
         @Override
@@ -150,7 +169,7 @@ public final class FlowRuleSwitches {
                     operations.add(rule);
                 }
             }
-            return apply(device, operations);
+            return inOrder(device, () -> apply(device, operations));
         }
 
         private CompletableFuture<Void> apply(
