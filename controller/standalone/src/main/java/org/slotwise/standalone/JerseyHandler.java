@@ -80,9 +80,17 @@ final class JerseyHandler extends Handler.Abstract {
 
     private void answer(Request request, byte[] body, Response response, Callback callback)
             throws ExecutionException, InterruptedException {
-        URI base = URI.create(request.getHttpURI().getScheme() + "://" + request.getHttpURI().getAuthority() + "/");
-        String query = request.getHttpURI().getQuery();
-        URI uri = base.resolve(request.getHttpURI().getCanonicalPath() + (query == null ? "" : "?" + query));
+        URI base;
+        URI uri;
+        try {
+            base = URI.create(request.getHttpURI().getScheme() + "://" + request.getHttpURI().getAuthority() + "/");
+            String query = request.getHttpURI().getQuery();
+            uri = base.resolve(request.getHttpURI().getCanonicalPath() + (query == null ? "" : "?" + query));
+        } catch (IllegalArgumentException e) {
+            ProblemAnswer.send(request, response, callback, HttpStatus.BAD_REQUEST_400,
+                    "the address has a character that must be written as % and two digits");
+            return;
+        }
         ContainerRequest asked = new ContainerRequest(
                 base, uri, request.getMethod(), NOBODY, new MapPropertiesDelegate(), resources.getConfiguration());
         for (HttpField field : request.getHeaders()) {

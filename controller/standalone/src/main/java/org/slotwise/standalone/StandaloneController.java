@@ -47,7 +47,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             this.audit = opened(new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES));
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             close();
             throw e;
         }
@@ -75,10 +75,16 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     /** Starts everything; the switches are called in the background. */
     static StandaloneController start(Configuration configuration) throws IOException {
         StandaloneController controller = new StandaloneController(configuration);
-        WarmUp.run(configuration.network(), configuration.scheduler());
-        controller.shutDownAgain();
-        controller.driver.start();
-        return controller;
+        try {
+            WarmUp.run(configuration.network(), configuration.scheduler());
+            controller.shutDownAgain();
+            controller.driver.start();
+            return controller;
+        } catch (RuntimeException e) {
+            // Its threads would keep a process alive that does nothing.
+            controller.close();
+            throw e;
+        }
     }
 
     /** Where the REST server listens. */

@@ -143,13 +143,20 @@ final class Store implements AutoCloseable {
                 file.force(true);
             }
             Files.move(written, directory.resolve(FILE), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
-                names.force(true);
-            }
         } catch (IOException e) {
             throw new IOException("the store in " + directory + " cannot be written: " + e.getMessage(), e);
         }
         values = next;
+        forceNames();
+    }
+
+    /** What was moved is read again from now on, so that a failure is not the caller's: only a power cut could take it back. */
+    private void forceNames() {
+        try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
+            names.force(true);
+        } catch (IOException e) {
+            LOG.warn("the store in {} is written, but a power cut could take it back: {}", directory, e.getMessage());
+        }
     }
 
     /**

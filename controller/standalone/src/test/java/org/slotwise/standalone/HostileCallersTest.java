@@ -170,6 +170,15 @@ class HostileCallersTest {
         assertTrue(exchange("GET " + STATUS + " HTTP/1.1\r\nConnection: close\r\n\r\n").startsWith("HTTP/1.1 400 "));
     }
 
+    @Test
+    void addressesThatAreNoneAreTheCallersMistake() throws Exception {
+        start(PATIENT, Set.of());
+        for (String query : List.of("{", "}", "|", "\"", "^", "<", ">", "%", "%zz")) {
+            checkProblem(400, exchange("GET " + STATUS + "?a=" + query + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        }
+        checkServed();
+    }
+
     // ---- web pages of others ----
 
     @Test
