@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from digests import judge, of_report
 from test_runs import ROOT, slotwise
 
 SCENARIOS = sorted((ROOT / "experiments" / "faults").glob("*.yaml"))
@@ -29,11 +30,13 @@ def run(scenario, path, *arguments) -> bytes:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.stem)
 def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
-    report = json.loads(run(scenario, tmp_path / "report.json"))
+    path = tmp_path / "report.json"
+    report = json.loads(run(scenario, path))
     assert report["verdict"]["ok"] and not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))
     for kind in report["faults"]["kinds"]:
         assert kind["injected"] >= 2 and kind["not_recovered"] == 0, kind
     assert all(row["recovery_ns"] is not None for row in report["faults"]["rows"])
+    judge(f"faults/{scenario.stem}", report=of_report(path))
 
 
 @pytest.mark.parametrize("name", ["edge-restart", "messages-duplicated"])
