@@ -35,9 +35,13 @@ const MOST_MARKED: usize = 8;
 const FONT: (&str, u32) = ("sans-serif", 13);
 /// Widest that a digit of this font is, in pixels.
 const DIGIT_WIDTH: u32 = 8;
-/// What lines are called is said above the chart.
-const LEGEND_COLUMNS: usize = 4;
+/// Wide enough for a letter of this font, in pixels, as letters are on average.
+const LETTER_WIDTH: u32 = 7;
+/// What lines are called is said above the chart, in as many columns as the longest name leaves room for.
+const MOST_LEGEND_COLUMNS: u32 = 4;
 const LEGEND_ROW: u32 = 18;
+const LEGEND_SIGN: u32 = 18;
+const LEGEND_GAP: u32 = 6;
 const LEGEND_MARGIN: i32 = 60;
 /// Of a sweep's band, as part of the axis.
 const BAND_WIDTH: f64 = 0.012;
@@ -151,11 +155,57 @@ fn spread(seeds: &[Vec<(f64, f64)>]) -> Vec<Point> {
     first.iter().filter_map(at).collect()
 }
 
+/// What a column is called, with its unit: `rate, kB/s` for `rate_kbyte_s`.
+fn spoken(column: &str) -> String {
+    const UNITS: [(&str, &str); 9] = [
+        ("_kbyte_s", "kB/s"),
+        ("_kbps", "kb/s"),
+        ("_ns", "ns"),
+        ("_us", "us"),
+        ("_ms", "ms"),
+        ("_bytes", "bytes"),
+        ("_packets", "packets"),
+        ("_slots", "slots"),
+        ("_percent", "percent"),
+    ];
+    let found = UNITS
+        .iter()
+        .find_map(|(end, unit)| Some((column.strip_suffix(end)?, unit)));
+    let (quantity, unit) = found.map_or((column, String::new()), |(quantity, unit)| {
+        (quantity, format!(", {unit}"))
+    });
+    format!("{}{unit}", quantity.replace('_', " "))
+}
+
+/// The parts of a line that are on the scale: where it leaves it, a part ends.
+fn on_scale(line: &[(f64, f64)], (bottom, top): (f64, f64)) -> Vec<Vec<(f64, f64)>> {
+    let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
+    for piece in line.windows(2) {
+        let (from, to) = (piece[0], piece[1]);
+        if from.1.max(to.1) < bottom || from.1.min(to.1) > top {
+            continue;
+        }
+        // Where the piece is at the edge that an end of it is beyond.
+        let cut = |end: (f64, f64)| {
+            let y = end.1.clamp(bottom, top);
+            if y == end.1 {
+                return end;
+            }
+            (from.0 + (to.0 - from.0) * (y - from.1) / (to.1 - from.1), y)
+        };
+        match parts.last_mut() {
+            Some(part) if part.last() == Some(&from) => part.push(cut(to)),
+            _ => parts.push(vec![cut(from), cut(to)]),
+        }
+    }
+    parts
+}
+
 /// Draws the lines of an entry's plot as SVG text; `scale` is that of the runs' time.
 pub(crate) fn draw(entry: &Entry, plot: &Plot, lines: &[Line], scale: f64) -> Result<String, PlotError> {
     let quantity = plot.label.clone().unwrap_or_else(|| match plot.percent_of {
-        Some(of) => format!("{}, percent of {}", plot.what.column, of.column()),
-        None => plot.what.column.clone(),
+        Some(of) => format!("{}, percent of {}", spoken(&plot.what.column), spoken(of.column())),
+        None => spoken(&plot.what.column),
     });
     let bands: Vec<Band> = entry
         .facts
@@ -244,15 +294,24 @@ enum Sign {
     Frame,
 }
 
+/// Columns of a legend.
+fn legend_columns(legend: &[(Sign, String)]) -> usize {
+    let longest = legend.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as u32;
+    let width = LEGEND_SIGN + LEGEND_GAP + LETTER_WIDTH * longest + 2 * LEGEND_GAP;
+    ((SIZE.0 - LEGEND_MARGIN as u32) / width).clamp(1, MOST_LEGEND_COLUMNS) as usize
+}
+
 fn draw_legend(area: &DrawingArea<SVGBackend, Shift>, legend: &[(Sign, String)]) -> Result<(), PlotError> {
-    const SIGN_WIDTH: i32 = 18;
-    let width = SIZE.0 as i32 / LEGEND_COLUMNS as i32;
+    const SIGN_WIDTH: i32 = LEGEND_SIGN as i32;
+    const INDENT: i32 = (LEGEND_SIGN + LEGEND_GAP) as i32;
+    let columns = legend_columns(legend);
+    let width = (SIZE.0 as i32 - LEGEND_MARGIN) / columns as i32;
     let style = FONT
         .into_font()
         .into_text_style(area)
         .pos(Pos::new(HPos::Left, VPos::Center));
     for (index, (sign, text)) in legend.iter().enumerate() {
-        let (column, row) = (index % LEGEND_COLUMNS, index / LEGEND_COLUMNS);
+        let (column, row) = (index % columns, index / columns);
         let x = LEGEND_MARGIN + width * column as i32;
         let y = (LEGEND_ROW * row as u32 + LEGEND_ROW / 2) as i32 + 2;
         let corners = [(x, y - 5), (x + SIGN_WIDTH, y + 5)];
@@ -261,7 +320,7 @@ fn draw_legend(area: &DrawingArea<SVGBackend, Shift>, legend: &[(Sign, String)])
             Sign::Area => area.draw(&Rectangle::new(corners, BAND.mix(0.13).filled())),
             Sign::Frame => area.draw(&Rectangle::new(corners, BAND.mix(0.5).stroke_width(1))),
         }
-        .and_then(|()| area.draw(&Text::new(text.as_str(), (x + SIGN_WIDTH + 6, y), style.clone())))
+        .and_then(|()| area.draw(&Text::new(text.as_str(), (x + INDENT, y), style.clone())))
         .map_err(error)?;
     }
     Ok(())
@@ -287,7 +346,7 @@ impl Picture<'_> {
         let room = 1.08 * (highest - bottom);
         let top = self.top.unwrap_or(bottom + if room > 0.0 { room } else { 1.0 });
         let legend = self.legend((bottom, top));
-        let legend_height = LEGEND_ROW * legend.len().div_ceil(LEGEND_COLUMNS) as u32;
+        let legend_height = LEGEND_ROW * legend.len().div_ceil(legend_columns(&legend)) as u32;
         let mut svg = String::new();
         {
             let whole = SVGBackend::with_string(&mut svg, (SIZE.0, SIZE.1 + legend_height)).into_drawing_area();
@@ -322,7 +381,12 @@ impl Picture<'_> {
     }
 
     fn draw_bands(&self, chart: &mut Chart, (end, bottom, top): (f64, f64, f64)) -> Result<(), PlotError> {
-        for (is_extreme, colour) in [(false, BAND.mix(0.13).filled()), (true, BAND.mix(0.5).stroke_width(1))] {
+        // A band of one value is no more than its border.
+        let signs = [
+            (false, vec![BAND.mix(0.13).filled(), BAND.mix(0.25).stroke_width(1)]),
+            (true, vec![BAND.mix(0.5).stroke_width(1)]),
+        ];
+        for (is_extreme, styles) in signs {
             let of_kind = self.bands.iter().filter(|band| band.is_extreme == is_extreme);
             let mut areas: Vec<_> = of_kind
                 .map(|band| (inside(band.x, (0.0, end)), inside(band.y, (bottom, top))))
@@ -330,10 +394,12 @@ impl Picture<'_> {
             // Several facts may have one band: drawn once each, it would look like several.
             areas.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
             areas.dedup();
-            let areas = areas
-                .into_iter()
-                .map(|((left, right), (low, high))| Rectangle::new([(left, low), (right, high)], colour));
-            chart.draw_series(areas).map_err(error)?;
+            for style in styles {
+                let areas = areas
+                    .iter()
+                    .map(|&((left, right), (low, high))| Rectangle::new([(left, low), (right, high)], style));
+                chart.draw_series(areas).map_err(error)?;
+            }
         }
         let known = self.published((bottom, top));
         let marks = known.map(|(x, value)| {
@@ -378,13 +444,16 @@ impl Picture<'_> {
                 let area = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), colour.mix(0.2).filled());
                 chart.draw_series([area]).map_err(error)?;
             }
-            let at = |point: &Point| (point.x, point.y.clamp(bottom, top));
-            if points.len() <= MOST_MARKED {
-                let circles = points.iter().map(|point| Circle::new(at(point), 3, colour.filled()));
+            let line: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
+            if line.len() <= MOST_MARKED {
+                let on = line.iter().filter(|(_, y)| (bottom..=top).contains(y));
+                let circles = on.map(|point| Circle::new(*point, 3, colour.filled()));
                 chart.draw_series(circles).map_err(error)?;
             }
-            let line = LineSeries::new(points.iter().map(at), colour.stroke_width(self.width));
-            chart.draw_series(line).map_err(error)?;
+            for part in on_scale(&line, (bottom, top)) {
+                let part = LineSeries::new(part, colour.stroke_width(self.width));
+                chart.draw_series(part).map_err(error)?;
+            }
         }
         Ok(())
     }
@@ -470,6 +539,73 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_called_by_words_and_units() {
+        for (column, words) in [
+            ("rate_kbyte_s", "rate, kB/s"),
+            ("worst_error_ns", "worst error, ns"),
+            ("mean_queue_packets", "mean queue, packets"),
+            ("utilization", "utilization"),
+            ("rated_utilization", "rated utilization"),
+        ] {
+            assert_eq!(spoken(column), words);
+        }
+    }
+
+    #[test]
+    fn a_line_is_drawn_as_far_as_it_is_on_the_scale() {
+        let scale = (0.0, 40.0);
+        assert_eq!(
+            on_scale(&[(0.0, 20.0), (1.0, 60.0), (2.0, 80.0), (3.0, 0.0)], scale),
+            [vec![(0.0, 20.0), (0.5, 40.0)], vec![(2.5, 40.0), (3.0, 0.0)]]
+        );
+        assert_eq!(
+            on_scale(&[(0.0, 0.0), (1.0, 40.0), (2.0, 40.0)], scale),
+            [vec![(0.0, 0.0), (1.0, 40.0), (2.0, 40.0)]]
+        );
+        assert_eq!(
+            on_scale(&[(0.0, -40.0), (1.0, 80.0)], scale),
+            [vec![(1.0 / 3.0, 0.0), (2.0 / 3.0, 40.0)]],
+            "from below to above"
+        );
+        assert!(on_scale(&[(0.0, 50.0), (1.0, 60.0)], scale).is_empty());
+    }
+
+    #[test]
+    fn a_legend_has_room_for_its_longest_name() {
+        let legend = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (Sign::Area, (*name).to_owned()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(legend_columns(&legend(&["measured", "published"])), 4);
+        assert_eq!(
+            legend_columns(&legend(&["equation 3.2, our 215.5 bytes a slot", "published"])),
+            2
+        );
+        assert_eq!(legend_columns(&legend(&["x".repeat(500).as_str()])), 1);
+    }
+
+    #[test]
+    fn a_band_of_one_value_can_be_seen() {
+        let plot = format!("{{run: a, draw: {QUEUE}}}");
+        let fact = format!("run: a, measure: {QUEUE}, stat: mean");
+        let mut entry = entry(&plot, &fact);
+        let borders = |entry: &Entry| {
+            let points = spread(&[vec![(1.0, 5.0), (5.0, 100.0)]]);
+            let name = "ours".to_owned();
+            let svg = draw(entry, entry.plot.as_ref().unwrap(), &[Line { name, points }], 1.0).unwrap();
+            svg.matches("opacity=\"0.25\" fill=\"none\"").count()
+        };
+        let wide = borders(&entry);
+        assert!(wide > 0);
+        entry.facts[0].band = [75.0, 75.0];
+        assert_eq!(borders(&entry), wide);
+        entry.facts.clear();
+        assert_eq!(borders(&entry), 0);
+    }
+
+    #[test]
     fn room_is_left_for_the_longest_number_of_the_scale() {
         let plot = format!("{{run: a, draw: {QUEUE}, top: 400000}}");
         let entry = entry(&plot, &format!("run: b, measure: {QUEUE}, stat: mean"));
@@ -500,7 +636,7 @@ mod tests {
             .collect();
         let label = texts
             .iter()
-            .find(|(_, _, text)| text.starts_with("sent_bytes"))
+            .find(|(_, _, text)| text.starts_with("sent, bytes, ours"))
             .unwrap();
         let number = texts.iter().find(|(_, _, text)| text.starts_with("400000")).unwrap();
         assert_eq!(number.1, "end");
