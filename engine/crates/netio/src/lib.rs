@@ -20,7 +20,7 @@ mod wait;
 
 pub use clock::WallClock;
 pub use cpu::{CpuPlan, ThreadUse, be_ordinary, be_realtime, fix_fabric_cpu, lost_shares};
-pub use ports::{PortError, Ports, Renewal, Senders, Waker, WhenFull};
+pub use ports::{Opened, Opener, PortError, Ports, Renewal, Senders, Waker, WhenFull};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 
 /// Longest frame that a port carries, Ethernet header included.

@@ -16,8 +16,6 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 #[derive(Debug)]
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
-    /// The kernel's number of the interface.
-    pub(crate) index: libc::c_int,
     /// Longest frame that the interface takes, Ethernet header included.
     pub(crate) max_frame_bytes: usize,
 }
@@ -65,7 +63,6 @@ impl PacketSocket {
         };
         let socket = PacketSocket {
             max_frame_bytes: mtu(&fd, interface)? + ETHERNET_BYTES,
-            index,
             fd,
         };
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER_BYTES)?;
@@ -111,6 +108,17 @@ impl PacketSocket {
             )
         })?;
         Ok(())
+    }
+
+    /// The kernel's number of the interface; none when that has gone, whatever its number is now.
+    pub(crate) fn interface(&self) -> Option<libc::c_uint> {
+        // SAFETY: all-zero is a valid sockaddr_ll.
+        let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+        let mut length = mem::size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: pointer and length describe a live local.
+        let result = unsafe { libc::getsockname(self.raw(), (&raw mut address).cast(), &raw mut length) };
+        check(result).ok()?;
+        libc::c_uint::try_from(address.sll_ifindex).ok()
     }
 
     pub(crate) fn raw(&self) -> RawFd {

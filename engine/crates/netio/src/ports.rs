@@ -2,7 +2,7 @@
 //! A set of raw ports served by one loop.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,12 @@ pub enum WhenFull {
     Keep,
 }
 
+impl WhenFull {
+    fn open(self, interface: &str) -> io::Result<PacketSocket> {
+        PacketSocket::open(interface, self == WhenFull::Lose)
+    }
+}
+
 /// How long to wait for an interface that does not say when its queue has room.
 const QUEUE_RETRY: Duration = Duration::from_millis(1);
 
@@ -69,7 +75,7 @@ enum Stall {
 
 struct Port {
     interface: String,
-    socket: PacketSocket,
+    socket: Arc<PacketSocket>,
     sender: Sender,
     when_full: WhenFull,
     stall: Option<Stall>,
@@ -78,19 +84,23 @@ struct Port {
 
 impl Port {
     fn open(interface: &str, namespace: Option<BorrowedFd<'_>>, when_full: WhenFull) -> io::Result<Port> {
-        let open = || PacketSocket::open(interface, when_full == WhenFull::Lose);
+        let open = || when_full.open(interface);
         let socket = match namespace {
             Some(namespace) => within(namespace, open),
             None => open(),
         }?;
-        Ok(Port {
-            interface: interface.to_owned(),
+        Ok(Port::new(interface.to_owned(), Arc::new(socket), when_full))
+    }
+
+    fn new(interface: String, socket: Arc<PacketSocket>, when_full: WhenFull) -> Port {
+        Port {
+            interface,
             sender: Sender::new(socket.max_frame_bytes),
             socket,
             when_full,
             stall: None,
             refused: 0,
-        })
+        }
     }
 
     fn send_now(&mut self) {
@@ -167,15 +177,49 @@ impl Senders {
     }
 }
 
-/// What [`Ports::renew`] found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What [`Opener::look`] found.
+#[derive(Debug)]
 pub enum Renewal {
     /// The interface is the one that was opened.
     Same,
     /// There is none of its name.
     Gone,
-    /// There is another one of its name, and the port is on that now.
-    Renewed,
+    /// There is another one of its name: for [`Ports::replace`].
+    Renewed(Opened),
+}
+
+/// An interface that is open and not yet a port.
+#[derive(Debug)]
+pub struct Opened(Arc<PacketSocket>);
+
+/// Opens the interface of a port anew when it has been deleted and made again under its name, on any thread: opening and closing
+/// may take the kernel milliseconds.
+#[derive(Debug)]
+pub struct Opener {
+    interface: String,
+    when_full: WhenFull,
+    socket: Arc<PacketSocket>,
+    /// What was opened before, until no port has it any more: it is closed here.
+    past: Option<Arc<PacketSocket>>,
+}
+
+impl Opener {
+    /// Looks for the interface in the caller's network namespace.
+    ///
+    /// # Errors
+    /// What the kernel said to opening a new one; the next look tries again.
+    pub fn look(&mut self) -> io::Result<Renewal> {
+        self.past.take_if(|past| Arc::strong_count(past) == 1);
+        let Ok(number) = nix::net::if_::if_nametoindex(self.interface.as_str()) else {
+            return Ok(Renewal::Gone);
+        };
+        if self.socket.interface() == Some(number) {
+            return Ok(Renewal::Same);
+        }
+        let socket = Arc::new(self.when_full.open(&self.interface)?);
+        self.past = Some(std::mem::replace(&mut self.socket, socket.clone()));
+        Ok(Renewal::Renewed(Opened(socket)))
+    }
 }
 
 /// Raw ports, numbered in the order in which they were given.
@@ -188,8 +232,6 @@ pub struct Ports {
     waker: Waker,
     /// The waker's descriptor, then one a port.
     watched: Vec<libc::pollfd>,
-    /// Where the interfaces are, if not in the caller's namespace.
-    namespace: Option<OwnedFd>,
 }
 
 impl Ports {
@@ -218,7 +260,6 @@ impl Ports {
             })
         };
         let ports: Vec<Port> = interfaces.iter().map(open).collect::<Result<_, _>>()?;
-        let namespace = namespace.map(|namespace| namespace.try_clone_to_owned()).transpose()?;
         let event = EventFd::from_value_and_flags(0, EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
         let waker = Waker(Arc::new(event.map_err(io::Error::from)?));
         let descriptors =
@@ -235,7 +276,6 @@ impl Ports {
             receiver: Receiver::new(),
             waker,
             watched,
-            namespace,
         })
     }
 
@@ -307,32 +347,30 @@ impl Ports {
         timeout
     }
 
-    /// Looks whether the interface of `port` is still the one that was opened. If it has been deleted and made anew under
-    /// its name, the port goes on with the new one; frames that wait are lost.
-    ///
-    /// # Errors
-    /// What the kernel said to opening the new one; the port stays as it was.
+    /// What opens the interface of `port` anew.
     ///
     /// # Panics
     /// When there is no such port: the caller's mistake.
-    pub fn renew(&mut self, port: usize) -> io::Result<Renewal> {
-        let old = &mut self.ports.0[port];
-        let namespace = self.namespace.as_ref().map(AsFd::as_fd);
-        let find = || Ok(nix::net::if_::if_nametoindex(old.interface.as_str()).ok());
-        let index = match namespace {
-            Some(namespace) => within(namespace, find),
-            None => find(),
-        }?;
-        match index {
-            None => return Ok(Renewal::Gone),
-            Some(index) if index as libc::c_int == old.socket.index => return Ok(Renewal::Same),
-            Some(_) => {}
+    pub fn opener(&self, port: usize) -> Opener {
+        let port = &self.ports.0[port];
+        Opener {
+            interface: port.interface.clone(),
+            when_full: port.when_full,
+            socket: port.socket.clone(),
+            past: None,
         }
-        let new = Port::open(&old.interface, namespace, old.when_full)?;
+    }
+
+    /// The port goes on with what was opened; frames that wait are lost.
+    ///
+    /// # Panics
+    /// When there is no such port: the caller's mistake.
+    pub fn replace(&mut self, port: usize, Opened(socket): Opened) {
+        let old = &mut self.ports.0[port];
         let refused = old.refused + old.sender.frames();
+        self.watched[port + 1].fd = socket.raw();
+        let new = Port::new(std::mem::take(&mut old.interface), socket, old.when_full);
         *old = Port { refused, ..new };
-        self.watched[port + 1].fd = old.socket.raw();
-        Ok(Renewal::Renewed)
     }
 
     /// Waits for frames, a wake-up or the timeout (`None`: for ever).

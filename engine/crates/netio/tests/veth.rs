@@ -162,21 +162,28 @@ fn a_port_goes_on_with_an_interface_made_anew() {
         eprintln!("skipped: network namespaces need root");
         return;
     }
-    let make = || {
-        ip("link add left type veth peer name right");
+    let make = |number: &str| {
+        ip(&format!("link add left{number} type veth peer name right"));
         ip("link set left up");
         ip("link set right up");
     };
-    make();
+    make("");
     let mut ports = Ports::open(&["left", "right"], None).unwrap();
     await_cable(&mut ports);
-    assert_eq!(ports.renew(0).unwrap(), Renewal::Same);
+    let mut openers = [ports.opener(0), ports.opener(1)];
+    let number = nix::net::if_::if_nametoindex("left").unwrap();
+    assert!(matches!(openers[0].look(), Ok(Renewal::Same)));
     ip("link del left");
-    assert_eq!(ports.renew(0).unwrap(), Renewal::Gone);
+    assert!(matches!(openers[0].look(), Ok(Renewal::Gone)));
     ports.poll(Some(Duration::ZERO), &mut |_, _| {}).unwrap();
-    make();
-    for port in [0, 1] {
-        assert_eq!(ports.renew(port).unwrap(), Renewal::Renewed);
+    // A new one may have the old one's number.
+    make(&format!(" index {number}"));
+    for (port, opener) in openers.iter_mut().enumerate() {
+        let Ok(Renewal::Renewed(opened)) = opener.look() else {
+            panic!("port {port} is on an interface that has gone");
+        };
+        ports.replace(port, opened);
+        assert!(matches!(opener.look(), Ok(Renewal::Same)));
     }
     await_cable(&mut ports);
 }

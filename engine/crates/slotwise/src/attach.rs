@@ -122,74 +122,9 @@ fn check(list: &[Attachment], scenario: &Scenario) -> Result<(), AttachError> {
     Ok(())
 }
 
-/// Watches whether the interfaces are those that were opened: the run hears nothing from one that is gone, or was made anew.
-pub struct Watch(Vec<Watched>);
-
-struct Watched {
-    interface: String,
-    /// The kernel's number of the one that was opened.
-    number: Option<u32>,
-    is_lost: bool,
-}
-
-impl Watch {
-    /// Over the interfaces as they are now.
-    pub fn new(list: &[Attachment]) -> Watch {
-        let watched = |entry: &Attachment| Watched {
-            interface: entry.interface.clone(),
-            number: number(&entry.interface),
-            is_lost: false,
-        };
-        Watch(list.iter().map(watched).collect())
-    }
-
-    /// What is to be said of interfaces that were lost since the last call.
-    pub fn lost(&mut self) -> Vec<String> {
-        let mut lost = Vec::new();
-        for watched in self.0.iter_mut().filter(|watched| !watched.is_lost) {
-            let now = number(&watched.interface);
-            if now == watched.number {
-                continue;
-            }
-            watched.is_lost = true;
-            let how = if now.is_some() { "was made anew" } else { "has gone" };
-            lost.push(format!("interface {} {how}: its port is dead", watched.interface));
-        }
-        lost
-    }
-}
-
-fn number(interface: &str) -> Option<u32> {
-    nix::net::if_::if_nametoindex(interface).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_interface_that_is_another_one_is_told_once() {
-        let watched = |interface: &str, number| Watched {
-            interface: interface.into(),
-            number,
-            is_lost: false,
-        };
-        let loopback = number("lo");
-        let mut watch = Watch(vec![
-            watched("lo", loopback),
-            watched("lo", Some(u32::MAX)),
-            watched("no-such-if", Some(1)),
-            watched("no-such-if", None),
-        ]);
-        assert_eq!(
-            watch.lost(),
-            [
-                "interface lo was made anew: its port is dead",
-                "interface no-such-if has gone: its port is dead"
-            ]
-        );
-        assert_eq!(watch.lost(), [""; 0]);
-    }
 
     fn refusal(list: &str) -> String {
         let scenario = Scenario::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();

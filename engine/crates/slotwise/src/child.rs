@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Child processes that speak JSON lines and die with their parent.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
@@ -36,7 +36,7 @@ impl JsonChild {
         mut command: Command,
         events: Sender<E>,
         wrap: impl Fn(ChildEvent) -> E + Send + 'static,
-    ) -> std::io::Result<JsonChild> {
+    ) -> io::Result<JsonChild> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         // SAFETY: one async-signal-safe system call between fork and exec.
         unsafe {
@@ -44,7 +44,7 @@ impl JsonChild {
         }
         let mut child = command.spawn().map_err(|error| {
             let program = command.get_program().to_string_lossy().into_owned();
-            std::io::Error::new(error.kind(), format!("{name}: cannot start {program}: {error}"))
+            io::Error::new(error.kind(), format!("{name}: cannot start {program}: {error}"))
         })?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("stdout was piped");
@@ -57,7 +57,8 @@ impl JsonChild {
                             return;
                         }
                     }
-                    _ => eprintln!("{name}: {line}"),
+                    // Whoever reads this may have gone.
+                    _ => drop(writeln!(io::stderr(), "{name}: {line}")),
                 }
             }
             let _ = events.send(wrap(ChildEvent::Closed));
@@ -71,14 +72,14 @@ impl JsonChild {
     }
 
     /// Sends one JSON line.
-    pub fn send(&mut self, message: &Value) -> std::io::Result<()> {
-        let stdin = self.stdin.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+    pub fn send(&mut self, message: &Value) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{message}")?;
         stdin.flush()
     }
 
     /// Closes its input, asks its group to end, and waits; kills it after `patience`.
-    pub fn stop(&mut self, patience: Duration) -> std::io::Result<ExitStatus> {
+    pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         self.stdin = None;
         let group = Pid::from_raw(-(self.child.id() as i32));
         let leader = Pid::from_raw(self.child.id() as i32);
@@ -90,7 +91,7 @@ impl JsonChild {
                 return Ok(status);
             }
             if Instant::now() >= deadline {
-                eprintln!("{}: does not stop, killed", self.name);
+                let _ = writeln!(io::stderr(), "{}: does not stop, killed", self.name);
                 let _ = kill(group, Signal::SIGKILL);
                 return self.child.wait();
             }

@@ -4,6 +4,9 @@
 //! Process 1 of a PID namespace holds the fabric and the P4Runtime server; the host agent and its interfaces live in a network
 //! namespace of their own; the controller is a process beside them. See [`crate::isolate`].
 
+mod events;
+mod finish;
+mod phases;
 mod start;
 
 use std::collections::BTreeMap;
@@ -13,17 +16,17 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_p4runtime::Server;
-use slotwise_scenario::{Phase, Scenario};
+use slotwise_scenario::Scenario;
 
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
@@ -32,25 +35,21 @@ use crate::choices::Choices;
 use crate::commands::{self, CommandError, FibreCommand};
 use crate::controller::{self, Addresses};
 use crate::home::Home;
+use crate::interrupts::when_input_ends;
 use crate::isolate;
-use crate::live::{LiveView, Snapshot};
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
-use crate::progress::Progress;
-use crate::realtime::{Access, Outcome, Realtime};
-use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
+use crate::realtime::{Access, Realtime};
+use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
 
 /// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time for them to go by themselves. What they have made goes with their namespaces.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// P4Runtime and REST, unless others are asked for.
 const PORTS: (u16, u16) = (9559, 8181);
-const NS_PER_MS: u64 = 1_000_000;
+/// Interfaces that come and go all the time do not fill the report: with this many notes they are told of on standard error only.
+const MOST_NOTES: usize = 100;
 const VIEW_PERIOD: Duration = Duration::from_millis(200);
-/// A controller that ends more often than this is not started again.
-const MAX_RESTARTS: u32 = 5;
 /// The Python that Debian's Mininet belongs to.
 const PYTHON: &str = "/usr/bin/python3";
 /// What TCP of this kernel has.
@@ -161,6 +160,11 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     CpuPlan::new().avoid_fabric();
     let (sender, heard) = channel();
     listen_to_signals(sender.clone())?;
+    if args.run.until_input_ends && args.attach.is_none() {
+        let sender = sender.clone();
+        // Nobody hears it when the run has ended before.
+        when_input_ends(move || drop(sender.send(Heard::Signal)))?;
+    }
     let directory = RunDirectory::create()?;
     let mut emulation = Emulation {
         args: &args.run,
@@ -207,27 +211,6 @@ fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
         }
     });
     Ok(())
-}
-
-fn listen_to_commands(scenario: Scenario, sender: Sender<Heard>) -> io::Result<()> {
-    let listen = move || {
-        commands::read(io::stdin().lock(), &scenario, |command| {
-            sender.send(Heard::Command(command)).is_ok()
-        });
-    };
-    thread::Builder::new().name("commands".into()).spawn(listen).map(drop)
-}
-
-fn obey(running: &Running, command: Result<FibreCommand, CommandError>) {
-    let answer = match command {
-        Ok(command) => {
-            running.fabric.change_link(command.change);
-            command.done()
-        }
-        Err(error) => json!({"event": "error", "message": error.to_string()}),
-    };
-    // Whoever asked may have gone: the run goes on.
-    let _ = writeln!(io::stdout(), "{answer}");
 }
 
 struct Emulation<'a> {
@@ -310,28 +293,51 @@ impl Emulation<'_> {
         self.conclude(running, ended)
     }
 
+    fn listen_to_commands(&self) -> io::Result<()> {
+        let (scenario, sender) = (self.scenario.clone(), self.sender.clone());
+        let until_input_ends = self.args.until_input_ends;
+        let listen = move || {
+            let mut input = io::stdin().lock();
+            commands::read(&mut input, &scenario, |command| {
+                sender.send(Heard::Command(command)).is_ok()
+            });
+            if until_input_ends {
+                let _ = io::copy(&mut input, &mut io::sink());
+                let _ = sender.send(Heard::Signal);
+            }
+        };
+        thread::Builder::new().name("commands".into()).spawn(listen).map(drop)
+    }
+
     fn attached(&mut self, list: &[Attachment]) -> Result<bool, RunError> {
         let access = Access::open(&json!(list), None)?;
-        let mut watch = attach::Watch::new(list);
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
         println!("{}", json!({"event": "ready"}));
-        listen_to_commands(self.scenario.clone(), self.sender.clone())?;
+        self.listen_to_commands()?;
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
                 break Err(error);
             }
-            for lost in watch.lost() {
-                eprintln!("slotwise emulate: {lost}");
-                let at_s = running.fabric.now_ns() as f64 / 1e9;
-                self.notes.push(format!("at {at_s:.1} s of fabric time {lost}"));
-            }
+            self.tell_of_interfaces(&running);
             if self.interrupted {
                 self.interrupted = false;
                 break Ok(());
             }
         };
         self.conclude(running, ended)
+    }
+
+    /// Says at once and in the report which interfaces went, or were made anew.
+    fn tell_of_interfaces(&mut self, running: &Running) {
+        for said in running.fabric.news() {
+            // Whoever reads this may have gone: the run goes on.
+            let _ = writeln!(io::stderr(), "slotwise emulate: {said}");
+            if self.notes.len() < MOST_NOTES {
+                let at_s = running.fabric.now_ns() as f64 / 1e9;
+                self.notes.push(format!("at {at_s:.1} s of fabric time {said}"));
+            }
+        }
     }
 
     /// Ends a run. What ended it early is told with what it did up to there, unless the fabric itself has gone.
@@ -358,264 +364,5 @@ impl Emulation<'_> {
         {
             self.neighbours = Some(Neighbours::look(cpu, self.view.take()));
         }
-    }
-
-    fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
-        let mut view = LiveView::new();
-        let mut progress = Progress::new(self.scenario);
-        let mut next_view = Instant::now() + VIEW_PERIOD;
-        for (index, phase) in self.scenario.phases.iter().enumerate() {
-            if let Some(hosts) = &mut running.hosts {
-                hosts.send(&json!({"command": "phase", "index": index, "duration_ms": phase.duration_ms}))?;
-            }
-            loop {
-                let before = running.frames.len();
-                let over = self.listen(running, next_view.saturating_duration_since(Instant::now()))?;
-                running.frames[before..].iter().for_each(|record| progress.add(record));
-                if self.interrupted {
-                    return Ok(());
-                }
-                if Instant::now() >= next_view {
-                    next_view += VIEW_PERIOD;
-                    view.show(&self.snapshot(running, &mut progress, index));
-                }
-                if over {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn snapshot(&self, running: &Running, progress: &mut Progress, phase: usize) -> Snapshot {
-        let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
-        let (now_ns, end_ns) = schedule_ns(self.scenario, &started_ns, running.fabric.now_ns());
-        Snapshot {
-            violations: running.fabric.violations(),
-            lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
-            ..progress.snapshot(now_ns, end_ns, phase)
-        }
-    }
-
-    /// Handles what is heard until `patience` is over. True when the running phase has ended.
-    fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
-        let until_choice = self.tell_choices(running);
-        let heard = self
-            .heard
-            .recv_timeout(until_choice.map_or(patience, |until| patience.min(until)));
-        if running.phases.is_empty() {
-            running.fabric.frames().for_each(drop);
-        } else {
-            running.frames.extend(running.fabric.frames());
-        }
-        self.check_switches()?;
-        if running.fabric.has_ended() {
-            return Err("the fabric's thread has ended".into());
-        }
-        match heard {
-            Err(RecvTimeoutError::Timeout) => Ok(false),
-            Err(RecvTimeoutError::Disconnected) => Err("nobody is left to listen to".into()),
-            Ok(Heard::Signal) => {
-                self.interrupted = true;
-                Ok(false)
-            }
-            Ok(Heard::Command(command)) => {
-                obey(running, command);
-                Ok(false)
-            }
-            Ok(Heard::Controller(ChildEvent::Line(event))) => {
-                self.controller_event(running.fabric.now_ns(), &event)?;
-                Ok(false)
-            }
-            Ok(Heard::Controller(ChildEvent::Closed)) => {
-                self.restart_controller(running)?;
-                Ok(false)
-            }
-            Ok(Heard::Hosts(ChildEvent::Line(event))) if event["event"] == "vanished" => {
-                Err(format!("host {} has vanished", event["host"].as_str().unwrap_or("?")).into())
-            }
-            Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
-            Ok(Heard::Hosts(ChildEvent::Closed)) => Err("the host agent has ended".into()),
-        }
-    }
-
-    /// Tells the controller which scheduler is due; gives the time until the next one is.
-    fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
-        let (rest, first) = (self.rest?, running.phases.first()?);
-        let now_ns = running.fabric.now_ns();
-        let since_ns = now_ns - first.start_ns;
-        if let Err(error) = self.choices.tell_due(since_ns, now_ns, rest) {
-            self.failures.push(error.to_string());
-        }
-        let next_ns = self.choices.next_ns()?;
-        Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
-    }
-
-    fn check_switches(&mut self) -> Result<(), RunError> {
-        self.bmv2.as_mut().map_or(Ok(()), |bmv2| Ok(bmv2.check()?))
-    }
-
-    /// Why the fabric's thread has ended.
-    fn cause(&mut self, running: Running, error: RunError) -> RunError {
-        let reason = running.fabric.stop().err();
-        // A process that ends takes the thread with it.
-        let process = self.check_switches().err();
-        process.or(reason.map(RunError::from)).unwrap_or(error)
-    }
-
-    /// The controller has ended although nobody asked it to: traffic goes on with the last schedule, and a new one takes over.
-    fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
-        self.restarts += 1;
-        if self.restarts > MAX_RESTARTS {
-            return Err(format!("the controller has ended {} times", self.restarts).into());
-        }
-        self.notes.push(format!(
-            "the controller ended by itself at {:.1} s and was started again",
-            running.fabric.now_ns() as f64 / 1e9
-        ));
-        self.rest = None;
-        running.controller = Some(self.spawn_controller()?);
-        Ok(())
-    }
-
-    fn controller_event(&mut self, now_ns: u64, event: &Value) -> Result<(), RunError> {
-        self.choices.heard(now_ns, event);
-        // One that was started again may listen elsewhere.
-        if event["event"] == "ready" {
-            self.rest = Some(controller::rest(event)?);
-        }
-        Ok(())
-    }
-
-    /// True when a phase has ended.
-    fn host_event(&mut self, running: &mut Running, event: &Value) -> bool {
-        match event["event"].as_str() {
-            Some("phase_started") => self.begin(running),
-            Some("phase_done") => {
-                if let Some(phase) = running.phases.last_mut() {
-                    phase.end_ns = running.fabric.now_ns();
-                }
-                return true;
-            }
-            Some(kind @ ("flow" | "file")) => {
-                if let Some(phase) = running.phases.last_mut() {
-                    let mut entry = event.clone();
-                    if let Some(fields) = entry.as_object_mut() {
-                        fields.remove("event");
-                    }
-                    if kind == "flow" {
-                        phase.flows.push(entry)
-                    } else {
-                        phase.files.push(entry)
-                    }
-                }
-                if kind == "file" && event["intact"] != true {
-                    self.failures.push(format!(
-                        "the file from {} to {} did not arrive intact",
-                        event["from"], event["to"]
-                    ));
-                }
-            }
-            Some("error") => self.failures.push(format!(
-                "hosts: {}",
-                event["message"].as_str().unwrap_or("unknown error")
-            )),
-            _ => {}
-        }
-        false
-    }
-
-    fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
-        if self.interrupted {
-            self.failures.push("interrupted".into());
-        }
-        let statistics = self.rest.map_or(Value::Null, controller::statistics);
-        let now_ns = running.fabric.now_ns();
-        let seen = self.neighbours.as_ref().map(Neighbours::since);
-        if let Some(hosts) = &mut running.hosts {
-            hosts.stop(STOP_PATIENCE)?;
-        }
-        if let Some(controller) = &mut running.controller {
-            controller.stop(STOP_PATIENCE)?;
-        }
-        let (outcome, rest) = running.fabric.stop()?;
-        let Outcome {
-            mut fabric,
-            mut lateness,
-            refused,
-            switch_answers,
-            not_realtime,
-        } = outcome;
-        if let Some((neighbours, stolen_ns)) = seen {
-            lateness.cpu = CpuPlan::new().fabric_cpu();
-            lateness.stolen_ns = stolen_ns;
-            lateness.neighbours = neighbours;
-        }
-        if let Some(bmv2) = &self.bmv2
-            && let Err(error) = bmv2.read_drops(self.home, &mut fabric)
-        {
-            self.failures.push(error.to_string());
-        }
-        self.notes.extend(self.args.finish_captures(&mut fabric));
-        running.frames.extend(rest);
-        running.frames.retain(|record| record.start_ns <= now_ns);
-        if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
-            phase.end_ns = now_ns;
-        }
-        if refused > 0 {
-            self.notes
-                .push(format!("the kernel did not take {refused} frames for hosts"));
-        }
-        if let Some(error) = not_realtime {
-            self.notes
-                .push(format!("no real-time priority for the fabric: {error}"));
-        }
-        let gathered = Gathered {
-            command: "emulate",
-            phases: std::mem::take(&mut running.phases),
-            frames: std::mem::take(&mut running.frames),
-            lateness: Some(lateness),
-            switch_answers,
-            choices: std::mem::take(&mut self.choices),
-            programs: std::mem::take(&mut self.programs),
-            controller: statistics,
-            controller_restarts: self.restarts,
-            failures: std::mem::take(&mut self.failures),
-            notes: std::mem::take(&mut self.notes),
-        };
-        Ok(self.args.finish(report(self.scenario, &fabric, gathered)))
-    }
-}
-
-/// How long a run has lasted and will have lasted at its end, as things stand at `now_ns`, if its first phases started at `started_ns`.
-/// A phase goes on until its files have arrived.
-fn schedule_ns(scenario: &Scenario, started_ns: &[u64], now_ns: u64) -> (u64, u64) {
-    let planned_ns = |phases: &[Phase]| phases.iter().map(|phase| phase.duration_ms * NS_PER_MS).sum::<u64>();
-    let (Some(first_ns), Some(last_ns)) = (started_ns.first(), started_ns.last()) else {
-        return (0, planned_ns(&scenario.phases));
-    };
-    let (begun, to_come) = scenario.phases.split_at(started_ns.len());
-    let this_ns = planned_ns(&begun[begun.len() - 1..]).max(now_ns - last_ns);
-    (now_ns - first_ns, last_ns - first_ns + this_ns + planned_ns(to_come))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_never_lasts_longer_than_it_is_said_to() {
-        const S: u64 = 1_000_000_000;
-        // 6, 6 and 10 s.
-        let star = Scenario::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();
-        let at = |started_s: &[u64], now_s: u64| {
-            let started_ns: Vec<u64> = started_s.iter().map(|s| s * S).collect();
-            let (now_ns, end_ns) = schedule_ns(&star, &started_ns, now_s * S);
-            (now_ns / S, end_ns / S)
-        };
-        assert_eq!(at(&[], 3), (0, 22));
-        assert_eq!(at(&[4], 7), (3, 22));
-        assert_eq!(at(&[4, 11], 12), (8, 23), "the first took 7 s");
-        assert_eq!(at(&[4, 11, 18], 30), (26, 26), "the last takes longer than planned");
     }
 }

@@ -30,8 +30,32 @@ impl Interrupts {
         Ok(interrupts)
     }
 
+    /// The end of standard input counts, too.
+    ///
+    /// # Errors
+    /// What the system says against it.
+    pub fn listen_to_input(&self) -> io::Result<()> {
+        let counter = self.0.clone();
+        when_input_ends(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
     /// So far.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Calls `end` when standard input has ended: whoever holds its other end has closed it, or is no more.
+///
+/// # Errors
+/// What the system says against a thread.
+pub fn when_input_ends(end: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let read = move || {
+        // An input that cannot be read has ended.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        end();
+    };
+    thread::Builder::new().name("input".into()).spawn(read).map(drop)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which interfaces have a link: members of action profiles may watch ports.
+//! Which interfaces are there and have a link: members of action profiles may watch ports.
 
 use std::fs::File;
 use std::io;
@@ -10,24 +10,75 @@ use std::time::Duration;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sched::{CloneFlags, setns};
-use slotwise_netio::CpuPlan;
+use slotwise_netio::{CpuPlan, Opened, Opener, Renewal};
 
 /// How often the links are looked at.
 const PERIOD_NS: u64 = 250_000_000;
 
-/// Looks at links on a thread of its own, which lives until this is dropped.
+/// The interface of a port, which may be deleted, and another one made in its place.
+pub struct Interface {
+    name: String,
+    /// What the port is called.
+    port: String,
+    opener: Opener,
+    is_there: bool,
+}
+
+impl Interface {
+    /// As it has been opened.
+    pub fn new(name: String, port: String, opener: Opener) -> Interface {
+        Interface {
+            name,
+            port,
+            opener,
+            is_there: true,
+        }
+    }
+
+    /// Looks whether it is still the one that was opened; gives the one to go on with, and what is to be said.
+    pub fn look(&mut self) -> (Option<Opened>, Option<String>) {
+        let Interface { name, port, .. } = self;
+        let was_there = self.is_there;
+        let found = self.opener.look();
+        self.is_there = matches!(found, Ok(Renewal::Same | Renewal::Renewed(_)));
+        match found {
+            Ok(Renewal::Renewed(opened)) => {
+                let said = format!("interface {name} was made anew; {port} goes on with it");
+                (Some(opened), Some(said))
+            }
+            Ok(Renewal::Gone) if was_there => (None, Some(format!("interface {name} of {port} is gone"))),
+            // It may go again while it is opened; the next look says more.
+            Err(error) if was_there => (None, Some(format!("interface {name} of {port}: {error}"))),
+            _ => (None, None),
+        }
+    }
+}
+
+/// What has become of a port's interface.
+pub enum Change {
+    /// Its link came or went.
+    Link(bool),
+    /// It was made anew.
+    Renewed(Opened),
+}
+
+/// Looks at interfaces and their links on a thread of its own, which lives until this is dropped.
 pub struct LinkWatch {
-    changes: Receiver<(usize, bool)>,
+    changes: Receiver<(usize, Change)>,
     /// The thread ends when it finds the other end gone.
     _stop: Sender<()>,
 }
 
 impl LinkWatch {
-    /// Watches interfaces of a network namespace, or of the caller's.
+    /// Watches interfaces of a network namespace, or of the caller's. What is to be said goes to `news`.
     ///
     /// # Errors
     /// What the kernel said when it refused a thread.
-    pub fn start(names: Vec<String>, namespace: Option<File>) -> io::Result<LinkWatch> {
+    pub fn start(
+        mut interfaces: Vec<Interface>,
+        namespace: Option<File>,
+        news: Sender<String>,
+    ) -> io::Result<LinkWatch> {
         let (report, changes) = channel();
         let (stop, stopped) = channel::<()>();
         thread::Builder::new().name("links".into()).spawn(move || {
@@ -38,20 +89,29 @@ impl LinkWatch {
                 // Whoever may open ports there may enter; links that cannot be seen stay up.
                 return;
             }
-            let mut links = Links::new(names);
+            let mut links = Links::new(interfaces.iter().map(|interface| interface.name.clone()).collect());
             let period = Duration::from_nanos(PERIOD_NS);
+            // Nobody listens to what is sent only while the run is being stopped.
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(period) {
-                for change in links.look() {
-                    // Nobody listens only while the run is being stopped.
-                    let _ = report.send(change);
+                for (place, interface) in interfaces.iter_mut().enumerate() {
+                    let (opened, said) = interface.look();
+                    if let Some(opened) = opened {
+                        let _ = report.send((place, Change::Renewed(opened)));
+                    }
+                    if let Some(said) = said {
+                        let _ = news.send(said);
+                    }
+                }
+                for (place, is_up) in links.look() {
+                    let _ = report.send((place, Change::Link(is_up)));
                 }
             }
         })?;
         Ok(LinkWatch { changes, _stop: stop })
     }
 
-    /// The next link that came or went: the place of its interface, and whether it is up. Never blocks.
-    pub fn poll(&self) -> Option<(usize, bool)> {
+    /// The next change, with the place of its interface. Never blocks.
+    pub fn poll(&self) -> Option<(usize, Change)> {
         self.changes.try_recv().ok()
     }
 }

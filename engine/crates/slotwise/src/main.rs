@@ -67,6 +67,9 @@ enum Command {
     Switch(Box<switch::Args>),
     Xfer(xfer::Args),
     Portcard(portcard::Args),
+    /// Put back what a killed emulation had changed about the machine; `make clean-net` does this
+    #[command(hide = true)]
+    PutBack,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -107,6 +110,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         }
         Command::Portcard(args) => {
             portcard::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::PutBack => {
+            machine::put_back()?;
             ExitCode::SUCCESS
         }
         Command::Xfer(args) => verdict(xfer::run(args)?),

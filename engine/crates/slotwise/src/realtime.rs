@@ -23,7 +23,7 @@ use slotwise_scenario::{Device, LinkChange};
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
 use crate::lateness::{Cause, Lateness, SlotLateness};
-use crate::links::LinkWatch;
+use crate::links::{Change, Interface, LinkWatch};
 use crate::report::SwitchAnswers;
 use crate::run::RunError;
 use crate::switches::Switches;
@@ -59,10 +59,11 @@ pub struct Access {
     /// Which access port is behind each.
     places: Vec<AccessPort>,
     links: LinkWatch,
+    news: Receiver<String>,
 }
 
 impl Access {
-    /// Opens the interfaces of a list of {"edge", "port", "interface"} and watches over their links.
+    /// Opens the interfaces of a list of {"edge", "port", "interface"} and watches over them and their links.
     ///
     /// # Errors
     /// When the list is none, or an interface is missing.
@@ -77,12 +78,20 @@ impl Access {
             serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
         let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
         let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
-        let (places, names) = entries
-            .into_iter()
-            .map(|Entry { edge, port, interface }| (AccessPort { edge, port }, interface))
-            .unzip();
-        let links = LinkWatch::start(names, namespace)?;
-        Ok(Access { ports, places, links })
+        let watched = |(index, Entry { edge, port, interface }): (usize, Entry)| {
+            let called = format!("port {port} of edge {edge}");
+            let interface = Interface::new(interface, called, ports.opener(index));
+            (AccessPort { edge, port }, interface)
+        };
+        let (places, interfaces) = entries.into_iter().enumerate().map(watched).unzip();
+        let (tell, news) = channel();
+        let links = LinkWatch::start(interfaces, namespace, tell)?;
+        Ok(Access {
+            ports,
+            places,
+            links,
+            news,
+        })
     }
 
     /// Wakes the thread that waits for these ports.
@@ -108,6 +117,7 @@ pub struct Realtime {
     thread: JoinHandle<io::Result<Outcome>>,
     frames: Receiver<FrameRecord>,
     changes: Sender<LinkChange>,
+    news: Receiver<String>,
 }
 
 /// What is left when it has stopped.
@@ -127,7 +137,12 @@ pub struct Outcome {
 impl Realtime {
     /// Starts the fabric's time now; `switches` are served between events.
     pub fn start(fabric: Fabric, slot_ns: u64, access: Access, switches: Switches) -> io::Result<Realtime> {
-        let Access { ports, places, links } = access;
+        let Access {
+            ports,
+            places,
+            links,
+            news,
+        } = access;
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
@@ -164,6 +179,7 @@ impl Realtime {
             thread,
             frames,
             changes,
+            news,
         })
     }
 
@@ -198,6 +214,11 @@ impl Realtime {
     /// Frames that have ended since the last call.
     pub fn frames(&self) -> impl Iterator<Item = FrameRecord> + '_ {
         self.frames.try_iter()
+    }
+
+    /// What is to be said of interfaces that went, or were made anew, since the last call.
+    pub fn news(&self) -> impl Iterator<Item = String> + '_ {
+        self.news.try_iter()
     }
 
     /// Whether the thread has ended by itself.
@@ -403,9 +424,12 @@ impl Driver {
         while let Some(event) = timed.fabric.poll_control() {
             switches.tell(&mut timed.fabric, event);
         }
-        while let Some((index, is_up)) = links.poll() {
+        while let Some((index, change)) = links.poll() {
             let AccessPort { edge, port } = places[index];
-            switches.port_status(Device::Edge(edge).id(), port, is_up);
+            match change {
+                Change::Link(is_up) => switches.port_status(Device::Edge(edge).id(), port, is_up),
+                Change::Renewed(opened) => ports.replace(index, opened),
+            }
         }
         while let Some(record) = timed.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.

@@ -54,6 +54,9 @@ pub struct RunArgs {
     /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
     #[arg(long, value_name = "PORT")]
     pub rest_port: Option<u16>,
+    /// End as by SIGINT when standard input ends: a program that holds its other end takes the run with it, however that program ends.
+    #[arg(long)]
+    pub until_input_ends: bool,
 }
 
 /// Reads seconds, with a fraction, as milliseconds.

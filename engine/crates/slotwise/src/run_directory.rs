@@ -38,7 +38,8 @@ impl RunDirectory {
     /// # Errors
     /// What the system says against it. What dead runs have left and cannot be deleted is no error.
     pub fn create() -> io::Result<RunDirectory> {
-        RunDirectory::create_in(&std::env::temp_dir())
+        // Others look for it from elsewhere.
+        RunDirectory::create_in(&std::path::absolute(std::env::temp_dir())?)
     }
 
     fn create_in(parent: &Path) -> io::Result<RunDirectory> {

@@ -56,6 +56,9 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         outputs::check_directory("--columns", directory)?;
     }
     let interrupts = Interrupts::listen()?;
+    if run.until_input_ends {
+        interrupts.listen_to_input()?;
+    }
     let options = FabricOptions {
         seed: scenario.seed,
         host_mode: HostMode::Simulated,

@@ -19,7 +19,7 @@ use std::time::Duration;
 use pcap_file::TsResolution;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slotwise_netio::{Ports, Renewal, Waker, WallClock, WhenFull};
+use slotwise_netio::{Ports, Waker, WallClock, WhenFull};
 use slotwise_p4::Port;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Server, ServerConfig, Work};
 
@@ -30,7 +30,7 @@ use self::device::Device;
 pub use self::options::Args;
 use self::queues::Queues;
 use self::settings::{Loaded, Settings};
-use crate::links::Links;
+use crate::links::{Interface, Links};
 use crate::run::RunError;
 
 /// Runs the switch until SIGINT or SIGTERM.
@@ -103,11 +103,14 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
             capture,
             logs,
         },
+        interfaces: names
+            .iter()
+            .enumerate()
+            .map(|(place, name)| Interface::new(name.clone(), format!("port {}", numbers[place]), ports.opener(place)))
+            .collect(),
         ports,
-        is_there: vec![true; numbers.len()],
         numbers,
-        links: Links::new(names.clone()),
-        names,
+        links: Links::new(names),
         lost_packet_outs: 0,
     }
     .serve(&stop)
@@ -146,10 +149,8 @@ struct Switch {
     ports: Ports,
     /// Of the ports, by place.
     numbers: Vec<Port>,
-    /// Of the interfaces, by place.
-    names: Vec<String>,
-    /// Whether the interface was there when last looked at, by place.
-    is_there: Vec<bool>,
+    /// By place.
+    interfaces: Vec<Interface>,
     links: Links,
     lost_packet_outs: u64,
 }
@@ -232,32 +233,14 @@ impl Switch {
         for (place, is_up) in self.links.changes(now_ns) {
             hub.port_status(*device_id, self.numbers[place], is_up);
         }
-        for place in 0..self.numbers.len() {
-            self.watch_interface(place);
-        }
-    }
-
-    /// An interface may be deleted, and another one made in its place.
-    fn watch_interface(&mut self, place: usize) {
-        let (name, port) = (&self.names[place], self.numbers[place]);
-        let was_there = &mut self.is_there[place];
-        match self.ports.renew(place) {
-            Ok(Renewal::Same) => {}
-            Ok(Renewal::Renewed) => {
-                *was_there = true;
-                eprintln!("slotwise switch: interface {name} was made anew; port {port} goes on with it");
+        for (place, interface) in self.interfaces.iter_mut().enumerate() {
+            let (opened, said) = interface.look();
+            if let Some(opened) = opened {
+                self.ports.replace(place, opened);
             }
-            Ok(Renewal::Gone) if *was_there => {
-                *was_there = false;
-                eprintln!("slotwise switch: interface {name} of port {port} is gone");
+            if let Some(said) = said {
+                eprintln!("slotwise switch: {said}");
             }
-            Ok(Renewal::Gone) => {}
-            // It may go again while it is opened; the next look says more.
-            Err(error) if *was_there => {
-                *was_there = false;
-                eprintln!("slotwise switch: interface {name} of port {port}: {error}");
-            }
-            Err(_) => {}
         }
     }
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run hears of its hosts, its controller and the user, and what it does about it.
+
+use std::io::{self, Write};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Emulation, Heard, Running};
+use crate::child::ChildEvent;
+use crate::commands::{CommandError, FibreCommand};
+use crate::controller;
+use crate::run::RunError;
+
+/// A controller that ends more often than this is not started again.
+const MAX_RESTARTS: u32 = 5;
+
+impl Emulation<'_> {
+    /// Handles what is heard until `patience` is over. True when the running phase has ended.
+    pub(super) fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
+        let until_choice = self.tell_choices(running);
+        let heard = self
+            .heard
+            .recv_timeout(until_choice.map_or(patience, |until| patience.min(until)));
+        if running.phases.is_empty() {
+            running.fabric.frames().for_each(drop);
+        } else {
+            running.frames.extend(running.fabric.frames());
+        }
+        self.check_switches()?;
+        if running.fabric.has_ended() {
+            return Err("the fabric's thread has ended".into());
+        }
+        match heard {
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            Err(RecvTimeoutError::Disconnected) => Err("nobody is left to listen to".into()),
+            Ok(Heard::Signal) => {
+                self.interrupted = true;
+                Ok(false)
+            }
+            Ok(Heard::Command(command)) => {
+                obey(running, command);
+                Ok(false)
+            }
+            Ok(Heard::Controller(ChildEvent::Line(event))) => {
+                self.controller_event(running.fabric.now_ns(), &event)?;
+                Ok(false)
+            }
+            Ok(Heard::Controller(ChildEvent::Closed)) => {
+                self.restart_controller(running)?;
+                Ok(false)
+            }
+            Ok(Heard::Hosts(ChildEvent::Line(event))) if event["event"] == "vanished" => {
+                Err(format!("host {} has vanished", event["host"].as_str().unwrap_or("?")).into())
+            }
+            Ok(Heard::Hosts(ChildEvent::Line(event))) => Ok(self.host_event(running, &event)),
+            Ok(Heard::Hosts(ChildEvent::Closed)) => Err("the host agent has ended".into()),
+        }
+    }
+
+    /// Tells the controller which scheduler is due; gives the time until the next one is.
+    fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
+        let (rest, first) = (self.rest?, running.phases.first()?);
+        let now_ns = running.fabric.now_ns();
+        let since_ns = now_ns - first.start_ns;
+        if let Err(error) = self.choices.tell_due(since_ns, now_ns, rest) {
+            self.failures.push(error.to_string());
+        }
+        let next_ns = self.choices.next_ns()?;
+        Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
+    }
+
+    pub(super) fn check_switches(&mut self) -> Result<(), RunError> {
+        self.bmv2.as_mut().map_or(Ok(()), |bmv2| Ok(bmv2.check()?))
+    }
+
+    /// Why the fabric's thread has ended.
+    pub(super) fn cause(&mut self, running: Running, error: RunError) -> RunError {
+        let reason = running.fabric.stop().err();
+        // A process that ends takes the thread with it.
+        let process = self.check_switches().err();
+        process.or(reason.map(RunError::from)).unwrap_or(error)
+    }
+
+    /// The controller has ended although nobody asked it to: traffic goes on with the last schedule, and a new one takes over.
+    fn restart_controller(&mut self, running: &mut Running) -> Result<(), RunError> {
+        self.restarts += 1;
+        if self.restarts > MAX_RESTARTS {
+            return Err(format!("the controller has ended {} times", self.restarts).into());
+        }
+        self.notes.push(format!(
+            "the controller ended by itself at {:.1} s and was started again",
+            running.fabric.now_ns() as f64 / 1e9
+        ));
+        self.rest = None;
+        running.controller = Some(self.spawn_controller()?);
+        Ok(())
+    }
+
+    pub(super) fn controller_event(&mut self, now_ns: u64, event: &Value) -> Result<(), RunError> {
+        self.choices.heard(now_ns, event);
+        // One that was started again may listen elsewhere.
+        if event["event"] == "ready" {
+            self.rest = Some(controller::rest(event)?);
+        }
+        Ok(())
+    }
+
+    /// True when a phase has ended.
+    fn host_event(&mut self, running: &mut Running, event: &Value) -> bool {
+        match event["event"].as_str() {
+            Some("phase_started") => self.begin(running),
+            Some("phase_done") => {
+                if let Some(phase) = running.phases.last_mut() {
+                    phase.end_ns = running.fabric.now_ns();
+                }
+                return true;
+            }
+            Some(kind @ ("flow" | "file")) => {
+                if let Some(phase) = running.phases.last_mut() {
+                    let mut entry = event.clone();
+                    if let Some(fields) = entry.as_object_mut() {
+                        fields.remove("event");
+                    }
+                    if kind == "flow" {
+                        phase.flows.push(entry)
+                    } else {
+                        phase.files.push(entry)
+                    }
+                }
+                if kind == "file" && event["intact"] != true {
+                    self.failures.push(format!(
+                        "the file from {} to {} did not arrive intact",
+                        event["from"], event["to"]
+                    ));
+                }
+            }
+            Some("error") => self.failures.push(format!(
+                "hosts: {}",
+                event["message"].as_str().unwrap_or("unknown error")
+            )),
+            _ => {}
+        }
+        false
+    }
+}
+
+fn obey(running: &Running, command: Result<FibreCommand, CommandError>) {
+    let answer = match command {
+        Ok(command) => {
+            running.fabric.change_link(command.change);
+            command.done()
+        }
+        Err(error) => json!({"event": "error", "message": error.to_string()}),
+    };
+    // Whoever asked may have gone: the run goes on.
+    let _ = writeln!(io::stdout(), "{answer}");
+}

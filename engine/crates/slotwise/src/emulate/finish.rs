@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The end of a run: everything stops in order, and what it did becomes a report.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use slotwise_netio::CpuPlan;
+
+use super::{Emulation, Running};
+use crate::controller;
+use crate::neighbours::Neighbours;
+use crate::realtime::Outcome;
+use crate::run::{Gathered, RunError, report};
+
+/// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+impl Emulation<'_> {
+    pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
+        if self.interrupted {
+            self.failures.push("interrupted".into());
+        }
+        let statistics = self.rest.map_or(Value::Null, controller::statistics);
+        let now_ns = running.fabric.now_ns();
+        let seen = self.neighbours.as_ref().map(Neighbours::since);
+        if let Some(hosts) = &mut running.hosts {
+            hosts.stop(STOP_PATIENCE)?;
+        }
+        if let Some(controller) = &mut running.controller {
+            controller.stop(STOP_PATIENCE)?;
+        }
+        let (outcome, rest) = running.fabric.stop()?;
+        let Outcome {
+            mut fabric,
+            mut lateness,
+            refused,
+            switch_answers,
+            not_realtime,
+        } = outcome;
+        if let Some((neighbours, stolen_ns)) = seen {
+            lateness.cpu = CpuPlan::new().fabric_cpu();
+            lateness.stolen_ns = stolen_ns;
+            lateness.neighbours = neighbours;
+        }
+        if let Some(bmv2) = &self.bmv2
+            && let Err(error) = bmv2.read_drops(self.home, &mut fabric)
+        {
+            self.failures.push(error.to_string());
+        }
+        self.notes.extend(self.args.finish_captures(&mut fabric));
+        running.frames.extend(rest);
+        running.frames.retain(|record| record.start_ns <= now_ns);
+        if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
+            phase.end_ns = now_ns;
+        }
+        if refused > 0 {
+            self.notes
+                .push(format!("the kernel did not take {refused} frames for hosts"));
+        }
+        if let Some(error) = not_realtime {
+            self.notes
+                .push(format!("no real-time priority for the fabric: {error}"));
+        }
+        let gathered = Gathered {
+            command: "emulate",
+            phases: std::mem::take(&mut running.phases),
+            frames: std::mem::take(&mut running.frames),
+            lateness: Some(lateness),
+            switch_answers,
+            choices: std::mem::take(&mut self.choices),
+            programs: std::mem::take(&mut self.programs),
+            controller: statistics,
+            controller_restarts: self.restarts,
+            failures: std::mem::take(&mut self.failures),
+            notes: std::mem::take(&mut self.notes),
+        };
+        Ok(self.args.finish(report(self.scenario, &fabric, gathered)))
+    }
+}
