@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the engine's command for Python: what it says goes on to the terminal, and its last lines are kept."""
+import os
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from threading import Thread
 from typing import NamedTuple
 
 from slotwise import home
+from slotwise.rundir import MARK
 
 KEPT_LINES = 40
 MOST_LINE_BYTES = 4096
@@ -29,13 +31,17 @@ class Ended(NamedTuple):
         return f"was ended by {signal.Signals(-self.status).name}" if self.status < 0 else f"ended with status {self.status}"
 
 
-def run(*arguments: str) -> Ended:
-    """Runs `slotwise ARGUMENTS` to its end. After Ctrl-C, which the command gets too, it has the time to write its report; a
-    second one kills it. Raises home.CommandNotFound."""
+def run(*arguments: str, directory: str) -> Ended:
+    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. After Ctrl-C, which the command gets too, it has
+    the time to write its report; a second one kills it. `directory` is that of the run that it belongs to (`RunDirectory`). Raises
+    home.CommandNotFound."""
     command = home.slotwise_command()
     said: deque[str] = deque(maxlen=KEPT_LINES)
     try:
-        process = subprocess.Popen([command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # The system closes the other end of its input when this process is no more, whatever thread this is.
+        process = subprocess.Popen(
+            [command, *arguments, "--until-input-ends"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {MARK: directory},
+        )
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
     reader = Thread(target=_pass_on, args=(process.stderr, said), daemon=True)
@@ -50,6 +56,8 @@ def run(*arguments: str) -> Ended:
         process.kill()
         process.wait()
         raise
+    finally:
+        process.stdin.close()
     reader.join(DRAIN_S)
     return Ended(process.returncode, list(said))
 

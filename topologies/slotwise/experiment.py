@@ -204,7 +204,7 @@ class Experiment:
                 "--snaplen": snaplen, "--rest-port": rest_port, "--p4runtime-port": p4runtime_port, **extra,
             }
             given = (word for option, value in options.items() if value is not None for word in (option, str(value)))
-            ended = command.run(name, str(file), *given)
+            ended = command.run(name, str(file), *given, directory=directory)
             data = None if _stamp(report_file) == before else _read(report_file)
             said = [line.replace(str(file), self.source) for line in ended.said]
         ended = ended._replace(said=said)

@@ -46,8 +46,7 @@ class Fabric:
         words = [word for name, value in (options or {}).items() for word in (name, str(value))]
         self._process = subprocess.Popen(
             # Without Mininet nobody would end it.
-            ["setpriv", "--pdeathsig", "INT", home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"),
-             *words],
+            [home.slotwise_command(), "emulate", str(here / "scenario.yaml"), "--attach", str(here / "ports.json"), "--until-input-ends", *words],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=os.environ | {MARK: self._directory.name},
             # Ctrl-C in Mininet's command line is for the hosts' programs.
             start_new_session=True,

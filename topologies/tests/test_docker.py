@@ -74,6 +74,17 @@ def test_the_switches_are_where_the_engine_serves_them() -> None:
         assert SERVICES[name]["network_mode"] == "service:onos"
 
 
+def test_a_run_that_is_stopped_has_the_time_to_write_its_report() -> None:
+    finish = (ROOT / "engine/crates/slotwise/src/emulate/finish.rs").read_text()
+    patience_s = int(re.search(r"STOP_PATIENCE: Duration = Duration::from_secs\((\d+)\)", finish)[1])
+    runs = [service for service in SERVICES.values() if "--report" in service.get("command", [])]
+    assert runs
+    for service in runs:
+        grace_s = int(re.fullmatch(r"(\d+)s", service["stop_grace_period"])[1])
+        # Hosts and controller one after the other, and as long again for what is written.
+        assert grace_s >= 3 * patience_s
+
+
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.parent.name)
 def test_dockerfile_is_pinned_and_copies_what_is_there(dockerfile: Path) -> None:
     parsed = instructions(dockerfile)

@@ -155,6 +155,7 @@ def test_run_hands_the_scenario_over_and_returns_the_report(command):
     assert arguments[0] == "emulate"
     assert arguments[4:] == [
         "--seed", "7", "--duration", "2", "--pcap", "captures", "--pcap-filter", "edge0-*,data", "--snaplen", "96", "--target", "bmv2",
+        "--until-input-ends",
     ]
     assert len(yaml.safe_load((place / "scenario.yaml").read_text())["edges"]) == 3
     assert result.ok
@@ -169,6 +170,7 @@ def test_simulate_takes_ports_columns_report_and_scheduler(command):
     arguments = (place / "arguments").read_text().split()
     assert arguments[:1] + arguments[2:] == [
         "simulate", "--report", str(kept), "--rest-port", "0", "--p4runtime-port", "9000", "--columns", str(place), "--sample-frames", "5",
+        "--until-input-ends",
     ]
     assert yaml.safe_load((place / "scenario.yaml").read_text())["controller"]["scheduler"] == "islip"
     assert star.scenario["controller"]["scheduler"] == "fair"
