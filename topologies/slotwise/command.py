@@ -32,7 +32,7 @@ class Ended(NamedTuple):
 
 
 def run(*arguments: str, directory: str) -> Ended:
-    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. After Ctrl-C, which the command gets too, it has
+    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. After Ctrl-C it has
     the time to write its report; a second one kills it. `directory` is that of the run that it belongs to (`RunDirectory`). Raises
     home.CommandNotFound."""
     command = home.slotwise_command()
@@ -50,6 +50,8 @@ def run(*arguments: str, directory: str) -> Ended:
         try:
             process.wait()
         except KeyboardInterrupt:
+            # It may have been meant for this process only.
+            process.stdin.close()
             process.wait()
             raise
     except BaseException:

@@ -44,6 +44,10 @@ class AccessHost(Host):
     sent them (receive packet steering), which for an edge's packets is the fabric's.
     """
 
+    def cmd(self, *arguments, **options):
+        """As Mininet has it, but a host whose shell has ended says nothing: Mininet would wait for it for ever."""
+        return super().cmd(*arguments, **options) if self.shell and self.shell.poll() is None else ""
+
     def config(self, mtu: int = 1500, receive_cpus: str | None = None, **params):
         result = super().config(**params)
         interface = self.defaultIntf().name
