@@ -4,13 +4,15 @@
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
 """
-from slotwise.errors import MissingPackage, SlotwiseError, UnknownEndpoint, UnknownFibre, UnknownName, UnknownPhase, UnknownTable
+from slotwise.errors import (
+    InvalidArgument, MissingPackage, SlotwiseError, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, UnknownPhase, UnknownTable,
+)
 from slotwise.experiment import Experiment, RunFailed, Star
 from slotwise.home import CommandNotFound, HomeNotFound
 from slotwise.report import Report
 from slotwise.scenario import ScenarioError
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "MissingPackage", "Report", "RunFailed", "ScenarioError", "SlotwiseError", "Star",
-    "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
+    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Report", "RunFailed", "ScenarioError",
+    "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
 ]

@@ -3,9 +3,9 @@
 
 Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
+import inspect
 
-
-from slotwise.errors import UnknownName
+from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
 
 FAULTS = {
     "link-cut": ("for_s", "edge"),
@@ -42,6 +42,7 @@ def star(
     name: str | None = None,
     masters: list[int] | None = None,
     ports: list[int] | None = None,
+    **unknown,
 ) -> dict:
     """`edges` edges around one core, whose master is edge 0, or around one core for each of `masters`.
 
@@ -49,20 +50,29 @@ def star(
     `delays_ns` is the propagation delay of each edge's fibre; unless given, 10 µs to 100 µs, evenly spread.
     `ports` is the core's port of each edge; edges with the same one share it. Unless given, each has its own.
     `signaling` is in-band, unless given, or out-of-band.
+
+    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
     """
+    for argument in unknown:
+        known = [each.name for each in inspect.signature(star).parameters.values() if each.kind != each.VAR_KEYWORD]
+        raise UnknownArgument("argument", argument, known, "a star")
+    if not _is_count(edges) or edges < 1:
+        raise InvalidArgument(f"edges: expected a number of edges, got {edges!r}")
     if masters is None:
         masters = [0]
     if len(set(masters)) != len(masters):
-        raise ValueError(f"masters: expected a different edge for each core, got {masters}")
+        raise InvalidArgument(f"masters: expected a different edge for each core, got {masters}")
     if ports is not None and len(ports) != edges:
-        raise ValueError(f"ports: expected one for each of {edges} edges, got {len(ports)}")
+        raise InvalidArgument(f"ports: expected one for each of {edges} edges, got {len(ports)}")
     if delays_ns is None:
         delays_ns = spread(10_000, 100_000, edges)
     if len(delays_ns) != edges:
-        raise ValueError(f"delays_ns: expected one for each of {edges} edges, got {len(delays_ns)}")
-    hosts = [hosts_per_edge] * edges if isinstance(hosts_per_edge, int) else list(hosts_per_edge)
+        raise InvalidArgument(f"delays_ns: expected one for each of {edges} edges, got {len(delays_ns)}")
+    hosts = [hosts_per_edge] * edges if _is_count(hosts_per_edge) else hosts_per_edge
+    if not isinstance(hosts, (list, tuple)):
+        raise InvalidArgument(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {hosts!r}")
     if len(hosts) != edges:
-        raise ValueError(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {len(hosts)}")
+        raise InvalidArgument(f"hosts_per_edge: expected one number, or one for each of {edges} edges, got {len(hosts)}")
     return {
         "version": 1,
         "name": name or f"star{edges}",
@@ -108,16 +118,20 @@ def optics(*, launch_mdbm: int = 1_000, sensitivity_mdbm: int = -28_000, margin_
 def fault(kind: str, every_s: float, **options) -> dict:
     """One kind of faults on purpose, `every_s` seconds apart on average. Its options are those of `FAULTS`: `for_s` its mean length in
     s, `edge` where (drawn unless given), `share` of the messages hit, `least_ns` and `most_ns` of a step. Raises UnknownName, and
-    TypeError for an option that the kind does not have."""
+    UnknownArgument for an option that the kind does not have."""
     if kind not in FAULTS:
         raise UnknownName("kind of fault", kind, FAULTS, "Slotwise")
-    strange = sorted(set(options) - set(FAULTS[kind]))
-    if strange:
-        raise TypeError(f"{kind}: no option '{strange[0]}'; expected some of {', '.join(FAULTS[kind])}")
+    for option in options:
+        if option not in FAULTS[kind]:
+            raise UnknownArgument("option", option, FAULTS[kind], kind)
     entry = {"kind": kind, "every_ms": round(every_s * 1000)}
     for name, value in options.items():
         entry |= {"for_ms": round(value * 1000)} if name == "for_s" else {name: value}
     return entry
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def spread(low: int, high: int, count: int) -> list[int]:

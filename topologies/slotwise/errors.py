@@ -19,6 +19,14 @@ class UnknownName(SlotwiseError, LookupError):
         super().__init__(f"{where} has no {what} '{name}'; {hint}it has {_listed(self.known)}")
 
 
+class UnknownArgument(UnknownName, TypeError):
+    """An argument that a builder does not take."""
+
+
+class InvalidArgument(SlotwiseError, ValueError):
+    """An argument of a builder that cannot be, or does not fit the others."""
+
+
 class UnknownEndpoint(UnknownName):
     """An end of a flow that is neither 'all' nor an edge nor a host of the scenario."""
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import deque
 from pathlib import Path
 from queue import Empty, Queue
@@ -25,8 +24,9 @@ KEPT_LINES = 20
 MOST_LOG_BYTES = 1 << 16
 
 
-class FabricDied(SlotwiseError):
-    """The fabric's process ended although nobody asked it to."""
+class FabricDied(SystemExit):
+    """The fabric's process did not start, or ended although nobody asked it to. It ends the program with status 1: after any other
+    exception `mn` would end every process on the machine whose name it knows, delete files in /tmp, and end with status 0."""
 
 
 class Fabric:
@@ -68,7 +68,7 @@ class Fabric:
         """What to say of a fabric that has died."""
         status = self._process.returncode
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return FabricDied(f"the fabric {how}: {self._reason()}")
+        return FabricDied(f"*** the fabric {how}: {self._reason()}")
 
     def set_fibre(self, name: str, up: bool) -> None:
         """Cuts or mends a pair of fibres, e.g. edge2-core0. Raises NetworkError."""
@@ -139,9 +139,16 @@ class AgileEdge(AccessEdge):
         """Called by Mininet when all edges have their interfaces."""
         ports = [port for switch in sorted(switches, key=lambda switch: switch.edge) for port in switch.access_ports()]
         signal.signal(signal.SIGUSR1, lambda *_: cls._end(switches))
-        fabric = Fabric(switches[0].scenario, ports, switches[0].options)
+        try:
+            fabric = Fabric(switches[0].scenario, ports, switches[0].options)
+        except (SlotwiseError, OSError) as problem:
+            for switch in switches:
+                switch.stop()
+            raise FabricDied(f"*** the fabric did not start: {problem}") from problem
         for switch in switches:
             switch.fabric = fabric
+        # It may have died before the edges knew it.
+        cls._end(switches)
         return switches
 
     @staticmethod
@@ -169,11 +176,10 @@ class AgileCLI(CLI):
     def __init__(self, mininet, *arguments, **options):
         try:
             super().__init__(mininet, *arguments, **options)
-        except FabricDied as problem:
-            error(f"\n*** {problem}\n")
-            # `mn` itself would end every process whose name it knows, and with status 0.
+        except FabricDied:
+            error("\n")
             mininet.stop()
-            sys.exit(1)
+            raise
 
     def do_fibre(self, line: str) -> None:
         """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up. Without arguments: what there is."""

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent
 # pylint: disable=wrong-import-position
 from slotwise import builders
 from slotwise import scenario as scenarios
+from slotwise.errors import SlotwiseError, UnknownArgument
 from slotwise.fabric import AgileCLI, AgileEdge
 from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
@@ -40,31 +41,55 @@ def split(options: dict) -> tuple[dict, dict]:
 class MarkedTopo(ScenarioTopo):
     """What Mininet starts for it has a run's directory in its environment: scripts/clean-net finds what a killed `mn` leaves."""
 
+    NAME: str
+    EXPECTED: str
+
     def build(self, *arguments, **options):  # pylint: disable=arguments-differ
-        self.run = RunDirectory("mn")
+        # After an exception `mn` ends every process on the machine whose name it knows, deletes files in /tmp, and ends with status
+        # 0. An exit it lets through.
+        try:
+            run, others = split(options)
+            scenario = scenarios.check(self.scenario(*arguments, **others), f"{self.NAME}'s scenario")
+            self.run = RunDirectory("mn")
+        except SlotwiseError as problem:
+            sys.exit(f"{self.NAME}: {problem}")
+        except (TypeError, ValueError) as problem:
+            sys.exit(f"{self.NAME}: {problem}; expected {self.EXPECTED}")
+        except OSError as problem:
+            sys.exit(f"{self.NAME}: {problem.filename}: {problem.strerror}")
         os.environ[MARK] = self.run.name
-        super().build(*arguments, **options)
+        super().build(scenario, AgileEdge, options=run)
+
+    @staticmethod
+    def scenario(*arguments, **options) -> dict:
+        """Of the network that these arguments of Mininet's stand for."""
+        raise NotImplementedError
 
 
 class AgileStar(MarkedTopo):
     """A star of `edges` edges with `hosts` hosts each. Other parameters as in `slotwise.builders.star`, and those in `OPTIONS`."""
 
-    def build(self, edges: int = 4, hosts: int = 2, **options):  # pylint: disable=arguments-differ
-        run, others = split(options)
-        scenario = builders.star(edges, hosts, **others)
-        # Mininet's command line and tests make the traffic; a scenario has at least one phase.
-        scenario["phases"] = [{"name": "attached", "duration_ms": 1000, "traffic": []}]
-        super().build(scenario, AgileEdge, options=run)
+    NAME = "agilestar"
+    EXPECTED = "agilestar,EDGES,HOSTS,NAME=VALUE,..."
+
+    @staticmethod
+    def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:  # pylint: disable=arguments-differ
+        """Mininet's command line and tests make the traffic; a scenario has at least one phase."""
+        return builders.star(edges, hosts, **options) | {"phases": [{"name": "attached", "duration_ms": 1000, "traffic": []}]}
 
 
 class Agile(MarkedTopo):
     """The network of a scenario file; its traffic is Mininet's. Other parameters are those in `OPTIONS`."""
 
-    def build(self, file: str, **options):  # pylint: disable=arguments-differ
-        run, others = split(options)
-        if others:
-            raise TypeError(f"agile: no option '{sorted(others)[0]}'; expected some of {', '.join(OPTIONS)}")
-        super().build(scenarios.load(str(file)), AgileEdge, options=run)
+    NAME = "agile"
+    EXPECTED = "agile,FILE,NAME=VALUE,..."
+
+    @staticmethod
+    def scenario(file: str, **others) -> dict:  # pylint: disable=arguments-differ
+        """As the file has it."""
+        for option in others:
+            raise UnknownArgument("option", option, OPTIONS, "agile")
+        return scenarios.load(str(file))
 
 
 topos = {"agilestar": AgileStar, "agile": Agile}

@@ -11,12 +11,13 @@ from mininet.net import Mininet
 from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
+from slotwise.errors import SlotwiseError
 from slotwise.scenario import HostId, hosts
 
 OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
 
-class NetworkError(Exception):
+class NetworkError(SlotwiseError):
     """The hosts cannot be built."""
 
 

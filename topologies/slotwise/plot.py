@@ -17,6 +17,8 @@ from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-positi
 from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
 
+from slotwise.errors import SlotwiseError  # noqa: E402  pylint: disable=wrong-import-position
+
 MAX_CHART_EDGES = 8
 MAX_POINTS = 1500
 # Room for the names of the phases above the curves.
@@ -27,7 +29,7 @@ MS_PER_S = 1000
 NS_PER_MS = 1_000_000
 
 
-class ReportError(Exception):
+class ReportError(SlotwiseError):
     """The report has no series to draw."""
 
 

@@ -10,10 +10,12 @@ from typing import AsyncIterator
 
 from mininet.node import Node
 
+from slotwise.errors import SlotwiseError
+
 PR_SET_PDEATHSIG = 1
 
 
-class ProcessError(Exception):
+class ProcessError(SlotwiseError):
     """A program in a host did not do its work."""
 
 

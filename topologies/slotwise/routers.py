@@ -20,6 +20,7 @@ from pathlib import Path
 
 import finsy as fy
 
+from .errors import SlotwiseError
 from .home import root, slotwise_command
 from .wire import PORT_CPU, PORT_LINECARD
 
@@ -33,7 +34,7 @@ COMPILED = Path("p4src", "p4c-out")
 logging.getLogger("finsy").setLevel(logging.ERROR)
 
 
-class RouterError(Exception):
+class RouterError(SlotwiseError):
     """A process of the chain did not do its work."""
 
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from slotwise import (
-    CommandNotFound, Experiment, RunFailed, ScenarioError, SlotwiseError, Star, UnknownEndpoint, UnknownFibre, UnknownName, builders,
-    scenario,
+    CommandNotFound, Experiment, InvalidArgument, RunFailed, ScenarioError, SlotwiseError, Star, UnknownArgument, UnknownEndpoint,
+    UnknownFibre, UnknownName, builders, scenario,
 )
 
 
@@ -26,14 +26,19 @@ def test_each_edge_may_have_its_own_number_of_hosts():
     star = Star(3, [0, 1, 4]).tcp()
     scenario.check(star.scenario)
     assert [edge["hosts"] for edge in star.scenario["edges"]] == [0, 1, 4]
-    with pytest.raises(ValueError, match="one for each of 3 edges, got 2"):
+    with pytest.raises(InvalidArgument, match="one for each of 3 edges, got 2"):
         builders.star(3, [1, 2])
+    with pytest.raises(InvalidArgument, match="hosts_per_edge: expected one number, or one for each of 3 edges, got '2'"):
+        builders.star(3, "2")
+    with pytest.raises(InvalidArgument, match="edges: expected a number of edges, got '3'"):
+        builders.star("3")
+    assert issubclass(InvalidArgument, SlotwiseError) and issubclass(UnknownArgument, SlotwiseError)
 
 
 def test_delays_are_spread_from_end_to_end():
     assert builders.spread(10, 100, 4) == [10, 40, 70, 100]
     assert builders.spread(10, 100, 1) == [10]
-    with pytest.raises(ValueError, match="each of 3 edges, got 2"):
+    with pytest.raises(InvalidArgument, match="each of 3 edges, got 2"):
         builders.star(3, delays_ns=[1, 2])
 
 
@@ -56,12 +61,12 @@ def schema_of_faults() -> dict:
 def test_faults_that_there_are_not_are_refused():
     with pytest.raises(UnknownName, match="no kind of fault 'link-cutt'; did you mean 'link-cut'?"):
         Star().fault("link-cutt", 1)
-    with pytest.raises(TypeError, match="core-down: no option 'edge'; expected some of for_s"):
+    with pytest.raises(UnknownArgument, match="core-down has no option 'edge'; it has for_s"):
         Star().fault("core-down", 1, edge=1)
 
 
 def test_unknown_arguments_are_refused():
-    with pytest.raises(TypeError, match="slot"):
+    with pytest.raises(UnknownArgument, match=r"a star has no argument 'slot'; did you mean 'slots'\?"):
         Star(edges=4, slot=20)
     with pytest.raises(ScenarioError, match="rate_bps"):
         Star().tcp("all", "all", rate_bp=1).save("/nonexistent/scenario.yaml")
