@@ -9,10 +9,10 @@ from slotwise.errors import (
 )
 from slotwise.experiment import Experiment, RunFailed, Star
 from slotwise.home import CommandNotFound, HomeNotFound
-from slotwise.report import Report
+from slotwise.report import Report, ReportError
 from slotwise.scenario import ScenarioError
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Report", "RunFailed", "ScenarioError",
-    "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
+    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Report", "ReportError", "RunFailed",
+    "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
 ]

@@ -64,7 +64,7 @@ class IperfRun(FlowRun):
         if self.flow.kind == "udp":
             lost = {"lost_packets": received["lost_packets"]}
         else:
-            lost = {"retransmits": end["sum_sent"]["retransmits"]}
+            lost = {"stream": {"retransmissions": end["sum_sent"]["retransmits"]}}
         return self._event(
             "flow", kind=self.flow.kind, bytes=received["bytes"], seconds=received["seconds"],
             goodput_bps=received["bits_per_second"], **lost,

@@ -5,7 +5,6 @@ Up to 8 edges: one small chart a pair, rows are sources and columns destinations
 each phase.
 """
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-positi
 from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
 
-from slotwise.errors import SlotwiseError  # noqa: E402  pylint: disable=wrong-import-position
+from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wrong-import-position
 
 MAX_CHART_EDGES = 8
 MAX_POINTS = 1500
@@ -29,16 +28,12 @@ MS_PER_S = 1000
 NS_PER_MS = 1_000_000
 
 
-class ReportError(SlotwiseError):
-    """The report has no series to draw."""
-
-
 def draw(report: dict, file: Path) -> None:
     """Draws a report (schema/report.schema.json) into a PNG. Raises ReportError."""
     series = report["series"]
     edges = sorted({pair[end] for pair in series["pairs"] for end in ("from", "to")})
     if not series["frame_ms"] or not edges:
-        raise ReportError("the report has no frames to draw")
+        raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
     figure = _charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
@@ -154,9 +149,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("png", type=Path)
     options = parser.parse_args(arguments)
     try:
-        draw(json.loads(options.report.read_text()), options.png)
-    except (OSError, ValueError, KeyError, TypeError, ReportError) as error:
-        print(f"slotwise.plot: {options.report}: {type(error).__name__}: {error}", file=sys.stderr)
+        draw(read(options.report), options.png)
+    except ReportError as error:
+        print(f"slotwise.plot: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"slotwise.plot: {error.filename or options.report}: {error.strerror}", file=sys.stderr)
+        return 1
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"slotwise.plot: {options.report} is no report of a run: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -2,15 +2,21 @@
 """What a run left behind, as Python values and, where pandas is installed, as frames."""
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from slotwise import home
 from slotwise.errors import MissingPackage, SlotwiseError, UnknownPhase, UnknownTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+class ReportError(SlotwiseError):
+    """A file that is no report, or a report that lacks what it is asked for."""
 
 
 class Report:
@@ -20,6 +26,11 @@ class Report:
     def __init__(self, data: dict, columns_directory: Path | None = None):
         self.data = data
         self.columns_directory = columns_directory
+
+    @classmethod
+    def load(cls, path: str | Path, columns: str | Path | None = None) -> Report:
+        """The report that a command wrote (`--report`); `columns` is the directory of its `--columns`. Raises ReportError, or OSError."""
+        return cls(read(Path(path)), None if columns is None else Path(columns))
 
     @property
     def ok(self) -> bool:
@@ -44,7 +55,8 @@ class Report:
         return phases[name]
 
     def goodput_bps(self, phase: str) -> dict[tuple[str, str], float]:
-        """What the receivers of a phase got, summed by (source host, destination host). Raises UnknownPhase."""
+        """What the receivers of a phase got, summed by (source host, destination host): payload of TCP or UDP in each flow's own time. That
+        is the phase's in a simulation; live it is what iperf3 measured, without its start and end. Raises UnknownPhase."""
         goodput: dict[tuple[str, str], float] = {}
         for flow in self.phase(phase)["flows"]:
             pair = flow["from"], flow["to"]
@@ -71,7 +83,9 @@ class Report:
     def tables(self) -> list[str]:
         """Names of the tables of columns (docs/experiments.md). Raises SlotwiseError if the run wrote none."""
         if self.columns_directory is None:
-            raise SlotwiseError("the run wrote no columns; simulate(columns=DIRECTORY) writes them")
+            raise SlotwiseError(
+                "the run wrote no columns, or it is not said where: simulate(columns=DIRECTORY), Report.load(FILE, columns=DIRECTORY)"
+            )
         return sorted(file.stem for file in self.columns_directory.glob("*.parquet"))
 
     def columns(self, table: str) -> DataFrame:
@@ -95,10 +109,30 @@ class Report:
         return frame[["phase", *(name for name in frame.columns if name != "phase")]] if rows else frame
 
 
+def read(path: Path) -> dict:
+    """The content of a report. Raises ReportError, or OSError."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{path} is no report: expected the JSON that `--report` writes; {error}") from error
+    if not isinstance(data, dict) or not {"verdict", "phases", "series"} <= data.keys():
+        raise ReportError(f"{path} is no report of a run: expected `verdict`, `phases` and `series` in it")
+    return data
+
+
 def _import(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
         raise MissingPackage(
-            f"{name} is needed for frames and not installed; `pip install 'topologies/[frames]'` installs it, and build/venv has it"
+            f"{name} is needed for frames and not installed; `pip install '{_package()}[frames]'` installs it, and build/venv of a clone "
+            "has it"
         ) from error
+
+
+def _package() -> str:
+    """What pip is to be given: the package's place in the clone, or its name where there is none."""
+    try:
+        return f"{home.root() / 'topologies'}/"
+    except home.HomeNotFound:
+        return "slotwise"

@@ -84,7 +84,7 @@ def test_phases_run_on_command(agent, tmp_path):
     for flow in flows.values():
         assert flow["bytes"] > 0
         assert flow["goodput_bps"] > 0
-    assert flows["tcp", "h0_0", "h1_0"]["retransmits"] >= 0
+    assert flows["tcp", "h0_0", "h1_0"]["stream"]["retransmissions"] >= 0
     assert flows["udp", "h0_0", "h1_0"]["lost_packets"] >= 0
     (file,) = [event for event in events if event["event"] == "file"]
     assert (file["bytes"], file["intact"], len(file["sha256_sent"])) == (FILE_BYTES, True, 64)

@@ -33,7 +33,7 @@ def report(edges: int, frames: int) -> dict:
 @pytest.mark.parametrize(("edges", "frames"), [(2, 1), (3, 40), (9, 10)])
 def test_reports_of_any_size_are_drawn(tmp_path, edges, frames):
     source, target = tmp_path / "report.json", tmp_path / "out.png"
-    source.write_text(json.dumps(report(edges, frames)))
+    source.write_text(json.dumps({**report(edges, frames), "verdict": {"ok": True}}))
     assert plot.main([str(source), str(target)]) == 0
     picture = image.imread(target)
     colours = {tuple(pixel) for row in picture[::3, ::3] for pixel in row}
@@ -52,10 +52,21 @@ def test_means_are_taken_over_the_frames_of_a_phase():
     assert plot._means(data["series"], [0, 1], "granted_slots", 1, 0, 25) == [[0.0, 2.0], [2.0, 0.0]]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"series": {"frame_ms": [], "pairs": []}}', '{"series": 3}'])
+def test_a_report_without_frames_and_one_that_is_not_there_are_refused(tmp_path, capsys):
+    empty = tmp_path / "empty.json"
+    empty.write_text(json.dumps({**report(2, 0), "verdict": {}}))
+    assert plot.main([str(empty), str(tmp_path / "out.png")]) == 1
+    assert "the report of 'synthetic' has no frames to draw" in capsys.readouterr().err
+    assert plot.main([str(tmp_path / "none.json"), str(tmp_path / "out.png")]) == 1
+    assert "none.json: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "version: 1", '{"series": {"frame_ms": [], "pairs": []}}', '{"verdict": 1, "phases": 2, "series": 3}'])
 def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
     source = tmp_path / "report.json"
     source.write_text(text)
     assert plot.main([str(source), str(tmp_path / "out.png")]) == 1
-    assert str(source) in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"slotwise.plot: {source} is no report" in said
+    assert "\n" not in said.rstrip()
     assert not (tmp_path / "out.png").exists()

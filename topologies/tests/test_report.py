@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports as Python values and as frames."""
+import json
 import sys
 
 import pandas
 import pytest
 
-from slotwise import MissingPackage, Report, SlotwiseError, UnknownPhase, UnknownTable
+from slotwise import MissingPackage, Report, ReportError, SlotwiseError, UnknownPhase, UnknownTable
 
 
 def flow(source: str, goodput_bps: float) -> dict:
@@ -42,6 +43,26 @@ def test_a_report_without_flows_has_an_empty_frame():
     assert Report({"phases": [{"name": "silence", "flows": [], "files": []}]}).flows().empty
 
 
+def test_a_report_that_a_command_wrote_is_opened(report, tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({**report.data, "verdict": {"ok": True, "failures": [], "notes": []}}))
+    pandas.DataFrame({"queue": ["edge0->edge1"]}).to_parquet(tmp_path / "queues.parquet")
+    opened = Report.load(file, columns=tmp_path)
+    assert opened.ok
+    assert opened.goodput_bps("two") == {("h0_0", "h1_0"): 3.0}
+    assert opened.tables() == ["queues"]
+    with pytest.raises(SlotwiseError, match="columns=DIRECTORY"):
+        Report.load(str(file)).tables()
+
+
+@pytest.mark.parametrize("text", ["version: 1", "{", "[]", "[" * 100_000, "{\"phases\": []}"])
+def test_what_is_no_report_is_refused(tmp_path, text):
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    with pytest.raises(ReportError, match=f"{file} is no report"):
+        Report.load(file)
+
+
 def test_an_unknown_phase_is_refused_with_those_that_there_are(report):
     with pytest.raises(UnknownPhase, match="the report has no phase 'tow'; did you mean 'two'\\? it has one, two"):
         report.goodput_bps("tow")
@@ -60,5 +81,5 @@ def test_columns_are_read_by_name(report, tmp_path):
 
 def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPackage, match="pandas is needed for frames and not installed; `pip install"):
+    with pytest.raises(MissingPackage, match="pandas is needed for frames and not installed; `pip install '/.*/topologies/\\[frames\\]'"):
         report.flows()
