@@ -7,8 +7,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import yaml
-
 from slotwise import builders, command, scenario
 from slotwise.command import Ended
 from slotwise.errors import SlotwiseError, UnknownEndpoint, UnknownFibre
@@ -111,9 +109,10 @@ class Experiment:
         return self._set("optics", builders.optics(**options))
 
     def save(self, path: str | Path) -> None:
-        """Checks the scenario and writes it. Raises ScenarioError."""
+        """Checks the scenario by its schema, and writes it; what a schema cannot say the engine checks when it runs. Raises
+        ScenarioError."""
         checked = self._checked(self.scenario)
-        Path(path).write_text(yaml.safe_dump(checked, sort_keys=False))
+        Path(path).write_text(scenario.dump(checked))
 
     def run(self, *, target: str | None = None, **options) -> Report:
         """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as
@@ -196,7 +195,7 @@ class Experiment:
         self._checked(document)
         with RunDirectory("experiment") as directory:
             file = Path(directory, "scenario.yaml")
-            file.write_text(yaml.safe_dump(document, sort_keys=False))
+            file.write_text(scenario.dump(document))
             report_file = Path(directory, "report.json") if report is None else Path(report)
             before = _stamp(report_file)
             options = {

@@ -7,12 +7,15 @@ loads the file.
 import difflib
 import ipaddress
 import json
+import re
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Iterator, NamedTuple
 
 import jsonschema
 import yaml
+from jsonschema.protocols import Validator
 
 from slotwise import home
 from slotwise.errors import SlotwiseError
@@ -98,20 +101,29 @@ def check(document: Any, source: str = "scenario") -> dict:
     return document
 
 
+def dump(document: dict) -> str:
+    """A scenario as YAML that says the same to every reader."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False)
+
+
 def schema() -> dict:
     """The JSON Schema of scenario files. Raises home.HomeNotFound."""
     return json.loads(home.scenario_schema().read_text())
 
 
 @lru_cache(maxsize=1)
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schema())
+def _validator() -> Validator:
+    # To the engine 1e9 is no integer, whatever its value.
+    types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+    )
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)(schema())
 
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     place = list(error.absolute_path)
     if error.validator != "additionalProperties":
-        yield Problem(_pointer(place), error.message)
+        yield Problem(_pointer(place), error.message + _hint(error))
         return
     known = list(error.schema["properties"])
     for key in error.instance:
@@ -120,12 +132,41 @@ def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
             yield Problem(_pointer([*place, key]), f"unknown key '{key}'; the nearest known key is '{nearest}'")
 
 
+def _hint(error: jsonschema.ValidationError) -> str:
+    """What to write instead of what was meant for another type."""
+    if error.validator != "type":
+        return ""
+    if error.validator_value == "boolean":
+        return "; write true or false"
+    if error.validator_value == "integer":
+        with suppress(ValueError, OverflowError):
+            meant = float(str(error.instance).replace("_", ""))
+            if meant == int(meant):
+                return f"; write {int(meant)}"
+    return ""
+
+
 def _pointer(parts: list) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
+# Words that stand for something else than text, as the engine reads them. PyYAML's own are of YAML 1.1, where `no` is a boolean, 1_000
+# an integer and 1e9 a text.
+WORDS = {
+    "null": (r"~|null|Null|NULL|", "~nN\0"),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+)", "-+0123456789"),
+    "float": (
+        r"[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)",
+        "-+0123456789.",
+    ),
+}
+
+
 class _Loader(yaml.SafeLoader):
     """Safe YAML without aliases (a short file could unfold into a huge one) and without repeated keys."""
+
+    yaml_implicit_resolvers = {}
 
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
@@ -137,3 +178,21 @@ class _Loader(yaml.SafeLoader):
         if len(mapping) < len(node.value):
             raise yaml.YAMLError(f"line {node.start_mark.line + 1}: a key is there twice")
         return mapping
+
+    def construct_integer(self, node) -> int:
+        """With the prefixes 0x, 0o and 0b, without underscores."""
+        return int(self.construct_scalar(node), 0)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what either YAML would take for something else than text."""
+
+    def ignore_aliases(self, data) -> bool:
+        return True
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_integer)
+for _kind, (_pattern, _first) in WORDS.items():
+    for _class in (_Loader, _Dumper):
+        _starts = [letter if letter != "\0" else "" for letter in _first]
+        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), _starts)

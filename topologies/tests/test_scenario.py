@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 
 from slotwise import builders, home, scenario
 from slotwise.scenario import HostId, ScenarioError
@@ -65,6 +66,46 @@ def test_what_is_no_scenario_is_refused_with_a_reason(tmp_path, text, said):
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ScenarioError, match=said):
         scenario.load(file)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("no", "no"), ("on", "on"), ("y", "y"), ("true", True), ("FALSE", False), ("~", None), ("null", None), ("", None),
+        ("1_000", "1_000"),
+        ("0123", "0123"), ("10", 10), ("-3", -3), ("0x1f", 31), ("0o17", 15), ("0b11", 3), ("1e9", 1e9), ("1.5", 1.5), (".5", 0.5),
+        ("12:30", "12:30"), ("2026-01-01", "2026-01-01"), ("<<", "<<"), ("=", "="), (".inf", float("inf")),
+    ],
+)
+def test_words_are_read_as_the_engine_reads_them_and_written_so_that_all_read_them(word, value):
+    assert yaml.load(f"a: {word}", scenario._Loader) == {"a": value}
+    for reader in (scenario._Loader, yaml.SafeLoader):
+        assert yaml.load(scenario.dump({"a": word}), reader) == {"a": word}
+        assert yaml.load(scenario.dump({"a": value}), reader) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rate_bps", 1e9, "1000000000.0 is not of type 'integer'; write 1000000000"),
+        ("rate_bps", "1_000_000_000", "'1_000_000_000' is not of type 'integer'; write 1000000000"),
+        ("rate_bps", 1.5e9 + 0.5, "1500000000.5 is not of type 'integer'"),
+        ("rate_bps", float("inf"), "inf is not of type 'integer'"),
+        ("rate_bps", True, "True is not of type 'integer'"),
+        ("rate_bps", "fast", "'fast' is not of type 'integer'"),
+    ],
+)
+def test_what_is_nearly_an_integer_is_refused_with_what_to_write(star, key, value, said):
+    star["edges"][1]["fibres"][0][key] = value
+    with pytest.raises(ScenarioError) as refusal:
+        scenario.check(star, "mine")
+    assert str(refusal.value).splitlines()[0] == f"mine: /edges/1/fibres/0/{key}: {said}"
+
+
+def test_a_word_for_a_boolean_is_refused_with_what_to_write(star):
+    star["link_changes"] = [{"at_ms": 1, "core": 0, "edge": 1, "up": "no"}]
+    with pytest.raises(ScenarioError, match="/link_changes/0/up: 'no' is not of type 'boolean'; write true or false$"):
+        scenario.check(star)
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path):
