@@ -31,8 +31,8 @@ class Ended(NamedTuple):
         return f"was ended by {signal.Signals(-self.status).name}" if self.status < 0 else f"ended with status {self.status}"
 
 
-def run(*arguments: str, directory: str) -> Ended:
-    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. After Ctrl-C it has
+def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
+    """Runs `slotwise ARGUMENTS`, a command that knows --until-input-ends, to its end. `quiet`: nothing of it goes on to the terminal. After Ctrl-C it has
     the time to write its report; a second one kills it. `directory` is that of the run that it belongs to (`RunDirectory`). Raises
     home.CommandNotFound."""
     command = home.slotwise_command()
@@ -40,11 +40,12 @@ def run(*arguments: str, directory: str) -> Ended:
     try:
         # The system closes the other end of its input when this process is no more, whatever thread this is.
         process = subprocess.Popen(
-            [command, *arguments, "--until-input-ends"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {MARK: directory},
+            [command, *arguments, "--until-input-ends"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL if quiet else None,
+            stderr=subprocess.PIPE, env=os.environ | {MARK: directory},
         )
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
-    reader = Thread(target=_pass_on, args=(process.stderr, said), daemon=True)
+    reader = Thread(target=_pass_on, args=(process.stderr, said, quiet), daemon=True)
     reader.start()
     try:
         try:
@@ -64,9 +65,10 @@ def run(*arguments: str, directory: str) -> Ended:
     return Ended(process.returncode, list(said))
 
 
-def _pass_on(stream, said: deque[str]) -> None:
+def _pass_on(stream, said: deque[str], quiet: bool) -> None:
     while line := stream.readline(MOST_LINE_BYTES):
         text = line.decode(errors="replace")
         said.append(text.rstrip())
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        if not quiet:
+            sys.stderr.write(text)
+            sys.stderr.flush()

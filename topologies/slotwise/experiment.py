@@ -125,7 +125,7 @@ class Experiment:
         `seed`; `duration_s`, to which the phases are scaled; `report`, a file that stays; `pcap`, a directory for captures, with
         `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`), a row every
         `sample_frames`; `rest_port` and `p4runtime_port`; `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of the
-        scenario's.
+        scenario's. `quiet`: nothing of what command and controller say goes on to standard output and standard error.
 
         Raises ScenarioError or CommandNotFound before, RunFailed after the run.
         """
@@ -187,7 +187,7 @@ class Experiment:
         self, name: str, extra: dict, columns: Path | None = None, *, seed: int | None = None, duration_s: float | None = None,
         report: str | Path | None = None, pcap: str | Path | None = None, pcap_filter: str | None = None,
         snaplen: int | None = None, rest_port: int | None = None, p4runtime_port: int | None = None,
-        scheduler: str | dict | None = None,
+        scheduler: str | dict | None = None, quiet: bool = False,
     ) -> Report:
         document = self.scenario
         if scheduler is not None:
@@ -203,7 +203,7 @@ class Experiment:
                 "--snaplen": snaplen, "--rest-port": rest_port, "--p4runtime-port": p4runtime_port, **extra,
             }
             given = (word for option, value in options.items() if value is not None for word in (option, str(value)))
-            ended = command.run(name, str(file), *given, directory=directory)
+            ended = command.run(name, str(file), *given, directory=directory, quiet=quiet)
             data = None if _stamp(report_file) == before else _read(report_file)
             said = [line.replace(str(file), self.source) for line in ended.said]
         ended = ended._replace(said=said)

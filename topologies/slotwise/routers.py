@@ -252,7 +252,7 @@ def await_server(process: subprocess.Popen, address: str) -> None:
 
 
 def report_of(process: subprocess.Popen) -> dict:
-    """Waits for a process; the JSON that it printed last."""
+    """Waits for a process; the JSON that it printed last. Raises RouterError."""
     output = process.communicate(timeout=120)[0]
     try:
         return json.loads(output.splitlines()[-1])

@@ -183,6 +183,19 @@ def test_simulate_takes_ports_columns_report_and_scheduler(command):
     assert result.columns_directory == place
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_says_nothing_if_asked_so(command, capfd, quiet):
+    place = command(report(ok=True), 0, "a warning")
+    script = place / "slotwise"
+    script.write_text(script.read_text().replace("#!/bin/sh\n", "#!/bin/sh\necho a summary\n"))
+    Star().tcp().simulate(quiet=quiet)
+    said = capfd.readouterr()
+    assert (said.out, said.err) == (("", "") if quiet else ("a summary\n", "a warning\n"))
+    command(None, 3, "slotwise: no")
+    with pytest.raises(RunFailed, match="without a report: slotwise: no"):
+        Star().tcp().simulate(quiet=quiet)
+
+
 def test_an_unknown_scheduler_is_refused_before_anything_runs(command):
     place = command(report(ok=True), 0)
     with pytest.raises(ScenarioError, match="/controller/scheduler: 'islop'"):
