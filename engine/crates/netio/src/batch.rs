@@ -5,9 +5,8 @@ use std::io;
 use std::mem;
 use std::os::fd::RawFd;
 
-use crate::MAX_FRAME_BYTES;
 use crate::offload::coalesce::{Coalescer, Message};
-use crate::offload::segment::Segmenter;
+use crate::offload::segment::Frames;
 use crate::offload::virtio::{HEADER_BYTES, Offload};
 
 /// Messages a call.
@@ -23,40 +22,94 @@ const MAC_ADDRESSES_BYTES: usize = 12;
 const CONTROL_BYTES: usize = 64;
 const TPID_8021Q: u16 = 0x8100;
 
-/// Buffers for one recvmmsg.
+/// What one recvmmsg brought, with how far it has been handed over.
 pub(crate) struct Receiver {
     offloads: Vec<[u8; HEADER_BYTES]>,
-    frames: Vec<[u8; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]>,
+    buffers: Vec<[u8; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]>,
     control: Vec<[u64; CONTROL_BYTES / 8]>,
-    segmenter: Segmenter,
+    /// Where the message of each buffer lies.
+    messages: Vec<Option<Placed>>,
+    /// The first of them that has not been handed over, and how far that has been.
+    next: usize,
+    under_way: Option<Frames>,
+    segment: Vec<u8>,
     /// Messages that were no frames: too long, or of a kind that nobody asked for.
     unreadable: u64,
+}
+
+/// A message in its buffer.
+struct Placed {
+    start: usize,
+    end: usize,
+    offload: Offload,
 }
 
 impl Receiver {
     pub(crate) fn new() -> Receiver {
         Receiver {
             offloads: vec![[0; HEADER_BYTES]; BATCH],
-            frames: vec![[0; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]; BATCH],
+            buffers: vec![[0; VLAN_TAG_BYTES + MAX_MESSAGE_BYTES]; BATCH],
             control: vec![[0; CONTROL_BYTES / 8]; BATCH],
-            segmenter: Segmenter::default(),
+            messages: Vec::with_capacity(BATCH),
+            next: 0,
+            under_way: None,
+            segment: Vec::new(),
             unreadable: 0,
         }
     }
 
-    /// Messages that could not be read as frames.
-    pub(crate) fn unreadable(&self) -> u64 {
-        self.unreadable
+    /// Messages that could not be read as frames, since this was last asked.
+    pub(crate) fn take_unreadable(&mut self) -> u64 {
+        mem::take(&mut self.unreadable)
     }
 
-    /// Hands each frame that waits at `fd` to `handler`, super-frames cut. Returns whether more may wait.
-    pub(crate) fn receive(&mut self, fd: RawFd, handler: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
+    /// Whether all that was received has been handed over.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.next == self.messages.len()
+    }
+
+    /// Hands frames to `handler`, super-frames cut, of what was received: as many as `left`, of which it takes those. What is no
+    /// frame counts as one.
+    pub(crate) fn hand_over(&mut self, left: &mut usize, handler: &mut dyn FnMut(&[u8])) {
+        while *left > 0 && !self.is_empty() {
+            let buffer = &mut self.buffers[self.next];
+            let message = self.messages[self.next].as_ref().and_then(|placed| {
+                let frame = &mut buffer[placed.start..placed.end];
+                if self.under_way.is_none() {
+                    self.under_way = Frames::new(placed.offload, frame).ok();
+                }
+                Some((self.under_way.as_mut()?, &*frame))
+            });
+            let Some((frames, frame)) = message else {
+                *left -= 1;
+                self.unreadable += 1;
+                self.next += 1;
+                continue;
+            };
+            match frames.next(frame, &mut self.segment) {
+                Some(frame) => {
+                    *left -= 1;
+                    handler(frame);
+                }
+                None => {
+                    self.under_way = None;
+                    self.next += 1;
+                }
+            }
+        }
+    }
+
+    /// Receives what waits at `fd`, when what was received before has been handed over. Returns whether more may wait.
+    pub(crate) fn receive(&mut self, fd: RawFd) -> io::Result<bool> {
+        debug_assert!(self.is_empty());
+        self.messages.clear();
+        self.next = 0;
         // SAFETY: all-zero is valid for both structures; every pointer set below is to memory that `self` owns and that
         // outlives the call.
         let mut parts: [[libc::iovec; 2]; BATCH] = unsafe { mem::zeroed() };
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
         for (k, header) in headers.iter_mut().enumerate() {
-            let room = &mut self.frames[k][VLAN_TAG_BYTES..];
+            let room = &mut self.buffers[k][VLAN_TAG_BYTES..];
             parts[k] = [
                 libc::iovec {
                     iov_base: self.offloads[k].as_mut_ptr().cast(),
@@ -88,7 +141,7 @@ impl Receiver {
                 Some(libc::EAGAIN) => Ok(false),
                 // The kernel has dropped a super-frame of a kind that its header cannot say.
                 Some(libc::EINVAL) => {
-                    self.unreadable += 1;
+                    self.messages.push(None);
                     Ok(true)
                 }
                 _ => Err(error),
@@ -96,43 +149,37 @@ impl Receiver {
         }
         let count = count as usize;
         for (k, header) in headers[..count].iter().enumerate() {
-            if self.read(k, header, handler).is_none() {
-                self.unreadable += 1;
-            }
+            let placed = self.place(k, header);
+            self.messages.push(placed);
         }
         Ok(count == BATCH)
     }
 
-    /// Hands over the frames of message `k`; `None` if it has none.
-    fn read(&mut self, k: usize, header: &libc::mmsghdr, handler: &mut dyn FnMut(&[u8])) -> Option<()> {
+    /// Finds the frame of message `k` in its buffer, puts the tag into it that the kernel took out; `None` if it has none.
+    fn place(&mut self, k: usize, header: &libc::mmsghdr) -> Option<Placed> {
         if header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
             return None;
         }
         let length = (header.msg_len as usize).checked_sub(HEADER_BYTES)?;
         let mut offload = Offload::parse(&self.offloads[k]).ok()?;
-        let buffer = &mut self.frames[k];
-        let frame = match vlan_tag(&header.msg_hdr) {
-            Some((tpid, tci)) if length >= MAC_ADDRESSES_BYTES => {
-                buffer.copy_within(VLAN_TAG_BYTES..VLAN_TAG_BYTES + MAC_ADDRESSES_BYTES, 0);
-                buffer[MAC_ADDRESSES_BYTES..][..2].copy_from_slice(&tpid.to_be_bytes());
-                buffer[MAC_ADDRESSES_BYTES + 2..][..2].copy_from_slice(&tci.to_be_bytes());
-                if let Some(partial) = &mut offload.checksum {
-                    partial.start = partial.start.checked_add(VLAN_TAG_BYTES as u16)?;
-                }
-                &mut buffer[..VLAN_TAG_BYTES + length]
+        let buffer = &mut self.buffers[k];
+        let mut start = VLAN_TAG_BYTES;
+        if let Some((tpid, tci)) = vlan_tag(&header.msg_hdr)
+            && length >= MAC_ADDRESSES_BYTES
+        {
+            start = 0;
+            buffer.copy_within(VLAN_TAG_BYTES..VLAN_TAG_BYTES + MAC_ADDRESSES_BYTES, 0);
+            buffer[MAC_ADDRESSES_BYTES..][..2].copy_from_slice(&tpid.to_be_bytes());
+            buffer[MAC_ADDRESSES_BYTES + 2..][..2].copy_from_slice(&tci.to_be_bytes());
+            if let Some(partial) = &mut offload.checksum {
+                partial.start = partial.start.checked_add(VLAN_TAG_BYTES as u16)?;
             }
-            _ => &mut buffer[VLAN_TAG_BYTES..][..length],
-        };
-        let mut all_fit = true;
-        let mut hand_over = |frame: &[u8]| {
-            if frame.len() <= MAX_FRAME_BYTES {
-                handler(frame);
-            } else {
-                all_fit = false;
-            }
-        };
-        self.segmenter.segment(offload, frame, &mut hand_over).ok()?;
-        all_fit.then_some(())
+        }
+        Some(Placed {
+            start,
+            end: VLAN_TAG_BYTES + length,
+            offload,
+        })
     }
 }
 

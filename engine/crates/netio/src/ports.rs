@@ -30,8 +30,9 @@ pub enum PortError {
     Loop(#[from] io::Error),
 }
 
-/// Batches that a port may hand over in one poll: a flood at one port does not hold up the others, nor the loop's own work.
-const BATCHES_A_POLL: usize = 8;
+/// Frames that a port may hand over in one poll, however few super-frames they came in: a flood at one port does not hold up the
+/// others, nor the loop's own work.
+const FRAMES_A_POLL: usize = 256;
 
 /// Wakes [`Ports::poll`] from any thread.
 #[derive(Debug, Clone)]
@@ -228,7 +229,11 @@ impl Opener {
 /// receives them, with checksums that nobody has computed yet; the ports cut, compute and pack.
 pub struct Ports {
     ports: Senders,
-    receiver: Receiver,
+    /// By port: what was received, while not all of it has been handed over.
+    received: Vec<Option<Box<Receiver>>>,
+    /// Receivers that nothing waits in.
+    idle: Vec<Box<Receiver>>,
+    unreadable: u64,
     waker: Waker,
     /// The waker's descriptor, then one a port.
     watched: Vec<libc::pollfd>,
@@ -272,8 +277,10 @@ impl Ports {
             })
             .collect();
         Ok(Ports {
+            received: ports.iter().map(|_| None).collect(),
+            idle: Vec::new(),
+            unreadable: 0,
             ports: Senders(ports),
-            receiver: Receiver::new(),
             waker,
             watched,
         })
@@ -311,26 +318,46 @@ impl Ports {
         for port in 0..self.ports.0.len() {
             let events = self.watched[port + 1].revents;
             self.ports.0[port].go_on(events);
-            if events & !libc::POLLOUT == 0 {
-                continue;
-            }
-            let fd = self.ports.0[port].socket.raw();
-            for _ in 0..BATCHES_A_POLL {
-                let senders = &mut self.ports;
-                match self.receiver.receive(fd, &mut |frame| handler(senders, port, frame)) {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => break,
-                    Err(error) => return Err(error),
-                }
+            if events & !libc::POLLOUT != 0 || self.received[port].is_some() {
+                self.take_in(port, handler)?;
             }
         }
         Ok(())
     }
 
-    /// Says what to watch for, and how long at most: stalled ports want to go on.
+    /// Hands over what waits at a port, at most [`FRAMES_A_POLL`]. The rest of what is received by then stays for the next poll.
+    fn take_in(&mut self, port: usize, handler: &mut dyn FnMut(&mut Senders, usize, &[u8])) -> io::Result<()> {
+        let fd = self.ports.0[port].socket.raw();
+        let idle = || self.idle.pop().unwrap_or_else(|| Box::new(Receiver::new()));
+        let mut receiver = self.received[port].take().unwrap_or_else(idle);
+        let mut left = FRAMES_A_POLL;
+        let mut may_be_more = Ok(true);
+        loop {
+            let senders = &mut self.ports;
+            receiver.hand_over(&mut left, &mut |frame| handler(senders, port, frame));
+            if left == 0 || !matches!(may_be_more, Ok(true)) {
+                break;
+            }
+            may_be_more = receiver.receive(fd);
+        }
+        self.unreadable += receiver.take_unreadable();
+        if receiver.is_empty() {
+            self.idle.push(receiver);
+        } else {
+            self.received[port] = Some(receiver);
+        }
+        match may_be_more {
+            Err(error) if error.raw_os_error() != Some(libc::ENETDOWN) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says what to watch for, and how long at most: stalled ports want to go on, and what was received waits for nothing.
     fn watch(&mut self, timeout: Option<Duration>) -> Option<Duration> {
         let mut timeout = timeout;
+        if self.received.iter().any(Option::is_some) {
+            timeout = Some(Duration::ZERO);
+        }
         self.watched[0].revents = 0;
         for (port, watched) in self.ports.0.iter().zip(&mut self.watched[1..]) {
             watched.revents = 0;
@@ -413,9 +440,9 @@ impl Ports {
         self.ports.0[port].refused
     }
 
-    /// What the kernel handed over and was no frame: longer than [`MAX_FRAME_BYTES`] when cut, or of a kind of offload that
-    /// nobody asked for.
+    /// What the kernel handed over and was no frame: longer than [`MAX_FRAME_BYTES`] when cut, of a kind of offload that nobody
+    /// asked for, or a super-frame of more than 128 segments of less than 64 bytes.
     pub fn unreadable(&self) -> u64 {
-        self.receiver.unreadable()
+        self.unreadable
     }
 }

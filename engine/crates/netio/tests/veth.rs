@@ -4,8 +4,12 @@
 use std::process::Command;
 use std::time::Duration;
 
+use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use slotwise_netio::{Ports, Renewal, WallClock, WhenFull};
+
+/// linux/if_packet.h.
+const PACKET_VNET_HDR: libc::c_int = 15;
 
 fn ip(arguments: &str) {
     command("ip", arguments);
@@ -186,4 +190,78 @@ fn a_port_goes_on_with_an_interface_made_anew() {
         assert!(matches!(opener.look(), Ok(Renewal::Same)));
     }
     await_cable(&mut ports);
+}
+
+/// Sends TCP data as one super-frame to be cut into segments of `segment` bytes, as any host may.
+fn send_super_frame(interface: &str, payload_bytes: usize, segment: u16) {
+    let headers_bytes = 14 + 20 + 20;
+    let mut message = vec![1, 1];
+    for word in [headers_bytes, segment, 34, 16] {
+        message.extend(word.to_ne_bytes());
+    }
+    message.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+    message.extend([0x45, 0]);
+    message.extend(((40 + payload_bytes) as u16).to_be_bytes());
+    message.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    message.extend([0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    message.extend(vec![7; payload_bytes]);
+    let index = nix::net::if_::if_nametoindex(interface).unwrap();
+    // SAFETY: plain system calls; the pointers are to locals that outlive each call, with their sizes.
+    unsafe {
+        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0);
+        assert!(fd >= 0);
+        let on: libc::c_int = 1;
+        let size = |bytes: usize| bytes as libc::socklen_t;
+        let option = (&raw const on).cast();
+        let set = libc::setsockopt(fd, libc::SOL_PACKET, PACKET_VNET_HDR, option, size(size_of_val(&on)));
+        assert_eq!(set, 0);
+        let mut address: libc::sockaddr_ll = std::mem::zeroed();
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = index as i32;
+        let to = (&raw const address).cast();
+        let sent = libc::sendto(
+            fd,
+            message.as_ptr().cast(),
+            message.len(),
+            0,
+            to,
+            size(size_of_val(&address)),
+        );
+        assert_eq!(sent, message.len() as isize, "{}", std::io::Error::last_os_error());
+        libc::close(fd);
+    }
+}
+
+#[test]
+fn a_super_frame_of_many_segments_does_not_hold_up_a_poll() {
+    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
+        eprintln!("skipped: network namespaces need root");
+        return;
+    }
+    ip("link add left type veth peer name right");
+    ip("link set left up");
+    ip("link set right up");
+    let mut ports = Ports::open(&["left", "right"], None).unwrap();
+    await_cable(&mut ports);
+    // The first is not cut at all, the others are, into 938 frames each.
+    send_super_frame("left", 60_000, 1);
+    for _ in 0..3 {
+        send_super_frame("left", 60_000, 64);
+    }
+    let mut sequences = Vec::new();
+    while sequences.len() < 3 * 938 {
+        let mut frames = 0;
+        let mut take = |_, frame: &[u8]| {
+            frames += 1;
+            if frame[12..14] == [8, 0] {
+                sequences.push(u32::from_be_bytes([frame[38], frame[39], frame[40], frame[41]]));
+            }
+        };
+        ports.poll(None, &mut take).unwrap();
+        // Of each of the two ports.
+        assert!(frames <= 2 * 256, "{frames} frames in one poll");
+    }
+    let expected = (0..3).flat_map(|_| (0..938).map(|k| k * 64));
+    assert!(sequences.into_iter().eq(expected));
+    assert_eq!(ports.unreadable(), 1);
 }

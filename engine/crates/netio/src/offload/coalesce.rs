@@ -10,6 +10,7 @@ use super::headers::{
     ACK, CWR, ECE, ETHERNET_BYTES, FIN, IPV4_BYTES, IPV4_CHECKSUM, IPV4_ID, IPV4_LENGTH, IPV6_BYTES, IPV6_LENGTH, Ip,
     PROTOCOL_TCP, PSH, TCP_BYTES, TCP_CHECKSUM, TCP_FLAGS, TCP_SEQUENCE, u16_at,
 };
+use super::segment::{LEAST_SEGMENT_BYTES, MAX_TINY_SEGMENTS};
 use super::virtio::{HEADER_BYTES, Offload};
 
 /// Longest super-frame, Ethernet header included; an IP packet has at most 65,535 bytes.
@@ -188,6 +189,10 @@ impl Coalescer {
         let Some(train) = &mut self.open else { return false };
         let payload = &frame[layout.payload..];
         let (_, first) = self.bytes[train.at..].split_at_mut(HEADER_BYTES);
+        let segments = self.messages.last().map_or(0, |message| message.frames as usize);
+        if train.segment_bytes < LEAST_SEGMENT_BYTES && segments >= MAX_TINY_SEGMENTS {
+            return false;
+        }
         if payload.len() > train.segment_bytes
             || first.len() + payload.len() > MAX_SUPER_FRAME_BYTES
             || !train.is_continued_by(first, frame, layout)

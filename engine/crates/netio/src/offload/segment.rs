@@ -7,17 +7,28 @@ use super::headers::{
     UDP_BYTES, UDP_CHECKSUM, UDP_LENGTH, put_u16, u16_at,
 };
 use super::virtio::{BadOffload, Cut, Offload, PartialChecksum};
+use crate::MAX_FRAME_BYTES;
 
 /// A checksum of 0 is sent as this: in UDP 0 means none (RFC 768), and elsewhere both are the same number.
 const MANGLED_ZERO: [u8; 2] = [0xff; 2];
 
-/// Cuts super-frames; keeps the memory that it needs.
-#[derive(Debug, Default)]
-pub(crate) struct Segmenter {
-    segment: Vec<u8>,
+/// Segments with less payload than this are cut out of a super-frame only if they are no more than [`MAX_TINY_SEGMENTS`]: else a
+/// host has a thousand times the work done that it does itself. What TCP sends with any MSS in use is longer.
+pub(crate) const LEAST_SEGMENT_BYTES: usize = 64;
+/// As many as Linux lets an application's UDP datagram be cut into (UDP_MAX_SEGMENTS).
+pub(crate) const MAX_TINY_SEGMENTS: usize = 128;
+
+/// The frames that one from the kernel stands for, and how many of them have been taken.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    /// For a super-frame.
+    plan: Option<Plan>,
+    taken: usize,
+    count: usize,
 }
 
 /// The headers of a super-frame, all within its bounds.
+#[derive(Debug)]
 struct Plan {
     ip: Ip,
     /// Where the TCP or UDP header starts.
@@ -29,41 +40,49 @@ struct Plan {
     segment_bytes: usize,
 }
 
-impl Segmenter {
-    /// Hands each frame that `frame` stands for to `handler`; none if there is an error.
-    pub(crate) fn segment(
-        &mut self,
-        offload: Offload,
-        frame: &mut [u8],
-        handler: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), BadOffload> {
-        match (offload.cut, offload.checksum) {
-            (None, None) => handler(frame),
-            (None, Some(partial)) => {
-                finish_checksum(frame, partial)?;
-                handler(frame);
+impl Frames {
+    /// Those of `frame`, whose checksum is finished here if it is a single one.
+    pub(crate) fn new(offload: Offload, frame: &mut [u8]) -> Result<Frames, BadOffload> {
+        let (plan, count, longest) = match (offload.cut, offload.checksum) {
+            (None, partial) => {
+                if let Some(partial) = partial {
+                    finish_checksum(frame, partial)?;
+                }
+                (None, 1, frame.len())
             }
             (Some((cut, bytes)), Some(partial)) => {
                 let plan = Plan::new(frame, cut, bytes, partial)?;
-                self.cut(frame, &plan, handler);
+                let payload_bytes = frame.len() - plan.payload;
+                let count = payload_bytes.div_ceil(plan.segment_bytes).max(1);
+                if plan.segment_bytes < LEAST_SEGMENT_BYTES && count > MAX_TINY_SEGMENTS {
+                    return Err(BadOffload("a super-frame of a great many tiny segments"));
+                }
+                let longest = plan.payload + plan.segment_bytes.min(payload_bytes);
+                (Some(plan), count, longest)
             }
             (Some(_), None) => return Err(BadOffload("a super-frame whose checksums are done already")),
+        };
+        if longest > MAX_FRAME_BYTES {
+            return Err(BadOffload("a frame longer than a port takes"));
         }
-        Ok(())
+        Ok(Frames { plan, taken: 0, count })
     }
 
-    fn cut(&mut self, frame: &[u8], plan: &Plan, handler: &mut dyn FnMut(&[u8])) {
-        let (headers, payload) = frame.split_at(plan.payload);
-        let count = payload.len().div_ceil(plan.segment_bytes).max(1);
-        for number in 0..count {
-            let start = number * plan.segment_bytes;
-            let part = &payload[start..payload.len().min(start + plan.segment_bytes)];
-            self.segment.clear();
-            self.segment.extend_from_slice(headers);
-            self.segment.extend_from_slice(part);
-            plan.finish(&mut self.segment, number, number + 1 == count);
-            handler(&self.segment);
+    /// The next one; `frame` is as it was for [`Frames::new`], `room` for what is cut out of it.
+    pub(crate) fn next<'a>(&mut self, frame: &'a [u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        let number = self.taken;
+        if number == self.count {
+            return None;
         }
+        self.taken += 1;
+        let Some(plan) = &self.plan else { return Some(frame) };
+        let (headers, payload) = frame.split_at(plan.payload);
+        let start = number * plan.segment_bytes;
+        room.clear();
+        room.extend_from_slice(headers);
+        room.extend_from_slice(&payload[start..payload.len().min(start + plan.segment_bytes)]);
+        plan.finish(room, number, number + 1 == self.count);
+        Some(room)
     }
 }
 

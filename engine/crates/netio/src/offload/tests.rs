@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::coalesce::Coalescer;
 use super::headers::{ACK, CWR, ECE, FIN, PSH, put_u16};
-use super::segment::Segmenter;
+use super::segment::{Frames, LEAST_SEGMENT_BYTES, MAX_TINY_SEGMENTS};
 use super::virtio::{BadOffload, Cut, HEADER_BYTES, Offload, PartialChecksum};
 
 const MTU_FRAME: usize = 1514;
@@ -76,9 +76,12 @@ fn tcp_offload(tcp: usize, segment: u16) -> Offload {
 }
 
 fn cut(offload: Offload, frame: &mut [u8]) -> Result<Vec<Vec<u8>>, BadOffload> {
-    let mut frames = Vec::new();
-    Segmenter::default().segment(offload, frame, &mut |frame| frames.push(frame.to_vec()))?;
-    Ok(frames)
+    let mut parts = Vec::new();
+    let (mut frames, mut room) = (Frames::new(offload, frame)?, Vec::new());
+    while let Some(part) = frames.next(frame, &mut room) {
+        parts.push(part.to_vec());
+    }
+    Ok(parts)
 }
 
 /// The messages that frames become.
@@ -303,6 +306,47 @@ fn a_partial_checksum_is_finished() {
 }
 
 #[test]
+fn a_super_frame_is_not_cut_into_a_great_many_tiny_segments() {
+    let with_payload = |bytes: usize| {
+        let mut frame = stream().headers();
+        frame.extend(vec![1; bytes]);
+        frame
+    };
+    for (payload_bytes, segment, expected) in [
+        (60_000, LEAST_SEGMENT_BYTES as u16, Some(938)),
+        (60_000, LEAST_SEGMENT_BYTES as u16 - 1, None),
+        (60_000, 1, None),
+        (MAX_TINY_SEGMENTS, 1, Some(MAX_TINY_SEGMENTS)),
+        (MAX_TINY_SEGMENTS + 1, 1, None),
+    ] {
+        let frames = cut(tcp_offload(34, segment), &mut with_payload(payload_bytes));
+        assert_eq!(
+            frames.ok().map(|frames| frames.len()),
+            expected,
+            "{payload_bytes} in {segment}"
+        );
+    }
+}
+
+#[test]
+fn tiny_segments_are_packed_so_that_they_are_cut_again() {
+    let tiny: Vec<_> = (0..3)
+        .flat_map(|k| {
+            let part = Stream {
+                sequence: k * 100,
+                id: (k * 100) as u16,
+                flags: ACK,
+                ..stream()
+            };
+            part.frames(&[k as u8; 100], 1)
+        })
+        .collect();
+    let messages = pack(&tiny);
+    assert_eq!(messages.len(), 3);
+    assert_eq!(unpack(&messages), tiny);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let frame = || {
         let mut frame = stream().headers();
@@ -351,7 +395,7 @@ proptest! {
         segment in 1u16..1400,
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0usize..100, any::<u8>()), 0..4),
     ) {
-        let mut frames = stream.frames(&payload, segment.max(payload.len() as u16 / 200 + 1));
+        let mut frames = stream.frames(&payload, segment.max(payload.len() as u16 / 120 + 1));
         for (frame, at, bits) in changes {
             let frame = frame.get_mut(&mut frames);
             if let Some(byte) = frame.get_mut(at) {
