@@ -60,12 +60,51 @@ def test_only_what_belongs_to_dead_runs_goes(scene, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slotwise-backup", "slotwise-living", "up"]
 
 
-def test_interfaces_go_when_no_run_lives(scene):
-    result = scene("/nowhere")
+def test_interfaces_go_when_no_run_lives(scene, tmp_path):
+    result = scene(tmp_path / "slotwise-hosts-abcd_123")
     lines = result.stdout.splitlines()
+    assert "live lives" not in lines
     assert "interfaces: e3-eth1" in lines
     assert any(line.startswith("mine ") for line in lines)
     assert not any(line.startswith("e3-eth1") for line in lines)
+
+
+# A run whose directory a cleaner of /tmp deletes, then one of its processes; one that sees another file system in the place of the
+# directory of a run that lives; marks that are none; a run of which nothing is left to be seen. Each process
+# has its environment once it has written to its `up`.
+DOUBTS = """
+set -e
+start() {{ rm -f up; mkfifo up; "$@" bash -c 'echo > up; sleep 1000 & wait' 8>&- 9>&- & read < up; }}
+mkdir slotwise-gone slotwise-seen
+exec 8> slotwise-gone/lock 9> slotwise-seen/lock
+flock 8; flock 9
+start env {mark}=$PWD/slotwise-gone; gone=$!
+rm -r slotwise-gone
+start env {mark}=$PWD/slotwise-seen unshare --mount sh -c 'mount -t tmpfs none "$PWD/slotwise-seen"; exec "$@"' sh; elsewhere=$!
+start env {mark}=; empty=$!
+start env {mark}=relative/dir; relative=$!
+start env {mark}=/nowhere/slotwise-lost; lost=$!
+mkdir slotwise-fifo; mkfifo slotwise-fifo/lock
+start env {mark}=$PWD/slotwise-fifo; odd=$!
+{clean_net}
+for one in gone elsewhere empty relative lost odd; do kill -0 ${{!one}} && echo "$one lives"; done
+"""
+
+
+def test_what_may_belong_to_a_living_run_is_left_alone(namespaces, tmp_path):
+    script = DOUBTS.format(mark=MARK, clean_net=home.root() / "scripts" / "clean-net")
+    result = subprocess.run(
+        ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
+        cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "processes: none"
+    for one in ("gone", "elsewhere", "empty", "relative", "lost", "odd"):
+        assert f"{one} lives" in lines
+    for doubt, why in (("/nowhere/slotwise-lost", "there is none"), (f"{tmp_path}/slotwise-fifo", "it cannot be looked at")):
+        assert any(doubt in line and why in line for line in result.stderr.splitlines()), result.stderr
+    assert (tmp_path / "slotwise-seen" / "lock").exists()
 
 
 def test_a_directory_is_locked_while_it_is_there(tmp_path, monkeypatch):
