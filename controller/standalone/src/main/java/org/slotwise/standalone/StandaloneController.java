@@ -17,6 +17,7 @@ import org.slotwise.core.Event;
 import org.slotwise.core.NetworkController;
 import org.slotwise.core.Snapshot;
 import org.slotwise.core.network.Core;
+import org.slotwise.core.network.DeviceId;
 import org.slotwise.core.network.Network;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
@@ -76,6 +77,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     static StandaloneController start(Configuration configuration) throws IOException {
         StandaloneController controller = new StandaloneController(configuration);
         try {
+            controller.sayWhatItWaitsFor();
             WarmUp.run(configuration.network(), configuration.scheduler());
             controller.shutDownAgain();
             controller.driver.start();
@@ -84,6 +86,16 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             // Its threads would keep a process alive that does nothing.
             controller.close();
             throw e;
+        }
+    }
+
+    /** Before the practice, so that who started it knows what is to come; in virtual time the switches are there already. */
+    private void sayWhatItWaitsFor() {
+        if (configuration.clock() == Configuration.Clock.WALL) {
+            Network network = configuration.network();
+            DeviceId first = network.edges().get(0).device();
+            LOG.info("REST is at {}; waiting for {} switches: device {} at {}, ...", restUrl(),
+                    network.edges().size() + network.cores().size(), first, configuration.p4runtime().of(first));
         }
     }
 
