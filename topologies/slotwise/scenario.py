@@ -94,6 +94,9 @@ def load(path: str | Path) -> dict:
 
 def check(document: Any, source: str = "scenario") -> dict:
     """Returns `document` if the schema accepts it; raises ScenarioError with every problem otherwise."""
+    if isinstance(document, dict) and document.get("kind") == "routed":
+        expected = "a scenario of stars; `slotwise reproduce` runs networks of routers, as part of an experiment"
+        raise ScenarioError(source, [Problem("/kind", f"a network of routers; expected {expected}")])
     errors = sorted(_validator().iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
     problems = [problem for error in errors for problem in _problems(error)]
     if problems:

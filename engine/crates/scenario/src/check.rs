@@ -192,6 +192,17 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
         }
         _ => {}
     }
+    let hostless = |end: Endpoint| matches!(end, Endpoint::Edge(id) if scenario.edges.iter().any(|edge| edge.id == id && edge.hosts == 0));
+    for (key, end) in [("from", traffic.from), ("to", traffic.to)] {
+        if hostless(end) {
+            r.report(
+                format!("{place}/{key}"),
+                format!("{end} has no hosts"),
+                "an edge with hosts",
+            );
+            return 0;
+        }
+    }
     let pairs = scenario.host_pairs(traffic);
     if pairs.is_empty() || pairs.iter().any(|(from, to)| from == to) {
         let reason = format!("no flow leads from '{}' to '{}'", traffic.from, traffic.to);
