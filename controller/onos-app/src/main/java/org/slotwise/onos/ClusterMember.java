@@ -90,7 +90,6 @@ final class ClusterMember {
     /** A term of ours that was refused as too old, though ONOS says that this node leads, and how often in a row. */
     private long refusedTerm = NO_TERM;
     private int refusals;
-    private boolean candidate;
     /** After a defect: others may lead first. */
     private boolean standsBack;
 
@@ -189,12 +188,12 @@ final class ClusterMember {
                     PACKET_IN, PacketInMessage::decode, this::onRelayed, Runnable::run),
                     () -> services.communication.removeSubscriber(PACKET_IN));
             begin(() -> store.addListener(choiceListener), () -> store.removeListener(choiceListener));
-            joined.push(() -> services.leadership.withdraw(LEADERSHIP_TOPIC));
         } catch (RuntimeException e) {
             leave();
             throw e;
         }
         reconsiderLater();
+        reconsiderNowAndThen();
     }
 
     private void begin(Runnable action, Runnable undo) {
@@ -223,6 +222,16 @@ final class ClusterMember {
         } catch (ExecutionException | TimeoutException | RejectedExecutionException e) {
             LOG.warn("the controller did not end in order", e);
         }
+        withdraw();
+    }
+
+    /** When nothing runs on the thread that could run for leadership again. */
+    private void withdraw() {
+        try {
+            services.leadership.withdraw(LEADERSHIP_TOPIC);
+        } catch (RuntimeException e) {
+            LOG.warn("leadership not given up: {}", e.toString());
+        }
     }
 
     /** Where the controller runs, if not here. */
@@ -236,10 +245,16 @@ final class ClusterMember {
                 .map(address -> address.isIp6() ? "[" + address + "]" : address.toString());
     }
 
-    /** The controller's state; throws {@link UnavailableException} if this node does not run it. */
+    /** The controller's state; throws {@link UnavailableException} if this node does not run it. Waits for the cluster. */
     Snapshot snapshot(long timeoutMs) {
+        Running now = current();
         try {
-            return current().runner.snapshot(timeoutMs);
+            now.term.check();
+            return now.runner.snapshot(timeoutMs);
+        } catch (Fence.SupersededException e) {
+            throw new UnavailableException("this node does not lead any more", e);
+        } catch (StorageException e) {
+            throw new UnavailableException("whether this node still leads cannot be found out", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("the controller is ending", e);
@@ -258,7 +273,10 @@ final class ClusterMember {
         }
     }
 
-    /** What runs, if this node leads by what the cluster says now: what it knew when it led may be long over. */
+    /**
+     * What runs, if this node leads by what ONOS says now, which for a node that was stopped is what it said before until it has
+     * heard from the cluster.
+     */
     private Running current() {
         NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
         if (leader == null) {
@@ -284,9 +302,8 @@ final class ClusterMember {
 
     /** Starts or ends the controller as leadership and configuration have it. */
     private void reconsider() {
-        if (!candidate && !standsBack) {
+        if (!standsBack && !isCandidate()) {
             services.leadership.runForLeadership(LEADERSHIP_TOPIC);
-            candidate = true;
         }
         long term = ownTerm();
         SlotwiseConfig config = services.configuration.getConfig(app, SlotwiseConfig.class);
@@ -298,6 +315,12 @@ final class ClusterMember {
         if (term != NO_TERM && config != null && !standsBack) {
             startController(config, term);
         }
+    }
+
+    /** By what the cluster knows: it forgets a node that was stopped for longer than its session lasts, and tells nobody. */
+    private boolean isCandidate() {
+        Leadership leadership = services.leadership.getLeadership(LEADERSHIP_TOPIC);
+        return leadership != null && leadership.candidates().contains(services.cluster.getLocalNode().id());
     }
 
     /** Asked once: between two questions another node could come to lead, and its term would be taken for this node's. */
@@ -363,7 +386,6 @@ final class ClusterMember {
                 standsBack = false;
                 tryOrRetry(ClusterMember.this::reconsider);
             }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);
-            candidate = false;
             tryOrRetry(() -> services.leadership.withdraw(LEADERSHIP_TOPIC));
         }
     }
@@ -412,6 +434,16 @@ final class ClusterMember {
             });
         }), retryMs, TimeUnit.MILLISECONDS);
         retryMs = Math.min(lastRetryMs.getAsInt(), 2 * retryMs);
+    }
+
+    /** An event that this node does not hear, since its session with the cluster was over, must not matter for ever. */
+    private void reconsiderNowAndThen() {
+        thread.schedule(() -> onThread(() -> {
+            if (!retrying) {
+                tryOrRetry(this::reconsider);
+            }
+            reconsiderNowAndThen();
+        }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);
     }
 
     private final class LeadershipChange implements LeadershipEventListener {

@@ -330,7 +330,7 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         onos.storage.failing = true;
         connectAll();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertTrue(unavailable(member).contains("cannot be found out"));
         assertTrue(onos.flowRules.rules.isEmpty());
         onos.storage.failing = false;
         thread.runTimers();
@@ -352,6 +352,15 @@ class ClusterMemberTest {
         onos.leadership.change(FakeOnos.OTHER);
         onos.leadership.change(FakeOnos.LOCAL);
         assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aFormerLeaderThatDoesNotKnowItShowsNothing() {
+        ClusterMember member = joined();
+        connectAll();
+        runUntilSteady(member, 0);
+        new LeaderTerms(onos.storage).begin(2);
+        assertTrue(unavailable(member).contains("does not lead any more"));
     }
 
     @Test
@@ -400,6 +409,19 @@ class ClusterMemberTest {
         onos.storage.failing = false;
         thread.runTimers();
         assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+    }
+
+    @Test
+    void aCandidateThatTheClusterForgotRunsAgain() {
+        onos.leadership.change(FakeOnos.OTHER);
+        ClusterMember member = joined();
+        connectAll();
+        onos.leadership.candidate.clear();
+        thread.runTimers();
+        assertEquals(Set.of(ClusterMember.LEADERSHIP_TOPIC), onos.leadership.candidate);
+        onos.leadership.changeSilently(FakeOnos.LOCAL);
+        thread.runTimers();
+        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
     }
 
     @Test

@@ -284,7 +284,8 @@ final class FakeOnos {
 
         @Override
         public Leadership getLeadership(String topic) {
-            return new Leadership(topic, new Leader(leader, term, 1), List.of(LOCAL, OTHER));
+            return new Leadership(topic, new Leader(leader, term, 1),
+                    candidate.contains(topic) ? List.of(LOCAL, OTHER) : List.of(OTHER));
         }
 
         @Override
