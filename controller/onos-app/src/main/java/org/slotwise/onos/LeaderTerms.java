@@ -5,6 +5,7 @@ import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
 import org.slotwise.onos.flow.Fence.SupersededException;
+import org.slotwise.onos.flow.Stores;
 
 /**
  * Whose orders count: the term of the last leader that took over, in a map that the cluster agrees on. A leader puts its own
@@ -23,7 +24,7 @@ final class LeaderTerms {
 
     /** Takes over; throws SupersededException if a later term has been there. */
     void begin(long term) {
-        Versioned<String> before = values.get(TERM);
+        Versioned<String> before = Stores.ask(() -> values.get(TERM));
         if (before == null) {
             values.putIfAbsent(TERM, Long.toString(term));
         } else if (Long.parseLong(before.value()) < term) {
@@ -39,7 +40,7 @@ final class LeaderTerms {
 
     /** Throws SupersededException if another term is in force. */
     void check(long term) {
-        String inForce = Versioned.valueOrNull(values.get(TERM));
+        String inForce = Versioned.valueOrNull(Stores.ask(() -> values.get(TERM)));
         if (!Long.toString(term).equals(inForce)) {
             throw new SupersededException("term " + inForce + " is in force, not " + term);
         }

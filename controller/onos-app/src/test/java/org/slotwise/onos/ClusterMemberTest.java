@@ -326,6 +326,29 @@ class ClusterMemberTest {
     }
 
     @Test
+    void whatAtomixThrowsIsNoFailedWriteEither() {
+        ClusterMember member = joined();
+        connectAll();
+        long before = runUntilSteady(member, 0).version().orElseThrow().value();
+        onos.programs.failure = new IllegalStateException("the session is unknown");
+        onos.storage.failure = onos.programs.failure;
+        onos.programs.failing = true;
+        for (int i = 0; i < 5; i++) {
+            runFrame(6_000_000);
+        }
+        onos.storage.failing = true;
+        onos.programs.failing = false;
+        for (int i = 0; i < 5; i++) {
+            runFrame(6_000_000);
+        }
+        assertTrue(unavailable(member).contains("cannot be found out"));
+        onos.storage.failing = false;
+        Snapshot after = runUntilSteady(member, 6_000_000);
+        assertTrue(after.version().orElseThrow().value() > before, "no schedule came in force any more");
+        assertEquals(0, after.statistics().get(Counter.WRITE_FAILURES));
+    }
+
+    @Test
     void switchesAreNotReadOrWrittenWhileTheTermCannotBeCompared() {
         ClusterMember member = joined();
         onos.storage.failing = true;

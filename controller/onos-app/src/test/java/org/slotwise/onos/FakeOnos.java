@@ -386,8 +386,9 @@ final class FakeOnos {
     /** One map a name, whoever asks for it; ONOS's own test service makes a new one each time. */
     static final class Storage extends TestStorageService {
         private final Map<String, ConsistentMap<?, ?>> maps = new LinkedHashMap<>();
-        /** Whether the nodes cannot agree on anything. */
+        /** Whether the nodes cannot agree on anything, and how a map says so. */
         boolean failing;
+        RuntimeException failure = new StorageException.Timeout();
 
         @Override
         public <K, V> ConsistentMapBuilder<K, V> consistentMapBuilder() {
@@ -405,7 +406,7 @@ final class FakeOnos {
             return (ConsistentMap<K, V>) Proxy.newProxyInstance(FakeOnos.class.getClassLoader(),
                     new Class<?>[] {ConsistentMap.class}, (proxy, method, arguments) -> {
                         if (failing && !method.getName().endsWith("Listener")) {
-                            throw new StorageException.Timeout();
+                            throw failure;
                         }
                         try {
                             return method.invoke(map, arguments);
@@ -423,12 +424,13 @@ final class FakeOnos {
         int lookups;
         /** Whether the nodes cannot agree on which program a switch has. */
         boolean failing;
+        RuntimeException failure = new StorageException.Timeout();
 
         @Override
         public Optional<PiPipeconf> getPipeconf(DeviceId device) {
             lookups++;
             if (failing) {
-                throw new StorageException.Timeout();
+                throw failure;
             }
             return Optional.of(program(SlotwiseDevices.p4runtime(device).orElseThrow().value() > 1000
                     ? "core" : "edge"));

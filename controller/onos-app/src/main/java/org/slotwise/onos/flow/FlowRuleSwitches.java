@@ -133,7 +133,7 @@ public final class FlowRuleSwitches {
     }
 
     private PiPipeconf program(DeviceId device) {
-        return programs.getPipeconf(device)
+        return Stores.ask(() -> programs.getPipeconf(device))
                 .orElseThrow(() -> new SwitchUnavailableException(device + " has no pipeconf"));
     }
 
