@@ -10,6 +10,7 @@ from queue import Empty, Queue
 from threading import Thread
 
 from mininet.cli import CLI
+from mininet.link import Link
 from mininet.log import error, output
 
 from slotwise import home
@@ -84,7 +85,9 @@ class Fabric:
             raise NetworkError(answer.get("message", "the fabric refused"))
 
     def stop(self) -> None:
-        """Ends the process, tells its summary, and forgets its files."""
+        """Ends the process, tells its summary, and forgets its files; once."""
+        if self._stopping:
+            return
         self._stopping = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
@@ -147,6 +150,9 @@ class AgileEdge(AccessEdge):
             raise FabricDied(f"*** the fabric did not start: {problem}") from problem
         for switch in switches:
             switch.fabric = fabric
+            for interface in switch.intfList():
+                if interface.link:
+                    _stop_before(interface.link, fabric)
         # It may have died before the edges knew it.
         cls._end(switches)
         return switches
@@ -168,6 +174,17 @@ class AgileEdge(AccessEdge):
                 each.fabric = None
         # None is stopped yet: Mininet still has to delete their interfaces.
         return ()
+
+
+def _stop_before(link: Link, fabric: Fabric) -> None:
+    """Has the fabric end before a link does: Mininet deletes links, and with them the fabric's interfaces, before it stops switches."""
+    delete = link.stop
+
+    def stop() -> None:
+        fabric.stop()
+        delete()
+
+    link.stop = stop
 
 
 class AgileCLI(CLI):
