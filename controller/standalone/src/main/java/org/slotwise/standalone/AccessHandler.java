@@ -4,6 +4,7 @@ package org.slotwise.standalone;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.eclipse.jetty.http.HttpHeader;
@@ -23,20 +24,22 @@ final class AccessHandler extends Handler.Wrapper {
     private static final int MAX_PATH = 256;
 
     private final AccessToken token;
+    private final AccessToken reserved;
     private final CallerNames names;
     private final RateLimit limit;
+    private final RateLimit reservedLimit;
     private final AuditLog audit;
     private final Connections connections;
     private int underWay;
     private boolean ending;
 
-    /** Takes the token that callers must send, or null. */
-    AccessHandler(AccessToken token, CallerNames names, RateLimit limit, AuditLog audit, Connections connections,
-            Handler resources) {
+    AccessHandler(RestSettings settings, AuditLog audit, Connections connections, Handler resources) {
         super(resources);
-        this.token = token;
-        this.names = names;
-        this.limit = limit;
+        this.token = settings.token();
+        this.reserved = settings.reserved();
+        this.names = settings.callerNames();
+        this.limit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
+        this.reservedLimit = new RateLimit(settings.requestsPerSecond(), System::nanoTime);
         this.audit = audit;
         this.connections = connections;
     }
@@ -59,19 +62,21 @@ final class AccessHandler extends Handler.Wrapper {
             end();
         });
         String host = request.getHeaders().get(HttpHeader.HOST);
+        String authorization = request.getHeaders().get(HttpHeader.AUTHORIZATION);
+        boolean isReserved = reserved != null && reserved.isIn(authorization);
         // The limit comes first: tokens cannot be tried out faster than it allows.
-        if (!limit.admit(address(caller))) {
+        if (!(isReserved ? reservedLimit : limit).admit(address(caller))) {
             response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
             ProblemAnswer.send(request, response, callback, HttpStatus.TOO_MANY_REQUESTS_429,
                     "too many requests from this address; wait a second");
         } else if (!names.isOwn(host) || !names.isOwn(request.getHttpURI().getAuthority())) {
             ProblemAnswer.send(request, response, callback, HttpStatus.MISDIRECTED_REQUEST_421,
                     "this controller is not known by that name; if it is, 'rest.names' of its configuration must have it");
-        } else if (!CallerNames.isOwnOrigin(request.getHeaders().get(HttpHeader.ORIGIN), host,
+        } else if (!CallerNames.isOwnOrigin(request.getHeaders().getValuesList(HttpHeader.ORIGIN), host,
                 request.isSecure() ? "https" : "http")) {
             ProblemAnswer.send(request, response, callback, HttpStatus.FORBIDDEN_403,
                     "pages of other origins may not use this controller");
-        } else if (token != null && !token.isIn(request.getHeaders().get(HttpHeader.AUTHORIZATION))) {
+        } else if (token != null && !isReserved && !token.isIn(authorization)) {
             response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
             ProblemAnswer.send(request, response, callback, HttpStatus.UNAUTHORIZED_401,
                     "an Authorization header with the bearer token is needed");
@@ -125,9 +130,9 @@ final class AccessHandler extends Handler.Wrapper {
             return name.toLowerCase(Locale.ROOT);
         }
 
-        /** Whether an Origin header, or null, is this controller's own. */
-        static boolean isOwnOrigin(String origin, String host, String scheme) {
-            return origin == null || host != null && origin.equalsIgnoreCase(scheme + "://" + host);
+        /** Whether the Origin header is this controller's own, or there is none; several are nobody's. */
+        static boolean isOwnOrigin(List<String> origins, String host, String scheme) {
+            return origins.isEmpty() || origins.size() == 1 && host != null && (scheme + "://" + host).equalsIgnoreCase(origins.get(0));
         }
     }
 }

@@ -3,7 +3,6 @@ package org.slotwise.standalone;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -27,11 +26,8 @@ final class AccessToken {
 
     /** As {@link #read}, but gives the token itself. */
     static String text(Path file) throws IOException {
-        if (Files.size(file) > MAX_LENGTH) {
-            throw new IOException(file + ": a token has at most " + MAX_LENGTH + " characters");
-        }
         SecretFiles.check(file);
-        String token = Files.readString(file, StandardCharsets.ISO_8859_1).strip();
+        String token = new String(BoundedFiles.read(file, MAX_LENGTH), StandardCharsets.ISO_8859_1).strip();
         if (token.length() < MIN_LENGTH || !token.matches("[A-Za-z0-9._~+/=-]+")) {
             throw new IOException(file + ": a token is one line of at least " + MIN_LENGTH
                     + " letters, digits, or any of ._~+/=-");

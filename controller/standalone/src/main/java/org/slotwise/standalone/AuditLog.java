@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
@@ -48,6 +49,9 @@ final class AuditLog implements AutoCloseable {
     AuditLog(Path directory, Clock clock, long maxBytes) throws IOException {
         this.clock = clock;
         Files.createDirectories(directory);
+        for (String name : List.of(ACCESS, SCHEDULES)) {
+            BoundedFiles.exists(directory.resolve(name + ".jsonl"));
+        }
         context.setMDCAdapter(new LogbackMDCAdapter());
         context.getStatusManager().add(AuditLog::report);
         this.access = file(directory, ACCESS, maxBytes);

@@ -3,7 +3,6 @@ package org.slotwise.standalone;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
@@ -38,7 +37,7 @@ import org.slotwise.rest.json.SchedulerCodec;
  */
 record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
         Clock clock, boolean jsonLog, Pipeline edgePipeline, Pipeline corePipeline, Network network, Event.SchedulerChosen scheduler) {
-    private static final long MAX_FILE_BYTES = 16 << 20;
+    private static final int MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
     enum Clock {
@@ -50,10 +49,7 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
 
     /** Reads the file; throws {@link InvalidJsonException} or IOException with the file or place and the reason. */
     static Configuration read(Path file) throws IOException, InvalidJsonException {
-        if (Files.size(file) > MAX_FILE_BYTES) {
-            throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
-        }
-        JsonFields fields = JsonFields.of("", JsonFields.parse(Files.readAllBytes(file)),
+        JsonFields fields = JsonFields.of("", JsonFields.parse(BoundedFiles.read(file, MAX_FILE_BYTES)),
                 "p4runtime", "rest", "store", "clock", "log", "pipelines", "network");
         JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
                 "token_file");

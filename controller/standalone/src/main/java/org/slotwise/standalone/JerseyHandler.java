@@ -40,6 +40,13 @@ final class JerseyHandler extends Handler.Abstract {
 
     @Override
     public boolean handle(Request request, Response response, Callback callback) {
+        // Each chunk costs as much as a request does: a small message could have thousands.
+        if (request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING)) {
+            response.getHeaders().put(HttpHeader.CONNECTION, "close");
+            ProblemAnswer.send(request, response, callback, HttpStatus.LENGTH_REQUIRED_411,
+                    "a body must come with a Content-Length, not in chunks");
+            return true;
+        }
         Content.Source.asByteArrayAsync(request, MAX_BODY_BYTES, new Promise.Invocable<byte[]>() {
             @Override
             public void succeeded(byte[] body) {

@@ -39,7 +39,10 @@ final class MetricsHandler extends Handler.Abstract {
             return true;
         }
         ByteArrayOutputStream text = new ByteArrayOutputStream();
-        ExpositionFormatWriter writer = formats.findWriter(request.getHeaders().get(HttpHeader.ACCEPT));
+        // Whoever would rather have protobuf takes text, too; its classes are not here.
+        ExpositionFormatWriter wanted = formats.getOpenMetricsTextFormatWriter();
+        ExpositionFormatWriter writer = wanted.accepts(request.getHeaders().get(HttpHeader.ACCEPT)) ? wanted
+                : formats.getPrometheusTextFormatWriter();
         try {
             writer.write(text, registry.scrape());
         } catch (UnavailableException e) {

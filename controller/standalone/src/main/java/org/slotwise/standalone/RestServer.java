@@ -63,8 +63,7 @@ final class RestServer implements AutoCloseable {
         Connections connections = new Connections(limits, System::nanoTime, connector.getScheduler());
         connector.addBean(connections);
         server.addConnector(connector);
-        AccessHandler access = new AccessHandler(settings.token(), settings.callerNames(),
-                new RateLimit(settings.requestsPerSecond(), System::nanoTime), audit, connections,
+        AccessHandler access = new AccessHandler(settings, audit, connections,
                 new Handler.Sequence(new MetricsHandler(metrics(service)), new JerseyHandler(resources(service))));
         server.setHandler(access);
         server.setErrorHandler(new ProblemAnswer());

@@ -22,12 +22,13 @@ import org.slotwise.rest.json.JsonFields;
  * @param port its port; 0 for any free one
  * @param names by which callers may call it besides its address; empty with a token for any
  * @param token what callers must send; null for none
+ * @param reserved whoever sends it is served whatever others ask, up to a limit of its own; null for none
  * @param tls for HTTPS; null for HTTP
  * @param clientCertificates whether callers must have a certificate
  * @param requestsPerSecond what one address may ask
  */
-record RestSettings(String host, int port, Set<String> names, AccessToken token, SSLContext tls, boolean clientCertificates,
-        int requestsPerSecond) {
+record RestSettings(String host, int port, Set<String> names, AccessToken token, AccessToken reserved, SSLContext tls,
+        boolean clientCertificates, int requestsPerSecond) {
     private static final int DEFAULT_REQUESTS_PER_SECOND = 100;
     private static final String DEFAULT_HOST = "127.0.0.1";
     private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
@@ -39,7 +40,7 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
     /** Reads and checks them. */
     static RestSettings decode(String where, JsonNode value) throws IOException, InvalidJsonException {
         JsonFields fields =
-                JsonFields.of(where, value, "host", "port", "names", "token_file", "tls",
+                JsonFields.of(where, value, "host", "port", "names", "token_file", "reserved_token_file", "tls",
                         "requests_per_second");
         String host = fields.optional("host").isPresent() ? fields.text("host") : DEFAULT_HOST;
         int port = (int) fields.integer("port", 0, MAX_PORT);
@@ -52,15 +53,17 @@ record RestSettings(String host, int port, Set<String> names, AccessToken token,
         int perSecond = fields.optional("requests_per_second").isEmpty() ? DEFAULT_REQUESTS_PER_SECOND
                 : (int) fields.integer("requests_per_second", 1, MAX_REQUESTS_PER_SECOND);
         AccessToken read = token.isPresent() ? AccessToken.read(token.get()) : null;
+        Optional<Path> reservedToken = Configuration.optionalPath(fields, "reserved_token_file");
+        AccessToken reserved = reservedToken.isPresent() ? AccessToken.read(reservedToken.get()) : null;
         Set<String> names = names(fields);
         if (tls.isEmpty()) {
-            return new RestSettings(host, port, names, read, null, false, perSecond);
+            return new RestSettings(host, port, names, read, reserved, null, false, perSecond);
         }
         JsonFields files = JsonFields.of(where + ".tls", tls.get(), "certificate", "key", "client_ca");
         Optional<Path> clientAuthority = Configuration.optionalPath(files, "client_ca");
         SSLContext context = PemFiles.serverContext(Configuration.path(files, "certificate"),
                 Configuration.path(files, "key"), clientAuthority.orElse(null));
-        return new RestSettings(host, port, names, read, context, clientAuthority.isPresent(), perSecond);
+        return new RestSettings(host, port, names, read, reserved, context, clientAuthority.isPresent(), perSecond);
     }
 
     private static Set<String> names(JsonFields fields) throws InvalidJsonException {

@@ -11,6 +11,7 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -64,8 +65,7 @@ final class Store implements AutoCloseable {
      */
     static Store open(Path directory) throws IOException {
         Files.createDirectories(directory);
-        FileChannel lock = FileChannel.open(
-                directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileChannel lock = openFile(directory.resolve(LOCK_FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
             if (tryLock(lock) == null) {
                 throw new IOException("the store in " + directory + " is in use by another controller");
@@ -75,6 +75,11 @@ final class Store implements AutoCloseable {
             lock.close();
             throw e;
         }
+    }
+
+    private static FileChannel openFile(Path file, OpenOption... options) throws IOException {
+        BoundedFiles.exists(file);
+        return FileChannel.open(file, options);
     }
 
     private static FileLock tryLock(FileChannel file) throws IOException {
@@ -87,7 +92,7 @@ final class Store implements AutoCloseable {
 
     private static Map<String, String> read(Path file) throws IOException {
         Map<String, String> read = new TreeMap<>();
-        if (!Files.exists(file)) {
+        if (!BoundedFiles.exists(file)) {
             if (Files.exists(file.resolveSibling(FORMER_FILE))) {
                 LOG.warn("{} is of an earlier version and not read: schedulers chosen and masters shut down under it are forgotten",
                         file.resolveSibling(FORMER_FILE));
@@ -97,7 +102,7 @@ final class Store implements AutoCloseable {
         if (Files.size(file) > MAX_BYTES) {
             throw damaged(file, "it has more than " + MAX_BYTES + " bytes");
         }
-        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+        String text = new String(BoundedFiles.read(file, MAX_BYTES), StandardCharsets.ISO_8859_1);
         int line = text.indexOf('\n');
         byte[] body = text.substring(line + 1).getBytes(StandardCharsets.ISO_8859_1);
         if (line < 0 || !text.substring(0, line).equals(HEAD + hash(body))) {
@@ -134,8 +139,8 @@ final class Store implements AutoCloseable {
         byte[] head = (HEAD + hash(body) + "\n").getBytes(StandardCharsets.US_ASCII);
         Path written = directory.resolve(NEXT_FILE);
         try {
-            try (FileChannel file = FileChannel.open(written, StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+            try (FileChannel file = openFile(written, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE)) {
                 ByteBuffer bytes = ByteBuffer.allocate(head.length + body.length).put(head).put(body).flip();
                 while (bytes.hasRemaining()) {
                     file.write(bytes);

@@ -8,16 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -27,7 +28,9 @@ import java.security.cert.CertificateFactory;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
@@ -42,46 +45,46 @@ import org.slotwise.rest.json.InvalidJsonException;
 class AccessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TOKEN = "0123456789abcdef-token";
+    private static final String RESERVED = "fedcba9876543210-token";
     private static final String SCHEDULER = "/slotwise/v1/scheduler";
     private static final Path TLS = Path.of("../p4runtime/src/test/resources/tls");
 
-    private final RunningController controller = new RunningController();
     @TempDir
     private Path directory;
-    private AuditLog audit;
-    private RestServer server;
+    private ServedController served;
 
     @BeforeEach
-    void openAudit() throws IOException {
-        audit = new AuditLog(directory, Clock.fixed(Instant.EPOCH, ZoneOffset.UTC), 400);
+    void open() throws IOException {
+        served = new ServedController(directory, Clock.fixed(Instant.EPOCH, ZoneOffset.UTC), 400);
     }
 
     @AfterEach
     void stop() {
-        if (server != null) {
-            server.close();
-        }
-        audit.close();
+        served.close();
     }
 
     private Path tokenFile(String text, String permissions) throws IOException {
-        Path file = directory.resolve("token");
+        return tokenFile("token", text, permissions);
+    }
+
+    private Path tokenFile(String name, String text, String permissions) throws IOException {
+        Path file = directory.resolve(name);
         Files.writeString(file, text);
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
         return file;
     }
 
-    private ObjectNode settings() {
-        return JsonNodeFactory.instance.objectNode().put("port", 0);
+    private static ObjectNode settings() {
+        return ServedController.settings();
     }
 
     private void start(ObjectNode settings) throws Exception {
-        server = RestServer.start(RestSettings.decode("rest", settings), controller, audit);
+        served.start(settings, ServedController.PATIENT);
     }
 
     private HttpResponse<String> send(HttpClient client, String method, String path, String authorization)
             throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + path)).method(method,
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(served.url() + path)).method(method,
                 method.equals("PUT") ? BodyPublishers.ofString("{\"name\":\"rotation\"}") : BodyPublishers.noBody());
         request.header("Content-Type", "application/json");
         if (authorization != null) {
@@ -109,9 +112,9 @@ class AccessTest {
             }
             assertEquals(401, send(plain(), "PUT", SCHEDULER, wrong).statusCode());
         }
-        assertEquals("fair", controller.snapshot().scheduler().title());
+        assertEquals("fair", served.controller().snapshot().scheduler().title());
         assertEquals(200, send(plain(), "PUT", SCHEDULER, "Bearer " + TOKEN).statusCode());
-        assertEquals("rotation", controller.snapshot().scheduler().title());
+        assertEquals("rotation", served.controller().snapshot().scheduler().title());
     }
 
     @Test
@@ -150,7 +153,29 @@ class AccessTest {
         HttpResponse<String> response = send(plain(), "PUT", SCHEDULER, null);
         assertEquals(429, response.statusCode());
         assertEquals("1", response.headers().firstValue("Retry-After").orElseThrow());
-        assertEquals("fair", controller.snapshot().scheduler().title());
+        assertEquals("fair", served.controller().snapshot().scheduler().title());
+    }
+
+    /** Whatever others ask, who has the reserved token is served, up to a limit of its own. */
+    @Test
+    void theReservedTokenHasALimitOfItsOwnAndOpensAllResources() throws Exception {
+        ObjectNode settings = settings().put("requests_per_second", 1)
+                .put("reserved_token_file", tokenFile("reserved", RESERVED, "rw-------").toString());
+        start(settings);
+        awaitTooMany(null);
+        assertEquals(200, send(plain(), "PUT", SCHEDULER, "Bearer " + RESERVED).statusCode());
+        awaitTooMany("Bearer " + RESERVED);
+        start(settings.put("token_file", tokenFile(TOKEN, "rw-------").toString()));
+        assertEquals(200, send(plain(), "GET", SCHEDULER, "Bearer " + RESERVED).statusCode());
+        assertEquals(401, send(plain(), "GET", SCHEDULER, "Bearer " + RESERVED + "x").statusCode());
+    }
+
+    private void awaitTooMany(String authorization) throws Exception {
+        int status;
+        do {
+            status = send(plain(), "GET", SCHEDULER, authorization).statusCode();
+        } while (status == 200);
+        assertEquals(429, status);
     }
 
     @Test
@@ -173,6 +198,10 @@ class AccessTest {
     // ---- TLS ----
 
     private static HttpClient trusting(String authority) throws Exception {
+        return HttpClient.newBuilder().sslContext(context(authority)).build();
+    }
+
+    private static SSLContext context(String authority) throws Exception {
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
         try (InputStream file = Files.newInputStream(TLS.resolve(authority))) {
@@ -183,7 +212,7 @@ class AccessTest {
         trust.init(trusted);
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(null, trust.getTrustManagers(), null);
-        return HttpClient.newBuilder().sslContext(context).build();
+        return context;
     }
 
     /** A copy that only its owner may read. */
@@ -207,9 +236,53 @@ class AccessTest {
     @Test
     void resourcesAreServedOverTls() throws Exception {
         start(withTls(false));
-        assertTrue(server.url().startsWith("https://"));
+        assertTrue(served.url().startsWith("https://"));
         assertEquals(200, send(trusting("authority.pem"), "GET", SCHEDULER, null).statusCode());
         assertThrows(SSLHandshakeException.class, () -> send(trusting("stranger.pem"), "GET", SCHEDULER, null));
+    }
+
+    /** The one that is closed shows that the server has seen them all. */
+    @Test
+    void handshakesThatDoNotComeDisplaceOnlyEachOther() throws Exception {
+        start(withTls(false));
+        List<Socket> halves = new ArrayList<>();
+        try (Socket honest = context("authority.pem").getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port())) {
+            assertTrue(head(honest).startsWith("HTTP/1.1 200 "));
+            for (int i = 0; i <= Connections.MAX_HANDSHAKES; i++) {
+                halves.add(new Socket(InetAddress.getLoopbackAddress(), port()));
+            }
+            assertEquals(-1, halves.get(0).getInputStream().read());
+            assertTrue(head(honest).startsWith("HTTP/1.1 200 "));
+            assertEquals(200, send(trusting("authority.pem"), "GET", SCHEDULER, null).statusCode());
+        } finally {
+            for (Socket half : halves) {
+                half.close();
+            }
+        }
+    }
+
+    private int port() {
+        return URI.create(served.url()).getPort();
+    }
+
+    /** The head of an answer without a body. */
+    private static String head(Socket socket) throws IOException {
+        socket.getOutputStream().write(("HEAD " + SCHEDULER + " HTTP/1.1\r\nHost: localhost\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+        StringBuilder head = new StringBuilder();
+        int next = 0;
+        while (next >= 0 && head.indexOf("\r\n\r\n") < 0) {
+            next = socket.getInputStream().read();
+            head.append((char) next);
+        }
+        return head.toString();
+    }
+
+    @Test
+    void handshakesThatDoNotComeEnd() throws Exception {
+        served.start(withTls(false), new Connections.Limits(200, 600_000, 600_000));
+        try (Socket half = new Socket(InetAddress.getLoopbackAddress(), port())) {
+            assertEquals(-1, half.getInputStream().read());
+        }
     }
 
     @Test
@@ -253,6 +326,20 @@ class AccessTest {
         assertTrue(response.body().contains("jvm_memory_used_bytes"));
     }
 
+    @Test
+    void whoWouldRatherHaveMetricsAsProtobufGetsText() throws Exception {
+        start(settings());
+        Map<String, String> types = Map.of(
+                "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,text/plain;q=0.5",
+                "text/plain", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text");
+        for (Map.Entry<String, String> type : types.entrySet()) {
+            HttpRequest request = HttpRequest.newBuilder(URI.create(served.url() + "/metrics")).header("Accept", type.getKey()).build();
+            HttpResponse<String> response = plain().send(request, HttpResponse.BodyHandlers.ofString());
+            assertEquals(200, response.statusCode(), type::getKey);
+            assertTrue(response.headers().firstValue("Content-Type").orElse("").startsWith(type.getValue()), type::getKey);
+        }
+    }
+
     // ---- audit ----
 
     private List<String> lines(String name) throws IOException {
@@ -265,9 +352,7 @@ class AccessTest {
         send(plain(), "GET", SCHEDULER, null);
         send(plain(), "PUT", SCHEDULER, null);
         send(plain(), "DELETE", SCHEDULER, null);
-        server.close();
-        server = null;
-        audit.close();
+        served.close();
         assertEquals(List.of(
                 "{\"time\":\"1970-01-01T00:00:00Z\",\"event\":\"request\",\"from\":\"127.0.0.1\",\"method\":\"PUT\","
                         + "\"path\":\"/slotwise/v1/scheduler\",\"status\":200}",
@@ -278,11 +363,11 @@ class AccessTest {
     /** A file ends with the record that filled it. */
     @Test
     void filesAreKeptSmallAndSchedulesDisplaceNoAccess() throws IOException {
-        audit.request("192.0.2.1", "PUT", SCHEDULER, 200);
+        served.audit().request("192.0.2.1", "PUT", SCHEDULER, 200);
         for (int version = 1; version <= 20; version++) {
-            audit.schedule(OptionalInt.empty(), version, 7);
+            served.audit().schedule(OptionalInt.empty(), version, 7);
         }
-        audit.close();
+        served.close();
         for (String name : List.of("schedules.jsonl", "schedules.1.jsonl")) {
             long longest = lines(name).stream().mapToLong(String::length).max().orElseThrow();
             assertTrue(Files.size(directory.resolve(name)) <= 400 + longest, name);
@@ -299,9 +384,9 @@ class AccessTest {
     void aFailedRotationDoesNotEndTheLog() throws IOException {
         Files.createDirectories(directory.resolve("schedules.1.jsonl").resolve("in the way"));
         for (int version = 1; version <= 20; version++) {
-            audit.schedule(OptionalInt.empty(), version, 7);
+            served.audit().schedule(OptionalInt.empty(), version, 7);
         }
-        audit.close();
+        served.close();
         List<String> schedules = lines("schedules.jsonl");
         assertEquals(20, JSON.readTree(schedules.get(schedules.size() - 1)).get("version").intValue());
     }

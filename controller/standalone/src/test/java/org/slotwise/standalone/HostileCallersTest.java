@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -15,10 +17,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,25 +29,26 @@ class HostileCallersTest {
     private static final String STATUS = "/slotwise/v1/status";
     private static final String PUT = "PUT /slotwise/v1/scheduler HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     private static final String CHUNKED = PUT + "Transfer-Encoding: chunked\r\n\r\n";
-    private static final Connections.Limits PATIENT = new Connections.Limits(600_000, 600_000);
+    private static final Connections.Limits PATIENT = ServedController.PATIENT;
     private static final int SOCKET_TIMEOUT_MS = 20_000;
     /** More than the server has threads. */
     private static final int HALVES = 40;
 
     private final List<Socket> sockets = new ArrayList<>();
-    private final RunningController controller = new RunningController();
     @TempDir
     private Path directory;
-    private AuditLog audit;
-    private RestServer server;
+    private ServedController served;
 
     @BeforeEach
-    void openAudit() throws IOException {
-        audit = new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES);
+    void open() throws IOException {
+        served = new ServedController(directory);
     }
 
-    private void start(Connections.Limits limits, Set<String> names) throws IOException {
-        server = RestServer.start(new RestSettings("127.0.0.1", 0, names, null, null, false, 100_000), controller, audit, limits);
+    private void start(Connections.Limits limits, String... names) throws Exception {
+        ObjectNode settings = ServedController.manyRequests();
+        ArrayNode own = settings.putArray("names");
+        List.of(names).forEach(own::add);
+        served.start(settings, limits);
     }
 
     @AfterEach
@@ -55,12 +56,11 @@ class HostileCallersTest {
         for (Socket socket : sockets) {
             socket.close();
         }
-        server.close();
-        audit.close();
+        served.close();
     }
 
     private Socket send(String text) throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), URI.create(server.url()).getPort());
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), URI.create(served.url()).getPort());
         sockets.add(socket);
         socket.setSoTimeout(SOCKET_TIMEOUT_MS);
         socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
@@ -75,7 +75,7 @@ class HostileCallersTest {
 
     private void checkServed() throws Exception {
         HttpResponse<String> response = HttpClient.newHttpClient().send(
-                HttpRequest.newBuilder(URI.create(server.url() + STATUS)).build(), HttpResponse.BodyHandlers.ofString());
+                HttpRequest.newBuilder(URI.create(served.url() + STATUS)).build(), HttpResponse.BodyHandlers.ofString());
         assertEquals(200, response.statusCode());
     }
 
@@ -94,7 +94,7 @@ class HostileCallersTest {
 
     @Test
     void halfSentRequestsKeepNobodyElseOut() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         for (int i = 0; i < HALVES; i++) {
             send("GET " + STATUS + " HTTP/1.1\r\nHost: loc");
             send(PUT + "Content-Length: 100\r\n\r\n{");
@@ -105,7 +105,7 @@ class HostileCallersTest {
 
     @Test
     void connectionsAreLimitedAndTheOneThatWasWaitedForLongestGoes() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         List<Socket> first = new ArrayList<>();
         for (int i = 0; i < Connections.MAX; i++) {
             first.add(send("GET"));
@@ -119,7 +119,7 @@ class HostileCallersTest {
 
     @Test
     void connectionsWithHalfABodyKeepNobodyElseOutEither() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         fillWith(PUT + "Content-Length: 100\r\n\r\n{");
         checkServed();
     }
@@ -132,39 +132,39 @@ class HostileCallersTest {
 
     @Test
     void headsThatComeByteByByteEnd() throws Exception {
-        start(new Connections.Limits(200, 600_000), Set.of());
+        start(new Connections.Limits(600_000, 200, 600_000));
         Socket slow = send("G");
         assertEquals(-1, slow.getInputStream().read());
     }
 
     @Test
     void bodiesThatDoNotComeEnd() throws Exception {
-        start(new Connections.Limits(600_000, 200), Set.of());
+        start(new Connections.Limits(600_000, 600_000, 200));
         send(PUT + "Content-Length: 100\r\n\r\n{").getInputStream().readAllBytes();
-        assertEquals("fair", controller.snapshot().scheduler().title());
+        assertEquals("fair", served.controller().snapshot().scheduler().title());
     }
 
     // ---- requests that are none ----
 
     @Test
-    void badChunksAreTheCallersMistake() throws Exception {
-        start(PATIENT, Set.of());
-        for (String chunk : List.of("zz\r\nabc\r\n0\r\n\r\n", "-1\r\n\r\n", "ffffffffffffffffff\r\nabc", "5\r\nabcdefgh\r\n")) {
-            checkProblem(400, exchange(CHUNKED + chunk));
+    void bodiesInChunksAreRefusedUnread() throws Exception {
+        start(PATIENT);
+        for (String chunks : List.of("e\r\n{\"name\":\"pim\"}\r\n0\r\n\r\n", "1\r\n \r\n".repeat(1000), "zz\r\nabc\r\n0\r\n\r\n", "")) {
+            checkProblem(411, exchange(CHUNKED + chunks));
         }
+        assertEquals("fair", served.controller().snapshot().scheduler().title());
         checkServed();
     }
 
     @Test
     void bodiesAreReadUpToALimitWhateverTheirHeadSays() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         checkProblem(413, exchange(PUT + "Content-Length: 100000000\r\n\r\n" + "x".repeat(70_000)));
-        checkProblem(413, exchange(CHUNKED + "20000\r\n" + "x".repeat(70_000)));
     }
 
     @Test
     void headsThatAreNoneOrTooLongAreRefused() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         assertTrue(exchange("nonsense\r\n\r\n").startsWith("HTTP/1.1 400 "));
         assertTrue(exchange(get("Host: localhost\r\nX: " + "x".repeat(20_000) + "\r\n")).startsWith("HTTP/1.1 431 "));
         assertTrue(exchange("GET " + STATUS + " HTTP/1.1\r\nConnection: close\r\n\r\n").startsWith("HTTP/1.1 400 "));
@@ -172,7 +172,7 @@ class HostileCallersTest {
 
     @Test
     void addressesThatAreNoneAreTheCallersMistake() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         for (String query : List.of("{", "}", "|", "\"", "^", "<", ">", "%", "%zz")) {
             checkProblem(400, exchange("GET " + STATUS + "?a=" + query + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
         }
@@ -183,7 +183,7 @@ class HostileCallersTest {
 
     @Test
     void foreignNamesAreRefused() throws Exception {
-        start(PATIENT, Set.of("slotwise.example"));
+        start(PATIENT, "slotwise.example");
         for (String own : List.of("localhost", "LocalHost:9", "127.0.0.1", "[::1]:80", "slotwise.example")) {
             assertTrue(exchange(get("Host: " + own + "\r\n")).startsWith("HTTP/1.1 200 "), own);
         }
@@ -195,10 +195,14 @@ class HostileCallersTest {
 
     @Test
     void foreignOriginsAreRefused() throws Exception {
-        start(PATIENT, Set.of());
+        start(PATIENT);
         assertTrue(exchange(get("Host: localhost:81\r\nOrigin: http://localhost:81\r\n")).startsWith("HTTP/1.1 200 "));
         for (String foreign : List.of("http://attacker.example", "null", "https://localhost:81", "http://localhost:82", "")) {
             checkProblem(403, exchange(get("Host: localhost:81\r\nOrigin: " + foreign + "\r\n")));
+        }
+        for (List<String> two : List.of(List.of("http://localhost:81", "http://attacker.example"),
+                List.of("http://attacker.example", "http://localhost:81"), List.of("http://localhost:81", "http://localhost:81"))) {
+            checkProblem(403, exchange(get("Host: localhost:81\r\nOrigin: " + two.get(0) + "\r\nOrigin: " + two.get(1) + "\r\n")));
         }
         checkProblem(403, exchange(PUT.replace("Content-Type: application/json\r\n", "Content-Type: text/plain\r\n")
                 + "Origin: http://attacker.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"));

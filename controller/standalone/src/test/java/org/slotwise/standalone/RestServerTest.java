@@ -19,7 +19,6 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
-import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,32 +45,24 @@ class RestServerTest {
     private static final java.nio.file.Path BAD = java.nio.file.Path.of("../rest/src/test/resources/bad");
 
     private final HttpClient client = HttpClient.newHttpClient();
-    private final RunningController controller = new RunningController();
     @TempDir
     private java.nio.file.Path directory;
-    private AuditLog audit;
-    private RestServer server;
-
-    /** Without a limit that so many quick tests could reach. */
-    private static RestSettings settings(int port) {
-        return new RestSettings("127.0.0.1", port, Set.of(), null, null, false, 100_000);
-    }
+    private ServedController served;
 
     @BeforeEach
-    void start() throws IOException {
-        audit = new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES);
-        server = RestServer.start(settings(0), controller, audit);
+    void start() throws Exception {
+        served = new ServedController(directory);
+        served.start(ServedController.manyRequests(), Connections.Limits.DEFAULT);
     }
 
     @AfterEach
     void stop() {
-        server.close();
-        audit.close();
+        served.close();
     }
 
     private HttpResponse<String> send(String method, String path, String contentType, String body)
             throws IOException, InterruptedException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + path))
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(served.url() + path))
                 .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
         if (contentType != null) {
             request.header("Content-Type", contentType);
@@ -112,13 +103,12 @@ class RestServerTest {
         everyPathOfTheDocumentAnswersAsDescribed();
     }
 
-    private void serveTwins() throws IOException {
+    private void serveTwins() throws Exception {
         serve(Networks.overlaid(4, 20, 2));
     }
 
-    private void serve(Network network) throws IOException {
-        server.close();
-        server = RestServer.start(settings(0), new RunningController(network), audit);
+    private void serve(Network network) throws Exception {
+        served.serve(ServedController.manyRequests(), new RunningController(network), Connections.Limits.DEFAULT);
     }
 
     @Test
@@ -140,14 +130,14 @@ class RestServerTest {
 
     @Test
     void everyResourceIsInTheDocumentAndNoOther() throws Exception {
-        Set<String> served = new TreeSet<>();
-        for (Object resource : new SlotwiseApplication(controller).getSingletons()) {
+        Set<String> resources = new TreeSet<>();
+        for (Object resource : new SlotwiseApplication(served.controller()).getSingletons()) {
             Path base = resource.getClass().getAnnotation(Path.class);
             for (Method method : resource.getClass().getMethods()) {
                 for (java.lang.annotation.Annotation annotation : method.getAnnotations()) {
                     HttpMethod verb = annotation.annotationType().getAnnotation(HttpMethod.class);
                     if (base != null && verb != null) {
-                        served.add(verb.value() + " /" + base.value() + "/" + method.getAnnotation(Path.class).value());
+                        resources.add(verb.value() + " /" + base.value() + "/" + method.getAnnotation(Path.class).value());
                     }
                 }
             }
@@ -155,7 +145,7 @@ class RestServerTest {
         Set<String> described = new TreeSet<>();
         get("openapi.json").get("paths").properties().forEach(path -> path.getValue().fieldNames().forEachRemaining(
                 verb -> described.add(verb.toUpperCase(java.util.Locale.ROOT) + " " + path.getKey())));
-        assertEquals(described, served);
+        assertEquals(described, resources);
     }
 
     private static void checkSchema(JsonNode document, JsonNode schema, String body) throws IOException {
@@ -288,7 +278,7 @@ class RestServerTest {
         return files.stream().map(file -> DynamicTest.dynamicTest(file, () -> {
             JsonNode before = get(resource);
             JsonNode wanted = expected.get(file);
-            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(server.url() + BASE + resource))
+            HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(served.url() + BASE + resource))
                     .PUT(BodyPublishers.ofFile(BAD.resolve(resource).resolve(file)));
             String type = wanted.path("content_type").asText("application/json");
             if (!type.isEmpty()) {
@@ -313,23 +303,25 @@ class RestServerTest {
 
     @Test
     void controllerThatDoesNotAnswerIsUnavailable() throws Exception {
-        controller.failWith(new ControllerService.UnavailableException("the controller does not answer", null));
+        served.controller().failWith(new ControllerService.UnavailableException("the controller does not answer", null));
         checkProblem(503, "does not answer", send("GET", BASE + "status", null, null));
     }
 
     @Test
     void defectIsReportedWithoutItsTrace() throws Exception {
-        controller.failWith(new IllegalStateException("secret"));
+        served.controller().failWith(new IllegalStateException("secret"));
         HttpResponse<String> response = send("GET", BASE + "status", null, null);
         checkProblem(500, "unexpected", response);
         assertFalse(response.body().contains("secret"));
     }
 
     @Test
-    void portThatIsTakenIsNamed() {
-        int port = URI.create(server.url()).getPort();
-        IOException refusal = assertThrows(IOException.class, 
-                () -> RestServer.start(settings(port), controller, audit));
-        assertTrue(refusal.getMessage().contains("127.0.0.1:" + port));
+    void portThatIsTakenIsNamed() throws IOException {
+        int port = URI.create(served.url()).getPort();
+        try (ServedController other = new ServedController(directory.resolve("other"))) {
+            IOException refusal = assertThrows(IOException.class,
+                    () -> other.start(ServedController.settings().put("port", port), Connections.Limits.DEFAULT));
+            assertTrue(refusal.getMessage().contains("127.0.0.1:" + port));
+        }
     }
 }

@@ -10,10 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.core.Event;
 import org.slotwise.core.Networks;
@@ -108,6 +111,54 @@ class StoreTest {
             assertFalse(store.isShutDown(CoreId.of(0)));
             assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
         }
+    }
+
+    /** A FIFO would be waited for, a device has no end, and what a link leads to may be gone for a while. */
+    @Test
+    void whatIsNoFileOfItsOwnIsRefusedByName() throws Exception {
+        for (String name : List.of(Store.FILE, "controller.lock")) {
+            Path file = directory.resolve(name);
+            Files.deleteIfExists(file);
+            for (String target : List.of("/nowhere", "/dev/zero", directory.resolve("other").toString())) {
+                Files.createSymbolicLink(file, Path.of(target));
+                assertRefused(file + " is a symbolic link", () -> Store.open(directory));
+                Files.delete(file);
+            }
+            fifo(file);
+            assertRefused(file + " is a FIFO", () -> Store.open(directory));
+            Files.delete(file);
+            Files.createDirectory(file);
+            assertRefused(file + " is a directory", () -> Store.open(directory));
+            Files.delete(file);
+        }
+        try (Store store = Store.open(directory)) {
+            Path next = directory.resolve("controller.store.next");
+            fifo(next);
+            assertRefused(next + " is a FIFO", () -> store.keep(ROTATION, FAIR));
+            Files.delete(next);
+            Files.createSymbolicLink(next, directory.resolve("other"));
+            assertRefused(next + " is a symbolic link", () -> store.keep(ROTATION, FAIR));
+        }
+        assertFalse(Files.exists(directory.resolve("other")));
+        Path audit = directory.resolve("audit.jsonl");
+        fifo(audit);
+        assertRefused(audit + " is a FIFO", () -> new AuditLog(directory, Clock.systemUTC(), AuditLog.MAX_BYTES));
+    }
+
+    private static void fifo(Path path) throws Exception {
+        assertEquals(0, new ProcessBuilder("mkfifo", path.toString()).start().waitFor());
+    }
+
+    private static void assertRefused(String reason, Executable act) {
+        String message = assertThrows(IOException.class, act).getMessage();
+        assertTrue(message.contains(reason), message);
+    }
+
+    /** What has no end is not read to it, whoever gave its name. */
+    @Test
+    void filesAreReadUpToALimit() {
+        assertRefused("/dev/zero has more than 1000 bytes", () -> BoundedFiles.read(Path.of("/dev/zero"), 1000));
+        assertRefused("/dev/zero has more than", () -> Configuration.read(Path.of("/dev/zero")));
     }
 
     @Test
