@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+/// A neighbour on the fabric's CPU is busy if it ran for one part in so many of the slots' time.
+const BUSY_PART: u64 = 10;
+
 /// What made a slot late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,7 +169,7 @@ impl Lateness {
                 ". Most ({} slots) because of this: {}. It would help to have {}",
                 most.slots,
                 most.cause.text(),
-                most.cause.remedy()
+                self.remedy(most.cause, slot_ns)
             );
         }
         if let Some(cpu) = self.cpu {
@@ -181,6 +184,23 @@ impl Lateness {
             }
         }
         Some(text)
+    }
+
+    /// What would help: before all else, that a busy neighbour were elsewhere.
+    fn remedy(&self, cause: Cause, slot_ns: u64) -> String {
+        let busy = self
+            .neighbours
+            .first()
+            .filter(|other| other.ran_ns >= self.slots.saturating_mul(slot_ns) / BUSY_PART);
+        match busy {
+            Some(other) => format!(
+                "'{}', which ran {} ms meanwhile, elsewhere or at another time; or {}",
+                other.name,
+                other.ran_ns / 1_000_000,
+                cause.remedy()
+            ),
+            None => cause.remedy().to_owned(),
+        }
     }
 }
 
@@ -329,6 +349,33 @@ mod tests {
             note.contains("Most (3 slots)") && note.contains("CPUs are its own"),
             "{note}"
         );
+    }
+
+    #[test]
+    fn a_busy_neighbour_is_named_before_what_else_would_help() {
+        let mut lateness = SlotLateness::new(1_000_000);
+        for slot in 1..=101 {
+            lateness.record(slot * 1_000_000, slot * 1_000_000 + 1_500_000, || Cause::Events);
+        }
+        let note = |ran_ns| {
+            let neighbour = Neighbour {
+                name: "cp".to_owned(),
+                ran_ns,
+            };
+            let summary = Lateness {
+                neighbours: vec![neighbour],
+                ..lateness.summary()
+            };
+            summary.note(1_000_000).unwrap()
+        };
+        let busy = note(60_000_000);
+        assert!(
+            busy.contains(
+                "It would help to have 'cp', which ran 60 ms meanwhile, elsewhere or at another time; or less traffic"
+            ),
+            "{busy}"
+        );
+        assert!(note(2_000_000).contains("It would help to have less traffic, longer slots"));
     }
 
     #[test]

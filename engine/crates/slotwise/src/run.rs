@@ -76,7 +76,9 @@ impl RunArgs {
     pub fn load(&self) -> Result<Scenario, RunError> {
         let mut text = Vec::new();
         let file = File::open(&self.scenario).map_err(|error| format!("{}: {error}", self.scenario.display()))?;
-        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text)?;
+        file.take(MAX_FILE_BYTES as u64 + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| format!("{}: {error}", self.scenario.display()))?;
         let mut scenario = Scenario::parse(&text).map_err(|error| format!("{}:\n{error}", self.scenario.display()))?;
         if let Some(total_ms) = self.duration {
             scenario = scenario.scaled_to(total_ms)?;
