@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FaultRecord};
+use slotwise_scenario::Faults;
 
 /// Faults of a run.
 #[derive(Debug, Default, Serialize)]
@@ -11,6 +12,9 @@ pub struct FaultReport {
     pub kinds: Vec<FaultSummary>,
     /// Each fault that took place, in order of time.
     pub rows: Vec<FaultRow>,
+    /// Kinds that the scenario has and of which none took place; for the summary.
+    #[serde(skip)]
+    pub absent: Vec<&'static str>,
 }
 
 impl FaultReport {
@@ -62,15 +66,25 @@ pub struct FaultRow {
     pub recovery_ns: Option<u64>,
 }
 
-/// What became of the faults of a run.
-pub fn fault_report(fabric: &Fabric) -> FaultReport {
+/// What became of the faults of a run, which has those of `planned`.
+pub fn fault_report(fabric: &Fabric, planned: &[Faults]) -> FaultReport {
     let mut rows: Vec<FaultRow> = fabric.faults().iter().filter(|fault| fault.happened).map(row).collect();
     rows.sort_by_key(|row| (row.start_ns, row.kind));
     let mut names: Vec<&'static str> = rows.iter().map(|row| row.kind).collect();
     names.sort_unstable();
     names.dedup();
+    let absent = absent(planned, &names);
     let kinds = names.into_iter().map(|kind| summary(kind, &rows)).collect();
-    FaultReport { kinds, rows }
+    FaultReport { kinds, rows, absent }
+}
+
+/// Kinds that were planned and are not among those that took place, each once, by name.
+fn absent(planned: &[Faults], happened: &[&'static str]) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = planned.iter().map(|faults| faults.kind.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !happened.contains(name));
+    names
 }
 
 fn row(fault: &FaultRecord) -> FaultRow {
@@ -111,7 +125,23 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_scenario::FaultKind;
+
     use super::*;
+
+    #[test]
+    fn kinds_that_never_happened_are_known() {
+        let planned = |kind| Faults {
+            kind,
+            every_ms: 1,
+            for_ms: 1,
+            edge: None,
+        };
+        let cut = planned(FaultKind::LinkCut);
+        let all = [planned(FaultKind::EdgeRestart), cut, planned(FaultKind::CoreDown), cut];
+        assert_eq!(absent(&all, &["core-down"]), ["edge-restart", "link-cut"]);
+        assert_eq!(absent(&[], &[]), [""; 0]);
+    }
 
     #[test]
     fn a_summary_counts_what_recovered_and_what_did_not() {

@@ -304,11 +304,12 @@ impl Report {
             let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
             let _ = writeln!(
                 text,
-                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered between edges, {} flows",
+                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered between edges, {} flows{}",
                 phase.name,
                 length_ns as f64 / 1e9,
                 delivered as f64 * 8e3 / length_ns as f64,
-                phase.flows.len()
+                phase.flows.len(),
+                silence(&phase.flows)
             );
             for file in &phase.files {
                 let _ = writeln!(
@@ -377,6 +378,9 @@ impl Report {
                 kind.not_recovered
             );
         }
+        for kind in &self.faults.absent {
+            let _ = writeln!(text, "  {kind:<20} 0 times: none happened in this run");
+        }
         for note in &self.verdict.notes {
             let _ = writeln!(text, "  note         {note}");
         }
@@ -407,6 +411,14 @@ impl Report {
     }
 }
 
+/// How many flows got nothing, if any did; a source may have sent nothing.
+fn silence(flows: &[Value]) -> String {
+    match flows.iter().filter(|flow| flow["bytes"] == 0).count() {
+        0 => String::new(),
+        count => format!(", {count} of them got nothing"),
+    }
+}
+
 /// A scheduler with its settings, e.g. `islip, iterations 4`.
 fn scheduler_text(scheduler: &Value) -> String {
     let settings = scheduler["settings"].as_object().into_iter().flatten();
@@ -417,4 +429,18 @@ fn scheduler_text(scheduler: &Value) -> String {
     });
     let name = scheduler["name"].as_str().unwrap_or("?").to_owned();
     std::iter::once(name).chain(settings).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::silence;
+
+    #[test]
+    fn flows_that_got_nothing_are_counted() {
+        assert_eq!(silence(&[json!({"bytes": 1})]), "");
+        let flows = [json!({"bytes": 0}), json!({"bytes": 5}), json!({"bytes": 0})];
+        assert_eq!(silence(&flows), ", 2 of them got nothing");
+    }
 }

@@ -285,7 +285,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         hot_pairs,
         controller,
         controller_restarts,
-        faults: fault_report(fabric),
+        faults: fault_report(fabric, &scenario.faults),
         drops: drops(fabric),
         series,
     }
