@@ -14,6 +14,7 @@ pub mod experiment;
 mod fact;
 mod html;
 mod kept;
+mod marker;
 mod plot;
 mod record;
 mod router;

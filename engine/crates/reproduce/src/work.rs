@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_p4::Program;
 
@@ -24,6 +23,7 @@ use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
 use crate::fact::{Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
+use crate::marker::{Inputs, Marker};
 use crate::plot::Line;
 use crate::record::Recording;
 use crate::run::{RunError, run};
@@ -35,8 +35,6 @@ use crate::{columns, plot};
 /// Part of its time to which `quick` shortens a run.
 const QUICK_SCALE: f64 = 0.02;
 const QUICK_PARTS: u64 = 50;
-/// Beside the tables of a run: what they were made from.
-const MARKER: &str = "done.json";
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -89,8 +87,16 @@ pub enum WorkError {
         /// What is wrong.
         source: RunError,
     },
-    /// Results of a run.
-    #[error("{path}: {source}; delete it to run again")]
+    /// Results of a run that became others while they were read.
+    #[error("{directory}: {reason}; start again and this run is made again")]
+    Changed {
+        /// Where they are.
+        directory: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Results of a run cannot be written, or not be read as they were written: a mistake of this program.
+    #[error("{path}: {source}")]
     Columns {
         /// The file.
         path: PathBuf,
@@ -116,8 +122,24 @@ pub enum Progress {
     Finished {
         /// Name and seed.
         run: String,
-        /// Whether it was there already.
-        earlier: bool,
+        /// How it came to its results.
+        how: How,
+    },
+}
+
+/// How a run came to its results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// They were there already.
+    Earlier,
+    /// It was made.
+    Made,
+    /// It was made again: what was there were not the files that it had written.
+    Again {
+        /// Where they were.
+        directory: PathBuf,
+        /// What was wrong.
+        reason: String,
     },
 }
 
@@ -129,19 +151,6 @@ struct Job {
     /// What its results depend on.
     inputs: Inputs,
     directory: PathBuf,
-}
-
-/// Kept beside results: they are valid for these inputs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Inputs {
-    /// Digest of this program: whatever is changed in the engine, it is another one.
-    engine: String,
-    /// Digest of the P4 program.
-    program: String,
-    /// Digest of the scenario, as it is run.
-    scenario: String,
-    seed: u64,
-    duration_ms: u64,
 }
 
 fn file_error(path: &Path) -> impl FnOnce(io::Error) -> WorkError + '_ {
@@ -161,6 +170,10 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
     fs::write(&draft, bytes)
         .and_then(|()| fs::rename(&draft, path))
         .map_err(file_error(path))
+}
+
+fn columns_file(table: &str) -> String {
+    format!("{table}.parquet")
 }
 
 /// FNV-1a, 64 bits: tells inputs apart, nothing more.
@@ -250,9 +263,9 @@ fn work(
                         report(Progress::Simulated(*done, total_ms));
                     };
                     match one(job, means, &advance) {
-                        Ok(earlier) => report(Progress::Finished {
+                        Ok(how) => report(Progress::Finished {
                             run: format!("{} seed {}", job.run, job.seed),
-                            earlier,
+                            how,
                         }),
                         Err(error) => {
                             failure
@@ -270,19 +283,24 @@ fn work(
     failure.map_or(Ok(()), Err)
 }
 
-/// Does one job; true if its results were there already.
+/// Does one job, unless its results are there already.
 fn one(
     job: &Job,
     (program, stars): (&Arc<Program>, &dyn StarRunner),
     advance: &impl Fn(u64),
-) -> Result<bool, WorkError> {
-    let marker = job.directory.join(MARKER);
-    let earlier: Option<Inputs> = fs::read(&marker)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if earlier.as_ref() == Some(&job.inputs) {
-        advance(job.setup.duration_ms());
-        return Ok(true);
+) -> Result<How, WorkError> {
+    let mut how = How::Made;
+    if let Some(marker) = Marker::read(&job.directory).filter(|marker| marker.inputs == job.inputs) {
+        match marker.check(&job.directory) {
+            Ok(()) => {
+                advance(job.setup.duration_ms());
+                return Ok(How::Earlier);
+            }
+            Err(reason) => {
+                let directory = job.directory.clone();
+                how = How::Again { directory, reason };
+            }
+        }
     }
     let mut reported_ms = 0;
     let mut progress = |at_ms| {
@@ -300,7 +318,7 @@ fn one(
         source,
     })?;
     keep(&recording, job)?;
-    Ok(false)
+    Ok(how)
 }
 
 /// Puts the results of a job in place in one step: whenever this is interrupted, those that are there are of one run and whole.
@@ -310,21 +328,21 @@ fn keep(recording: &Recording, job: &Job) -> Result<(), WorkError> {
         delete(leftover)?;
     }
     fs::create_dir_all(&draft).map_err(file_error(&draft))?;
+    let mut marker = Marker::new(job.inputs.clone());
     for (name, table) in recording
         .tables()
         .into_iter()
         .filter(|(_, table)| !table.names.is_empty())
     {
-        let path = draft.join(format!("{name}.parquet"));
+        let name = columns_file(name);
         let mut bytes = Vec::new();
         columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
-            path: path.clone(),
+            path: draft.join(&name),
             source,
         })?;
-        fs::write(&path, bytes).map_err(file_error(&path))?;
+        marker.write_file(&draft, name, &bytes).map_err(file_error(&draft))?;
     }
-    let marker = draft.join(MARKER);
-    fs::write(&marker, json!(job.inputs).to_string()).map_err(file_error(&marker))?;
+    marker.write(&draft).map_err(file_error(&draft))?;
     if job.directory.exists() {
         fs::rename(&job.directory, &old).map_err(file_error(&job.directory))?;
     }
@@ -346,14 +364,26 @@ fn delete(directory: &Path) -> Result<(), WorkError> {
     }
 }
 
+/// Reads the results of a job that is done.
 fn load(job: &Job) -> Result<Recording, WorkError> {
+    let directory = &job.directory;
+    let changed = |reason| WorkError::Changed {
+        directory: directory.clone(),
+        reason,
+    };
+    let marker = Marker::read(directory)
+        .filter(|marker| marker.inputs == job.inputs)
+        .ok_or_else(|| changed("its mark is another one now".to_owned()))?;
     let mut recording = Recording::default();
     for (name, table) in recording.tables_mut() {
-        let path = job.directory.join(format!("{name}.parquet"));
+        let name = columns_file(name);
         // A table without rows has no file.
-        if path.exists() {
+        if let Some(bytes) = marker.read_file(directory, &name).map_err(changed)? {
             let empty = table.clone();
-            *table = columns::read(read(&path)?, empty).map_err(|source| WorkError::Columns { path, source })?;
+            *table = columns::read(bytes, empty).map_err(|source| WorkError::Columns {
+                path: directory.join(&name),
+                source,
+            })?;
         }
     }
     Ok(recording)

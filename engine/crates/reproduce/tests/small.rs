@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use slotwise_reproduce::Recording;
 use slotwise_reproduce::experiment::Experiment;
 use slotwise_reproduce::setup::{Setup, Star, StarRunner};
-use slotwise_reproduce::work::{Options, Progress, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
 const NETWORK: &str = "version: 1
 kind: routed
@@ -152,8 +152,8 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
 
     let earlier = Mutex::new(Vec::new());
     let note = |progress| {
-        if let Progress::Finished { earlier: was_there, .. } = progress {
-            earlier.lock().unwrap().push(was_there);
+        if let Progress::Finished { how, .. } = progress {
+            earlier.lock().unwrap().push(how == How::Earlier);
         }
     };
     fs::remove_file(one.results().join("runs/newreno/5/done.json")).unwrap();
@@ -194,7 +194,7 @@ fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
     mark_as_foreign(&full.results().join("runs/xcp/5/done.json"));
     let again = Mutex::new(0);
     let count = |progress| {
-        if let Progress::Finished { earlier: false, .. } = progress {
+        if let Progress::Finished { how: How::Made, .. } = progress {
             *again.lock().unwrap() += 1;
         }
     };
@@ -277,6 +277,66 @@ fn results_of_two_runs_are_never_mixed() {
     // A table that this run does not have.
     fs::write(run.join("queues.parquet"), "of another run").unwrap();
     fs::write(run.join("done.json"), "{}").unwrap();
+    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    assert!(files(&quick.results()) == right);
+}
+
+/// Whoever deletes, cuts, swaps or replaces columns gets the facts of the run, never others.
+#[test]
+fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let quick = Options {
+        quick: true,
+        ..options(directory.path(), "out", 1)
+    };
+    let program = program();
+    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    let right = files(&quick.results());
+    let run = quick.results().join("runs/xcp/5");
+    let flows = run.join("flows.parquet");
+    let not_the_file = "flows.parquet is not the file that the run wrote";
+    let damages: [(&dyn Fn(), &str); 5] = [
+        (&|| fs::remove_file(&flows).unwrap(), "flows.parquet: No such file"),
+        (&|| fs::write(&flows, "").unwrap(), not_the_file),
+        (
+            &|| fs::write(&flows, &right[Path::new("runs/xcp/5/flows.parquet")][..100]).unwrap(),
+            not_the_file,
+        ),
+        (
+            &|| {
+                fs::copy(quick.results().join("runs/newreno/5/flows.parquet"), &flows).unwrap();
+            },
+            not_the_file,
+        ),
+        (
+            &|| {
+                fs::remove_file(&flows).unwrap();
+                fs::create_dir(&flows).unwrap();
+            },
+            "flows.parquet: not a file",
+        ),
+    ];
+    for (damage, why) in damages {
+        damage();
+        let again = Mutex::new(Vec::new());
+        let note = |progress| {
+            if let Progress::Finished {
+                how: How::Again { directory, reason },
+                ..
+            } = progress
+            {
+                again.lock().unwrap().push((directory, reason));
+            }
+        };
+        reproduce(&quick, &program, &NoStars, &note).unwrap();
+        let again = again.into_inner().unwrap();
+        assert_eq!(again.len(), 1);
+        assert_eq!(again[0].0, run);
+        assert!(again[0].1.starts_with(why), "{again:?}");
+        assert!(files(&quick.results()) == right);
+    }
+    // A mark that cannot be read.
+    fs::write(run.join("done.json"), "{\"en").unwrap();
     reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
     assert!(files(&quick.results()) == right);
 }

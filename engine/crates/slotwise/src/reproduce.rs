@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use slotwise_reproduce::work::{Options, Progress, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
 use crate::home::Home;
 use crate::run::RunError;
@@ -97,8 +97,12 @@ fn show(last_percent: &Mutex<Option<u64>>, progress: &Progress) {
     let mut out = std::io::stdout().lock();
     // What cannot be shown is no reason to stop.
     let _ = match progress {
-        Progress::Finished { run, earlier } => {
-            let how = if *earlier { "was there already" } else { "done" };
+        Progress::Finished { run, how } => {
+            let how = match how {
+                How::Earlier => "was there already".to_owned(),
+                How::Made => "done".to_owned(),
+                How::Again { directory, reason } => format!("done again, since in {} {reason}", directory.display()),
+            };
             writeln!(out, "\r{run}: {how}          ")
         }
         Progress::Simulated(done_ms, total_ms) => {
