@@ -4,7 +4,7 @@
 use crate::Output;
 use crate::calculation::compute;
 use crate::expr::Expr;
-use crate::ir::{HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, UnionStackId, Value};
+use crate::ir::{Action, HeaderId, HeaderRef, Ir, MeterUnit, Primitive, StackId, UnionStackId, Value};
 use crate::state::{Packet, Persistent};
 use crate::value::{limbs_for, truncate};
 use rand::Rng;
@@ -29,8 +29,9 @@ impl Machine<'_> {
         self.packet.env(self.ir, args).eval(expr)
     }
 
-    /// Runs the body of an action.
-    pub fn run(&mut self, body: &[Primitive], args: &[u64]) {
+    /// Runs an action.
+    pub fn run(&mut self, action: &Action, args: &[u64]) {
+        let body = &action.body;
         let mut at = 0;
         let mut backward = 0;
         while let Some(primitive) = body.get(at) {
@@ -50,7 +51,7 @@ impl Machine<'_> {
             };
             if to <= at {
                 backward += 1;
-                if backward > MAX_BACKWARD_JUMPS {
+                if backward > MAX_BACKWARD_JUMPS || !self.persistent.work(action.loop_work(at, to)) {
                     self.packet.requests.abort = true;
                 }
             }

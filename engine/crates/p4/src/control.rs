@@ -55,7 +55,7 @@ pub(crate) fn run(pipeline: &Pipeline, tables: &mut [LiveTable], profiles: &[Pro
                 machine
                     .persistent
                     .note(|| trace::statements(&pipeline.sources[node], called));
-                machine.run(&called.body, args);
+                machine.run(called, args);
                 *next
             }
         };
@@ -82,7 +82,7 @@ fn apply(table: &Table, live: &mut LiveTable, profiles: &[Profile], machine: &mu
     if let Some(action) = action {
         let called = &machine.ir.actions[table.actions[action.action]];
         machine.persistent.note(|| trace::action(called, &action.args));
-        machine.run(&called.body, &action.args);
+        machine.run(called, &action.args);
     }
     match &table.next {
         NextNode::HitMiss { hit: on_hit, miss } => {

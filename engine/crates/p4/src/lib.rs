@@ -34,6 +34,7 @@ mod state;
 mod table;
 mod trace;
 mod value;
+mod work;
 
 pub use api::{
     ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,

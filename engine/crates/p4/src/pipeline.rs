@@ -10,6 +10,7 @@ use crate::profile::Profile;
 use crate::queueing::Waited;
 use crate::state::{Packet, Persistent, Requests};
 use crate::trace::TraceEvent;
+use crate::work::MAX_WORK;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -159,6 +160,7 @@ impl Pipeline {
     /// Runs a packet from outside until it is queued, goes round again, or is gone.
     pub(crate) fn arrive(&mut self, ir: &Ir, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
+        self.persistent.work_left = MAX_WORK;
         let mut packet = std::mem::take(&mut self.packet);
         let arrival = Arrival {
             port,
@@ -178,9 +180,12 @@ impl Pipeline {
 
     fn give_up(&mut self) {
         self.aborted_packets += 1;
-        self.persistent.note(|| TraceEvent::Dropped {
-            reason: "given up: an assertion failed, or an action looped",
-        });
+        let reason = if self.persistent.work_left == 0 {
+            "given up: more work than one packet may make"
+        } else {
+            "given up: an assertion failed, or an action looped"
+        };
+        self.persistent.note(|| TraceEvent::Dropped { reason });
     }
 
     fn note_copies(&mut self, by: &'static str, id: u32, copies: usize) {
@@ -197,7 +202,7 @@ impl Pipeline {
         (self.packet.words.clone(), self.packet.length, self.packet.requests)
     }
 
-    /// Packets given up: an assertion failed, an action looped, or one packet became too many.
+    /// Packets given up: an assertion failed, an action looped, or one packet became too many or made too much work.
     pub fn aborted_packets(&self) -> u64 {
         self.aborted_packets
     }

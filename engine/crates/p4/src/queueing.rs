@@ -4,6 +4,7 @@
 use crate::api::{Output, Port};
 use crate::ir::Ir;
 use crate::pipeline::{Job, MAX_OFFSPRING, Pipeline};
+use crate::work::MAX_WORK;
 use std::sync::Arc;
 
 /// A packet between ingress and egress of the pipeline that made it.
@@ -84,6 +85,7 @@ impl Pipeline {
             return;
         }
         self.now_ns = now_ns;
+        self.persistent.work_left = MAX_WORK;
         self.apart = true;
         self.run_job(&ir, &mut job, waited, out);
         if self.idle.len() < MAX_OFFSPRING {

@@ -50,6 +50,8 @@ impl Pipeline {
 
     /// Parses and verifies checksums; says where the payload starts.
     pub(crate) fn parse(&mut self, ir: &Ir, packet: &mut Packet, frame: &[u8], out: &mut dyn Output) -> usize {
+        // A state each for so many bytes; if nothing is left after that, the control does not run.
+        self.persistent.work(frame.len() as u64);
         let (mut machine, means) = self.machine(ir, packet, &[], out);
         let (error, at) = match means.code {
             Some(code) => code.parse(&mut machine, frame, means.value_sets),
@@ -87,13 +89,18 @@ impl Pipeline {
 
     /// Runs ingress or egress.
     pub(crate) fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
+        let control = ir.control(stage);
+        if !self.persistent.work(control.most_work) {
+            packet.requests.abort = true;
+            return;
+        }
         let (mut machine, means) = self.machine(ir, packet, payload, out);
         match means.code {
             // What the parser asked for is not the code's business: it only looks after what may have asked.
             Some(code) if !machine.packet.requests.exit && !machine.packet.requests.abort => {
                 code.control(stage, means.tables, means.profiles, &mut machine);
             }
-            _ => control::run(ir.control(stage), means.tables, means.profiles, &mut machine),
+            _ => control::run(control, means.tables, means.profiles, &mut machine),
         }
     }
 

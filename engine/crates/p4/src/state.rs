@@ -6,6 +6,7 @@ use crate::ir::{FieldRef, HeaderId, Ir, Slot, Target, Value};
 use crate::meter::Meter;
 use crate::trace::{Trace, TraceEvent};
 use crate::value::{self, limbs_for, mask, truncate};
+use crate::work::MAX_WORK;
 use rand_pcg::Pcg64Mcg;
 
 /// A packet being processed.
@@ -49,6 +50,8 @@ pub(crate) struct Persistent {
     pub counters: Vec<Vec<(u64, u64)>>,
     pub meters: Vec<Vec<Meter>>,
     pub random: Pcg64Mcg,
+    /// [Work](crate::work) that the packet at hand may still make, with all that it becomes.
+    pub work_left: u64,
     /// What packets did, while someone wants to know.
     pub trace: Option<Trace>,
 }
@@ -65,8 +68,16 @@ impl Persistent {
             counters: ir.counters.iter().map(|c| vec![(0, 0); c.size]).collect(),
             meters: ir.meters.iter().map(|m| vec![Meter::default(); m.size]).collect(),
             random: Pcg64Mcg::seed_from_u64(seed),
+            work_left: MAX_WORK,
             trace: None,
         }
+    }
+
+    /// Takes work of what is left; false if that is too little, and then nothing is left.
+    pub fn work(&mut self, amount: u64) -> bool {
+        let left = self.work_left.checked_sub(amount);
+        self.work_left = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// Notes an event that is made only if someone wants to know it.

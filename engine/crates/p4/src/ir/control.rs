@@ -10,6 +10,8 @@ pub(crate) struct Pipeline {
     pub nodes: Vec<Node>,
     /// `None`: an empty control.
     pub start: Option<usize>,
+    /// [Work](crate::work) of the most expensive way through it.
+    pub most_work: u64,
     /// Where in the P4 program each node comes from, for traces.
     pub sources: Vec<Option<SourceLocation>>,
 }

@@ -195,6 +195,20 @@ pub(crate) struct Action {
     /// Words of its arguments.
     pub arg_words: usize,
     pub body: Vec<Primitive>,
+    /// [Work](crate::work) of the primitives before each, and at the end of all.
+    pub work_before: Vec<u64>,
+}
+
+impl Action {
+    /// Work of a loop that goes back from the jump at `at` to `to`.
+    pub fn loop_work(&self, at: usize, to: usize) -> u64 {
+        self.work_before[at + 1] - self.work_before[to]
+    }
+
+    /// Work of all primitives, each once.
+    pub fn work(&self) -> u64 {
+        self.work_before.last().copied().unwrap_or(0)
+    }
 }
 
 #[derive(Debug, Clone)]

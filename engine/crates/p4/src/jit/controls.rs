@@ -69,12 +69,13 @@ impl<'ir> Emitter<'_, 'ir> {
 
     /// Runs an action with `self.args` and goes to `next`, or to the end if it stops the control.
     fn run_to(&mut self, action: ActionId, next: Block, end: Block) -> Result<()> {
-        let body: &'ir [Primitive] = &self.ir.actions[action].body;
-        if self.args.words() != self.ir.actions[action].arg_words {
+        let called = &self.ir.actions[action];
+        let body: &'ir [Primitive] = &called.body;
+        if self.args.words() != called.arg_words {
             return Err(Unsupported::new("an action without all arguments"));
         }
         if body.len() <= MAX_INLINE {
-            self.body(body)?;
+            self.body(called)?;
         } else {
             let (args, _) = self.args_for_call();
             self.call_action(action, args);

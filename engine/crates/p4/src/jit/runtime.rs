@@ -25,6 +25,8 @@ pub(super) struct Context<'a> {
     pub words: *mut u64,
     pub packet: *mut Packet,
     pub drop_port: u64,
+    /// [Work](crate::work) that is left.
+    pub work_left: *mut u64,
     /// Parser: the frame, and how much of it is parsed (where the code calls a function, and at the end).
     pub frame: *const u8,
     pub frame_bytes: usize,
@@ -51,6 +53,7 @@ impl<'a> Context<'a> {
             words: machine.packet.words.as_mut_ptr(),
             packet: &raw mut *machine.packet,
             drop_port: machine.drop_port,
+            work_left: &raw mut machine.persistent.work_left,
             frame: std::ptr::null(),
             frame_bytes: 0,
             at: 0,

@@ -43,8 +43,14 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
     };
     let primitives = place.need("primitives")?.items()?;
     let mut body = Vec::new();
+    place.charge_words(primitives.len() + 1)?;
+    let mut work_before = vec![0];
+    let mut work = 0u64;
     for primitive in &primitives {
         load_primitive(primitive, context, primitives.len(), &mut body)?;
+        let parameters = primitive.get("parameters")?.map_or(0, |place| place.objects());
+        work += body.last().map_or(0, |loaded| crate::work::of(loaded, parameters));
+        work_before.push(work);
     }
     Ok(Action {
         name: place.need("name")?.text()?.to_owned(),
@@ -52,6 +58,7 @@ pub(super) fn load_action(place: &Place, context: Context) -> Load<Action> {
         params,
         arg_words,
         body,
+        work_before,
     })
 }
 

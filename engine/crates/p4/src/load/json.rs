@@ -56,6 +56,18 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Objects in it, at any depth: operations and operands of an expression.
+    pub fn objects(&self) -> u64 {
+        fn objects(value: &Value) -> u64 {
+            match value {
+                Value::Object(members) => 1 + members.values().map(objects).sum::<u64>(),
+                Value::Array(items) => items.iter().map(objects).sum(),
+                _ => 0,
+            }
+        }
+        objects(self.value)
+    }
+
     fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "null",

@@ -11,6 +11,7 @@ use crate::ir::{
     ProgramEntry, Table,
 };
 use crate::value::{self, limbs_for};
+use crate::work;
 use std::collections::BTreeMap;
 
 /// What an entry takes beside its key and arguments.
@@ -49,6 +50,7 @@ impl Controls<'_> {
         let mut pipeline = Pipeline {
             nodes: Vec::new(),
             start: next(&place, "init_table", &nodes)?,
+            most_work: 0,
             sources,
         };
         for table in &tables {
@@ -78,12 +80,12 @@ impl Controls<'_> {
                 next,
             });
         }
-        self.check_acyclic(&place, &pipeline)?;
+        pipeline.most_work = self.most_work(&place, &pipeline)?;
         Ok(pipeline)
     }
 
-    /// A control runs each node at most once; a cycle would never end.
-    fn check_acyclic(&self, place: &Place, pipeline: &Pipeline) -> Load<()> {
+    /// A control runs each node at most once; a cycle would never end. Gives the work of the most expensive way through it.
+    fn most_work(&self, place: &Place, pipeline: &Pipeline) -> Load<u64> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -92,6 +94,8 @@ impl Controls<'_> {
         }
         let mut marks = vec![Mark::New; pipeline.nodes.len()];
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
+        // From each node to the end.
+        let mut work = vec![0u64; pipeline.nodes.len()];
         for start in 0..pipeline.nodes.len() {
             if marks[start] != Mark::New {
                 continue;
@@ -100,6 +104,9 @@ impl Controls<'_> {
             path.push((start, self.successors(&pipeline.nodes[start])));
             while let Some((node, rest)) = path.last_mut() {
                 let Some(successor) = rest.pop() else {
+                    let successors = self.successors(&pipeline.nodes[*node]);
+                    let rest = successors.into_iter().map(|successor| work[successor]).max();
+                    work[*node] = self.node_work(&pipeline.nodes[*node]) + rest.unwrap_or(0);
                     marks[*node] = Mark::Done;
                     path.pop();
                     continue;
@@ -114,7 +121,20 @@ impl Controls<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(pipeline.start.map_or(0, |start| work[start]))
+    }
+
+    /// Work of a node by itself.
+    fn node_work(&self, node: &Node) -> u64 {
+        match node {
+            Node::Table(table) => {
+                let actions = self.tables[*table].actions.iter();
+                let most = actions.map(|&action| self.actions[action].work()).max();
+                work::LOOKUP + most.unwrap_or(0)
+            }
+            Node::If { .. } => 1,
+            Node::Action { action, .. } => self.actions[*action].work(),
+        }
     }
 
     fn successors(&self, node: &Node) -> Vec<usize> {

@@ -282,3 +282,48 @@ fn a_selector_leaves_out_fields_of_headers_that_are_not_valid() {
     // What is valid counts, and its order.
     assert_ne!(chosen(&[field("c"), field("a")]), alone);
 }
+
+/// Resubmits each packet of operation 9 for ever, each time after a loop of 50,000 turns and a line of log.
+fn loops_and_resubmits() -> Value {
+    let length = json!({"type": "field", "value": ["standard_metadata", "packet_length"]});
+    let one_less = json!({"op": "-", "left": length, "right": hex(1)});
+    let said = json!({"type": "string", "value": "round"});
+    let mut json: Value = serde_json::from_slice(&program_json("replication")).expect("p4c writes JSON");
+    for action in actions(&mut json, "replication50") {
+        let resubmit = action["primitives"][0].clone();
+        action["primitives"] = json!([
+            primitive("assign", &[length.clone(), hex(50_000)]),
+            primitive(
+                "assign",
+                &[length.clone(), json!({"type": "expression", "value": one_less})]
+            ),
+            primitive("_jump_if_zero", &[length.clone(), hex(4)]),
+            primitive("_jump", &[hex(1)]),
+            primitive(
+                "log_msg",
+                &[said.clone(), json!({"type": "parameters_vector", "value": []})]
+            ),
+            resubmit,
+        ]);
+    }
+    json
+}
+
+#[test]
+fn loops_of_all_rounds_together_are_bounded() {
+    let mut pipeline = load(&loops_and_resubmits());
+    let frame = |operation: u8| [&[operation][..], &[0; 19]].concat();
+    let out = super::support::run(&mut pipeline, &frame(9));
+    assert_eq!((out.packets.len(), pipeline.aborted_packets()), (0, 1));
+    // A round is some hundred thousand units of work, of 33 million.
+    assert!((10..200).contains(&out.logs.len()), "{} rounds", out.logs.len());
+    assert_eq!(super::support::run(&mut pipeline, &frame(0)).packets.len(), 1);
+
+    // While packets are traced they are interpreted.
+    pipeline.set_tracing(true);
+    let traced = super::support::run(&mut pipeline, &frame(9));
+    assert_eq!(traced.logs.len(), out.logs.len());
+    let end = pipeline.take_trace().last().map(ToString::to_string);
+    let end = end.unwrap_or_default();
+    assert!(end.contains("more work than one packet may make"), "{end}");
+}
