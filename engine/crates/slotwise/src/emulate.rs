@@ -12,7 +12,6 @@ mod start;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -40,6 +39,7 @@ use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::realtime::{Access, Realtime};
+use crate::rest::Rest;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
 
@@ -221,7 +221,7 @@ struct Emulation<'a> {
     /// As asked for.
     addresses: Addresses,
     /// Where the controller's REST server listens, once it is ready.
-    rest: Option<SocketAddr>,
+    rest: Option<Rest>,
     choices: Choices,
     /// Digests of the programs, none if somebody else's controller loads them.
     programs: BTreeMap<&'static str, String>,

@@ -29,6 +29,7 @@ mod portcard;
 mod progress;
 mod realtime;
 mod report;
+mod rest;
 mod reproduce;
 mod run;
 mod run_directory;

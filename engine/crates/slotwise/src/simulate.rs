@@ -95,7 +95,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let (statistics, fabric) = match ended {
         Ok(is_whole) => {
             failures.extend((!is_whole).then(|| "interrupted".to_owned()));
-            (deterministic(controller::statistics(session.rest)), session.stop()?)
+            (deterministic(session.rest.statistics()), session.stop()?)
         }
         Err(error) => {
             failures.push(error.to_string());

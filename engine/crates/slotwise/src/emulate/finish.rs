@@ -7,9 +7,9 @@ use serde_json::Value;
 use slotwise_netio::CpuPlan;
 
 use super::{Emulation, Running};
-use crate::controller;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
+use crate::rest::Rest;
 use crate::run::{Gathered, RunError, report};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
@@ -20,7 +20,7 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = self.rest.map_or(Value::Null, controller::statistics);
+        let statistics = self.rest.as_ref().map_or(Value::Null, Rest::statistics);
         let now_ns = running.fabric.now_ns();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
