@@ -256,16 +256,22 @@ fn the_experiments_of_the_repository_can_be_run() {
     }
 }
 
+/// Shortened runs, and the files that they leave.
+fn made_quickly(directory: &Path) -> (Options, BTreeMap<PathBuf, Vec<u8>>) {
+    let quick = Options {
+        quick: true,
+        ..options(directory, "out", 1)
+    };
+    reproduce(&quick, &program(), &NoStars, &|_| {}).unwrap();
+    let left = files(&quick.results());
+    (quick, left)
+}
+
 #[test]
 fn results_of_two_runs_are_never_mixed() {
     let directory = tempfile::tempdir().unwrap();
-    let quick = Options {
-        quick: true,
-        ..options(directory.path(), "out", 1)
-    };
+    let (quick, right) = made_quickly(directory.path());
     let program = program();
-    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
-    let right = files(&quick.results());
     let run = quick.results().join("runs/xcp/5");
     // A run of another scenario was interrupted while it put its results in place; the scenario is as it was again.
     fs::rename(&run, quick.results().join("runs/xcp/5.old")).unwrap();
@@ -285,13 +291,8 @@ fn results_of_two_runs_are_never_mixed() {
 #[test]
 fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
     let directory = tempfile::tempdir().unwrap();
-    let quick = Options {
-        quick: true,
-        ..options(directory.path(), "out", 1)
-    };
+    let (quick, right) = made_quickly(directory.path());
     let program = program();
-    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
-    let right = files(&quick.results());
     let run = quick.results().join("runs/xcp/5");
     let flows = run.join("flows.parquet");
     let not_the_file = "flows.parquet is not the file that the run wrote";

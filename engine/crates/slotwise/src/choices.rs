@@ -2,13 +2,13 @@
 //! What a run's controller was told to do: the scenario's schedulers in their time, and what others want by REST.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use serde::Serialize;
 use serde_json::Value;
 use slotwise_scenario::{Scenario, SchedulerChange};
 
-use crate::controller::{self, ControllerError};
+use crate::controller::ControllerError;
+use crate::rest::Rest;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -77,11 +77,11 @@ impl Choices {
     ///
     /// # Errors
     /// When it does not take one; that one is not tried again.
-    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: SocketAddr) -> Result<(), ControllerError> {
+    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: &Rest) -> Result<(), ControllerError> {
         while self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
             && let Some(change) = self.due.pop_front()
         {
-            let chosen = controller::choose(rest, &change.choice)?;
+            let chosen = rest.choose(&change.choice)?;
             self.untold.push(chosen.clone());
             self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
         }

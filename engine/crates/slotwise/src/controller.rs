@@ -11,7 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -65,6 +64,9 @@ pub enum ControllerError {
     #[error("controller: expected the address of its REST server, got {0}")]
     NoRest(String),
 }
+
+/// In the run's directory: by this token the run calls its controller.
+pub const REST_TOKEN: &str = "rest.token";
 
 /// Heap is small and collected by one thread: the controller shares two cores with the fabric. The quick compiler only, since the
 /// thorough one takes the cores away from it just when the first requests come.
@@ -127,9 +129,11 @@ pub fn start<E: Send + 'static>(
         write_secret(&file, token)?;
         p4runtime["token_file"] = json!(file);
     }
+    let rest_token = directory.join(REST_TOKEN);
+    write_secret(&rest_token, &fresh_token()?)?;
     let config = json!({
         "p4runtime": p4runtime,
-        "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port()},
+        "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port(), "reserved_token_file": rest_token},
         "store": directory.join("controller"),
         "clock": match clock { Clock::Wall => "wall", Clock::Lockstep => "lockstep" },
         "pipelines": {
@@ -277,55 +281,8 @@ pub fn choice_json(choice: &SchedulerChoice) -> Value {
     json!({"name": choice.scheduler.name(), "settings": settings.collect::<serde_json::Map<_, _>>()})
 }
 
-/// Has the controller use another scheduler from the next frame on that it schedules; gives it with all its settings.
-///
-/// # Errors
-/// What the controller, or the way to it, has against it.
-pub fn choose(rest: SocketAddr, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
-    let refused = |reason: &dyn std::fmt::Display| ControllerError::Refused {
-        scheduler: choice.scheduler.name(),
-        reason: reason.to_string(),
-    };
-    let url = format!("http://{rest}/slotwise/v1/scheduler");
-    // Generous: the machine may be busy, and virtual time waits.
-    let mut answer = agent(Duration::from_secs(60))
-        .put(url)
-        .send_json(choice_json(choice))
-        .map_err(|error| refused(&error))?;
-    answer.body_mut().read_json().map_err(|error| refused(&error))
-}
-
-fn agent(patience: Duration) -> ureq::Agent {
-    ureq::Agent::config_builder()
-        .timeout_global(Some(patience))
-        .build()
-        .into()
-}
-
 fn mac_text(mac: MacAddress) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
-}
-
-/// Where the REST server of a controller listens that has said that it is ready.
-///
-/// # Errors
-/// When it does not say.
-pub fn rest(ready: &Value) -> Result<SocketAddr, ControllerError> {
-    let address = ready["rest"].as_str().and_then(|url| url.rsplit("//").next());
-    address
-        .and_then(|address| address.parse().ok())
-        .ok_or_else(|| ControllerError::NoRest(ready.to_string()))
-}
-
-/// The controller's statistics resource, or `null` if it does not answer.
-pub fn statistics(rest: SocketAddr) -> Value {
-    let answer = agent(Duration::from_secs(2))
-        .get(format!("http://{rest}/slotwise/v1/statistics"))
-        .call();
-    answer
-        .ok()
-        .and_then(|mut answer| answer.body_mut().read_json().ok())
-        .unwrap_or(Value::Null)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod start;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -39,8 +38,8 @@ use crate::interrupts::when_input_ends;
 use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
-use crate::notes::say;
 use crate::realtime::{Access, Realtime};
+use crate::rest::Rest;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
 
@@ -222,7 +221,7 @@ struct Emulation<'a> {
     /// As asked for.
     addresses: Addresses,
     /// Where the controller's REST server listens, once it is ready.
-    rest: Option<SocketAddr>,
+    rest: Option<Rest>,
     choices: Choices,
     /// Digests of the programs, none if somebody else's controller loads them.
     programs: BTreeMap<&'static str, String>,
@@ -255,7 +254,7 @@ struct Running {
 
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
-        say!(
+        println!(
             "starting {} hosts ...",
             self.scenario
                 .edges
@@ -314,7 +313,7 @@ impl Emulation<'_> {
         let access = Access::open(&json!(list), None)?;
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
-        say!("{}", json!({"event": "ready"}));
+        println!("{}", json!({"event": "ready"}));
         self.listen_to_commands()?;
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {

@@ -12,7 +12,6 @@ use slotwise_fabric::{CardConfig, CardOutput, CardStation, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
 
-use crate::notes::{note, say};
 use crate::run::RunError;
 
 /// As the live fabric's.
@@ -111,9 +110,9 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let ports = Ports::open(&interfaces, None)?;
     let stop = stop_on_signals(&ports)?;
     if let Err(error) = be_realtime(PRIORITY) {
-        note!("slotwise linecard: no real-time priority, slots may be late: {error}");
+        eprintln!("slotwise linecard: no real-time priority, slots may be late: {error}");
     }
-    say!("{}", json!({"event": "ready"}));
+    println!("{}", json!({"event": "ready"}));
     let mut process = Process {
         clock,
         start_ns,
@@ -125,7 +124,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     while !stop.load(Ordering::Relaxed) {
         process.turn()?;
     }
-    say!("{}", process.summary());
+    println!("{}", process.summary());
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 //! A fabric in virtual time with the controller's process in lock step: what `simulate` and `reproduce` run.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
@@ -25,6 +24,7 @@ use crate::controller::{self, Addresses, Clock};
 use crate::devices;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
+use crate::rest::Rest;
 use crate::run::RunError;
 use crate::run_directory::RunDirectory;
 
@@ -211,7 +211,7 @@ pub struct Session {
     /// The network.
     pub fabric: Fabric,
     /// Where the controller's REST server listens.
-    pub rest: SocketAddr,
+    pub rest: Rest,
     /// What the controller was told to do.
     pub choices: Choices,
     /// As asked for: a controller that is started again may get another port.
@@ -276,18 +276,13 @@ impl Session {
         interrupts: &Interrupts,
     ) -> Result<Session, RunError> {
         let mut fabric = Fabric::new(scenario, options);
-        let token = Some(controller::fresh_token()?);
         let config = ServerConfig {
             lock_step: true,
-            token: token.clone(),
-            // A port that somebody chose is one that somebody wants to look at.
-            takes_guests: addresses.p4runtime.port() != 0,
             ..ServerConfig::new(addresses.p4runtime, devices::configs(&fabric))
         };
         let (server, hub) = Server::start(config, Arc::new(|| {}))?;
         let addresses = Addresses {
             p4runtime: server.address(),
-            token,
             ..addresses
         };
         let devices = fabric.devices().count() as u32;
@@ -323,7 +318,7 @@ impl Session {
             outages: outages(&fabric),
             is_out: false,
             fabric,
-            rest: controller::rest(&ready)?,
+            rest: Rest::new(&ready, directory.path())?,
             choices,
             addresses,
             lockstep,
@@ -354,7 +349,7 @@ impl Session {
             let at_ns = at_ns.max(self.fabric.now());
             self.advance(at_ns)?;
             if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
-                self.choices.tell_due(at_ns - start_ns, at_ns, self.rest)?;
+                self.choices.tell_due(at_ns - start_ns, at_ns, &self.rest)?;
             } else if let Some(outage) = outage {
                 self.outage_turns(outage)?;
             }
@@ -413,7 +408,7 @@ impl Session {
         let attached = self.lockstep.attach(&mut self.fabric);
         attached.map_err(|error| error.to_string())?;
         let ready = lock(&self.process).await_ready()?;
-        self.rest = controller::rest(&ready)?;
+        self.rest = Rest::new(&ready, self.directory.path())?;
         Ok(())
     }
 

@@ -23,7 +23,6 @@ use slotwise_netio::{CpuPlan, fix_fabric_cpu, lost_shares};
 
 use self::record::{LeftOver, Record};
 use self::settings::{Moved, Places};
-use crate::notes::{note, say};
 use crate::run::RunError;
 
 /// Which CPU the run's own process is to use.
@@ -62,7 +61,7 @@ impl Machine {
             && let Ok(found) = Record::put_back_left_over(&places)
             && found != LeftOver::Nothing
         {
-            say!("{found}");
+            println!("{found}");
         }
         let cpus = CpuPlan::allowed();
         if cpus.len() < 2 {
@@ -82,12 +81,12 @@ impl Machine {
             lost.join(", ")
         );
         if leave || !is_machines_own_namespace() {
-            say!("{choice}; the machine is left as it is");
+            println!("{choice}; the machine is left as it is");
             return machine;
         }
         match machine.clear(&places, cpu) {
-            Ok(moved) => say!("{choice}; {moved}"),
-            Err(error) => say!("{choice}; nothing else was moved off it: {error}"),
+            Ok(moved) => println!("{choice}; {moved}"),
+            Err(error) => println!("{choice}; nothing else was moved off it: {error}"),
         }
         machine
     }
@@ -144,7 +143,7 @@ impl Drop for Machine {
         if waitpid(process, None) != Ok(WaitStatus::Exited(process, 0))
             && let Err(error) = record.put_back()
         {
-            note!("slotwise emulate: {error}");
+            eprintln!("slotwise emulate: {error}");
         }
     }
 }
@@ -191,7 +190,7 @@ pub fn put_back() -> Result<(), RunError> {
     } else {
         LeftOver::Nothing
     };
-    say!("{found}");
+    println!("{found}");
     Ok(())
 }
 

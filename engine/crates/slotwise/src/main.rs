@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
 
-// They panic when nobody takes what they print; `notes` does not.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
 mod attach;
 mod bmv2;
 mod child;
@@ -26,7 +23,6 @@ mod live;
 mod lockstep;
 mod machine;
 mod neighbours;
-mod notes;
 mod outputs;
 mod per_star;
 mod portcard;
@@ -34,6 +30,7 @@ mod progress;
 mod realtime;
 mod report;
 mod reproduce;
+mod rest;
 mod run;
 mod run_directory;
 mod simulate;
@@ -47,7 +44,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::notes::{note, printable};
 use crate::run::RunError;
 use crate::switch::{CommandLine, Manner};
 
@@ -86,7 +82,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => status,
         Err(error) => {
-            note!("slotwise: {}", printable(&error.to_string()));
+            eprintln!("slotwise: {error}");
             ExitCode::FAILURE
         }
     }

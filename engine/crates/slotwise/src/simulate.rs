@@ -18,7 +18,6 @@ use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::live::LiveView;
 use crate::lockstep::{self, Session, unfinished_files};
-use crate::notes::say;
 use crate::outputs;
 use crate::progress::Progress;
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
@@ -68,7 +67,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     };
     let programs = controller::programs(&home)?;
     let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;
-    say!(
+    println!(
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
@@ -96,7 +95,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let (statistics, fabric) = match ended {
         Ok(is_whole) => {
             failures.extend((!is_whole).then(|| "interrupted".to_owned()));
-            (deterministic(controller::statistics(session.rest)), session.stop()?)
+            (deterministic(session.rest.statistics()), session.stop()?)
         }
         Err(error) => {
             failures.push(error.to_string());
@@ -121,7 +120,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         failures,
         notes,
     };
-    Ok(run.finish(&report(&scenario, &fabric, gathered)))
+    Ok(run.finish(report(&scenario, &fabric, gathered)))
 }
 
 /// A run under way.

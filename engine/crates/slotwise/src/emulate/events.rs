@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Emulation, Heard, Running};
 use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
-use crate::controller;
+use crate::rest::Rest;
 use crate::run::RunError;
 
 /// A controller that ends more often than this is not started again.
@@ -61,7 +61,7 @@ impl Emulation<'_> {
 
     /// Tells the controller which scheduler is due; gives the time until the next one is.
     fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
-        let (rest, first) = (self.rest?, running.phases.first()?);
+        let (rest, first) = (self.rest.as_ref()?, running.phases.first()?);
         let now_ns = running.fabric.now_ns();
         let since_ns = now_ns - first.start_ns;
         if let Err(error) = self.choices.tell_due(since_ns, now_ns, rest) {
@@ -102,7 +102,7 @@ impl Emulation<'_> {
         self.choices.heard(now_ns, event);
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {
-            self.rest = Some(controller::rest(event)?);
+            self.rest = Some(Rest::new(event, self.directory)?);
         }
         Ok(())
     }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use slotwise_netio::CpuPlan;
 
 use super::{Emulation, Running};
-use crate::controller;
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
+use crate::rest::Rest;
 use crate::run::{Gathered, RunError, report};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
@@ -20,7 +20,7 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = self.rest.map_or(Value::Null, controller::statistics);
+        let statistics = self.rest.as_ref().map_or(Value::Null, Rest::statistics);
         let now_ns = running.fabric.now_ns();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
@@ -34,7 +34,6 @@ impl Emulation<'_> {
             mut fabric,
             mut lateness,
             refused,
-            unreadable,
             switch_answers,
             not_realtime,
         } = outcome;
@@ -53,11 +52,6 @@ impl Emulation<'_> {
         running.frames.retain(|record| record.start_ns <= now_ns);
         if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
             phase.end_ns = now_ns;
-        }
-        if unreadable > 0 {
-            self.notes.push(format!(
-                "{unreadable} times hosts sent what a port does not take as frames"
-            ));
         }
         if refused > 0 {
             self.notes
@@ -80,6 +74,6 @@ impl Emulation<'_> {
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };
-        Ok(self.args.finish(&report(self.scenario, &fabric, gathered)))
+        Ok(self.args.finish(report(self.scenario, &fabric, gathered)))
     }
 }

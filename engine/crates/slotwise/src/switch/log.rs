@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use slotwise_p4::{Pipeline, Port};
 
 use super::bmv2_options::{Bmv2Options, LogLevel};
-use crate::notes::note;
 
 /// Where logs go, and what.
 #[derive(Default)]
@@ -104,7 +103,7 @@ impl Logs {
             let messages = messages.filter(|_| log.level <= LogLevel::Info);
             let written = log.sink.write(now_ns, &mut events.chain(messages));
             if let Err(error) = &written {
-                note!(
+                eprintln!(
                     "slotwise switch: {}: {error}; this log ends here, the switch goes on",
                     log.name
                 );

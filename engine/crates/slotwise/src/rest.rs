@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The REST interface of a run's controller, as the run itself calls it: by a token of its own, so that nobody else's requests use
+//! up its share.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use slotwise_scenario::SchedulerChoice;
+
+use crate::controller::{ControllerError, REST_TOKEN, choice_json};
+
+/// How often a call is tried that is turned away for a while, or whose connection is.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_millis(100);
+/// Generous: the machine may be busy, and virtual time waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STATISTICS_PATIENCE: Duration = Duration::from_secs(5);
+const TOO_MANY_REQUESTS: u16 = 429;
+
+/// Where it is and how to be let in.
+#[derive(Debug, Clone)]
+pub struct Rest {
+    address: SocketAddr,
+    token: String,
+}
+
+impl fmt::Display for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.address.fmt(f)
+    }
+}
+
+impl Rest {
+    /// That of a controller which was started in `directory` and has said that it is ready.
+    ///
+    /// # Errors
+    /// When it does not say where, or its token is not in the directory any more.
+    pub fn new(ready: &Value, directory: &Path) -> Result<Rest, ControllerError> {
+        let address = ready["rest"].as_str().and_then(|url| url.rsplit("//").next());
+        let address = address
+            .and_then(|address| address.parse().ok())
+            .ok_or_else(|| ControllerError::NoRest(ready.to_string()))?;
+        let token = std::fs::read_to_string(directory.join(REST_TOKEN))?;
+        Ok(Rest { address, token })
+    }
+
+    /// Has the controller use another scheduler from the next frame on that it schedules; gives it with all its settings.
+    ///
+    /// # Errors
+    /// What the controller, or the way to it, has against it.
+    pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
+        self.call(Some(&choice_json(choice)), "scheduler", PATIENCE)
+            .map_err(|error| ControllerError::Refused {
+                scheduler: choice.scheduler.name(),
+                reason: error.to_string(),
+            })
+    }
+
+    /// The controller's statistics resource, or `null` if it does not answer.
+    pub fn statistics(&self) -> Value {
+        self.call(None, "statistics", STATISTICS_PATIENCE)
+            .unwrap_or(Value::Null)
+    }
+
+    /// Reads a resource, or replaces it; either may be done again without harm.
+    fn call(&self, body: Option<&Value>, resource: &str, patience: Duration) -> Result<Value, ureq::Error> {
+        let mut tries_left = TRIES;
+        loop {
+            tries_left -= 1;
+            match self.call_once(body, resource, patience) {
+                Err(error) if tries_left > 0 && is_for_a_while(&error) => thread::sleep(PAUSE),
+                result => return result,
+            }
+        }
+    }
+
+    fn call_once(&self, body: Option<&Value>, resource: &str, patience: Duration) -> Result<Value, ureq::Error> {
+        let url = format!("http://{}/slotwise/v1/{resource}", self.address);
+        let authorization = format!("Bearer {}", self.token);
+        let config = ureq::Agent::config_builder().timeout_global(Some(patience)).build();
+        let agent = ureq::Agent::from(config);
+        let mut answer = match body {
+            Some(body) => agent.put(url).header("Authorization", authorization).send_json(body),
+            None => agent.get(url).header("Authorization", authorization).call(),
+        }?;
+        answer.body_mut().read_json()
+    }
+}
+
+/// Whether a call may do better a little later: others may have taken all connections.
+fn is_for_a_while(error: &ureq::Error) -> bool {
+    matches!(
+        error,
+        ureq::Error::StatusCode(TOO_MANY_REQUESTS) | ureq::Error::Io(_) | ureq::Error::ConnectionFailed
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// Serves one connection with each answer; gives what each was asked.
+    fn serve(answers: &'static [&'static str]) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let asked = thread::spawn(move || {
+            let one = |answer: &&str| {
+                let (mut caller, _) = server.accept().unwrap();
+                let mut request = Vec::new();
+                let mut byte = [0];
+                while !request.ends_with(b"\r\n\r\n") && caller.read(&mut byte).unwrap() > 0 {
+                    request.push(byte[0]);
+                }
+                caller.write_all(answer.as_bytes()).unwrap();
+                String::from_utf8(request).unwrap()
+            };
+            answers.iter().map(one).collect()
+        });
+        (address, asked)
+    }
+
+    fn rest(address: SocketAddr) -> Rest {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(REST_TOKEN), "secret").unwrap();
+        Rest::new(&json!({"rest": format!("http://{address}")}), directory.path()).unwrap()
+    }
+
+    #[test]
+    fn calls_show_the_token_and_are_tried_again_when_turned_away() {
+        let (address, asked) = serve(&[
+            "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n",
+            "",
+            "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"frames\":7}",
+        ]);
+        assert_eq!(rest(address).statistics(), json!({"frames": 7}));
+        let asked = asked.join().unwrap();
+        assert_eq!(asked.len(), 3);
+        for request in asked {
+            assert!(request.starts_with("GET /slotwise/v1/statistics "), "{request}");
+            assert!(
+                request
+                    .to_ascii_lowercase()
+                    .contains("authorization: bearer secret\r\n"),
+                "{request}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_refused_for_good_is_not_tried_again() {
+        let (address, asked) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
+        assert_eq!(rest(address).statistics(), Value::Null);
+        assert_eq!(asked.join().unwrap().len(), 1);
+    }
+}
