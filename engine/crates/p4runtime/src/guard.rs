@@ -33,21 +33,28 @@ const PREFIX_BYTES: usize = 5;
 #[derive(Debug)]
 struct Policy {
     token: Option<String>,
+    takes_guests: bool,
     message_bytes: usize,
     patience: Duration,
     /// Bytes of messages being received.
     receiving: Arc<Semaphore>,
 }
 
+/// Marks a call of somebody who has not shown the token, where such calls are taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guest;
+
 /// Wraps the service.
 #[derive(Debug, Clone)]
 pub(crate) struct GuardLayer(Arc<Policy>);
 
 impl GuardLayer {
-    /// With a token, calls have to show it: `authorization: Bearer TOKEN`.
-    pub fn new(limits: &ServerLimits, token: Option<String>) -> GuardLayer {
+    /// With a token, calls have to show it: `authorization: Bearer TOKEN`. Those that do not are refused, or, if it
+    /// `takes_guests`, marked as [`Guest`] if they change nothing.
+    pub fn new(limits: &ServerLimits, token: Option<String>, takes_guests: bool) -> GuardLayer {
         GuardLayer(Arc::new(Policy {
             token,
+            takes_guests,
             message_bytes: limits.message_bytes,
             patience: limits.patience,
             receiving: Arc::new(Semaphore::new(limits.receiving_bytes.min(Semaphore::MAX_PERMITS))),
@@ -99,7 +106,8 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        if !self.policy.admits(request.headers()) {
+        let is_guest = !self.policy.admits(request.headers());
+        if is_guest && !self.policy.takes_guests {
             let status = Status::unauthenticated("this server is for its own controller: show its token");
             return Box::pin(async move { Ok(status.into_http()) });
         }
@@ -107,12 +115,20 @@ where
         caller.note_call();
         let method = request.uri().path().rsplit('/').next().unwrap_or_default();
         let takes_large = matches!(method, "Write" | "SetForwardingPipelineConfig");
+        if is_guest && takes_large {
+            let status = Status::permission_denied("others than the run's own controller may only read");
+            return Box::pin(async move { Ok(status.into_http()) });
+        }
         let is_stream = method == "StreamChannel";
         let max_bytes = if takes_large {
             self.policy.message_bytes
         } else {
             self.policy.message_bytes.min(MAX_SMALL_BYTES)
         };
+        let mut request = request;
+        if is_guest {
+            request.extensions_mut().insert(Guest);
+        }
         let policy = self.policy.clone();
         let request = request.map(|inner| {
             Body::new(GuardedBody {

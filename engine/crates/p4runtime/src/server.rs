@@ -65,6 +65,8 @@ pub struct ServerConfig {
     pub limits: ServerLimits,
     /// Who calls has to show it, as `authorization: Bearer TOKEN`; `None`: everybody may call.
     pub token: Option<String>,
+    /// Those who do not show the token may read, and have streams that are never primary.
+    pub takes_guests: bool,
     /// Called first on a thread that is to compile programs: it inherits the priority of the thread that starts the server.
     pub prepare_compiler: Option<fn()>,
 }
@@ -79,6 +81,7 @@ impl ServerConfig {
             lock_step: false,
             limits: ServerLimits::default(),
             token: None,
+            takes_guests: false,
             prepare_compiler: None,
         }
     }
@@ -202,7 +205,7 @@ impl Server {
             .max_concurrent_streams(limits.calls_a_connection)
             .http2_keepalive_interval(Some(limits.keepalive))
             .http2_keepalive_timeout(Some(limits.keepalive))
-            .layer(GuardLayer::new(&limits, config.token));
+            .layer(GuardLayer::new(&limits, config.token, config.takes_guests));
         if let Some(tls) = &config.tls {
             server = server.tls_config(tls.into()).map_err(StartError::Tls)?;
         }

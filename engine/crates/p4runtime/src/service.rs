@@ -13,6 +13,7 @@ use crate::compiler::Compiler;
 use crate::device::{Control, Device, Installed, STREAM_QUEUE};
 use crate::entity::{self, State, Touched};
 use crate::error::{ApiError, batch_status};
+use crate::guard::Guest;
 use crate::hub::{DeviceAccess, Owner};
 use crate::limits::ServerLimits;
 use crate::outbox::{Bounds, Budget, Inbox, Outbox, outbox};
@@ -238,7 +239,9 @@ impl P4Runtime for Service {
         let (sender, replies) = self.0.outbox(STREAM_QUEUE);
         let shared = self.0.clone();
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(async move { Session::run(&shared, stream, request.into_inner(), sender).await });
+        let is_guest = request.extensions().get::<Guest>().is_some();
+        let client = (stream, is_guest);
+        tokio::spawn(async move { Session::run(&shared, client, request.into_inner(), sender).await });
         Ok(Response::new(replies))
     }
 

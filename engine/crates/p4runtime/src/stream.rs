@@ -21,6 +21,8 @@ const DONE: &str = "slotwise.v1.Done";
 pub(crate) struct Session<'a> {
     shared: &'a Shared,
     stream: StreamId,
+    /// The client may listen, but never be primary, and nothing that it sends counts.
+    is_guest: bool,
     sender: StreamSender,
     /// Device and role: fixed by the first arbitration.
     member: Option<(&'a Device, String)>,
@@ -30,19 +32,20 @@ impl<'a> Session<'a> {
     /// Serves the stream until the client ends it or breaks the rules of arbitration.
     pub async fn run(
         shared: &'a Shared,
-        stream: StreamId,
+        (stream, is_guest): (StreamId, bool),
         mut requests: Streaming<v1::StreamMessageRequest>,
         sender: StreamSender,
     ) {
         let mut session = Session {
             shared,
             stream,
+            is_guest,
             sender,
             member: None,
         };
         let outbox = session.sender.clone();
         // In lock step nothing depends on the wall clock; a controller that does not read is noticed at its turn.
-        let patience = (!shared.lock_step).then_some(shared.limits.patience);
+        let patience = (!shared.lock_step || is_guest).then_some(shared.limits.patience);
         let ended = async {
             match patience {
                 Some(patience) => outbox.watch(patience).await,
@@ -151,7 +154,8 @@ impl<'a> Session<'a> {
         waited.map_err(|_| ApiError::unavailable("the server ends"))?;
         // A new primary is told after the writes of the one before it.
         let in_flight = device.control.lock().await;
-        let election_id = election_id(update.election_id.as_ref());
+        // Without one, a stream is never primary.
+        let election_id = election_id(update.election_id.as_ref()).filter(|_| !self.is_guest);
         device
             .link()
             .arbitrate(&role.name, self.stream, election_id, access, &self.sender)?;
@@ -204,7 +208,10 @@ impl<'a> Session<'a> {
                 self.shared.owner.send(HubEvent::Command(command)).await
             }
             Err(error) => {
-                self.shared.owner.send(HubEvent::RefusedPacketOut).await?;
+                // The controller counts what it has sent, and nobody else does.
+                if !self.is_guest {
+                    self.shared.owner.send(HubEvent::RefusedPacketOut).await?;
+                }
                 Err(error)
             }
         }

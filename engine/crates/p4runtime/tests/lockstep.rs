@@ -14,12 +14,17 @@ use slotwise_p4runtime::proto::p4::v1::entity::Entity;
 use slotwise_p4runtime::proto::p4::v1::set_forwarding_pipeline_config_request::Action as ConfigAction;
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
-use slotwise_p4runtime::proto::p4::v1::{DigestEntry, PacketMetadata, PacketOut, digest_entry, update};
+use slotwise_p4runtime::proto::p4::v1::{
+    CapabilitiesRequest, DigestEntry, PacketMetadata, PacketOut, SetForwardingPipelineConfigRequest, WriteRequest,
+    digest_entry, update,
+};
 use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done};
 use slotwise_p4runtime::{
-    Arrival, ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, Turn, Work,
+    Arrival, ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, ServerConfig, Turn,
+    Work,
 };
 use support::*;
+use tonic::Code;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -45,7 +50,11 @@ struct Fabric {
 
 impl Fabric {
     fn new(patience: Duration) -> (Server, Fabric) {
-        let (server, hub) = Server::start(server_config(true), Arc::new(|| {})).unwrap();
+        Fabric::with(server_config(true), patience)
+    }
+
+    fn with(config: ServerConfig, patience: Duration) -> (Server, Fabric) {
+        let (server, hub) = Server::start(config, Arc::new(|| {})).unwrap();
         let devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
         (
             server,
@@ -343,4 +352,60 @@ fn a_packet_in_without_controller_is_an_error() {
         matches!(error, LockstepError::Undelivered { device_id: 2, .. }),
         "{error}"
     );
+}
+
+#[test]
+fn who_does_not_show_the_token_may_look_on_and_is_no_controller() {
+    let config = ServerConfig {
+        token: Some("secret".to_owned()),
+        takes_guests: true,
+        ..server_config(true)
+    };
+    let (server, mut fabric) = Fabric::with(config, PATIENCE);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let streams = runtime.block_on(async {
+        let mut client = client(server.address()).await;
+        client.capabilities(CapabilitiesRequest::default()).await.unwrap();
+        let write = WriteRequest {
+            device_id: 1,
+            ..WriteRequest::default()
+        };
+        let refusal = client.write(write).await.unwrap_err();
+        assert_eq!(refusal.code(), Code::PermissionDenied);
+        let config = SetForwardingPipelineConfigRequest::default();
+        let refusal = client.set_forwarding_pipeline_config(config).await.unwrap_err();
+        assert_eq!(refusal.code(), Code::PermissionDenied);
+
+        let mut guest = Stream::open(&mut client).await;
+        guest.arbitrate(1, "", Some(9)).await;
+        assert_eq!(guest.advisory().await.0, Code::NotFound, "never primary");
+        let done = |packet_outs| {
+            let done = Done {
+                sequence: 0,
+                packet_outs,
+                next_deadline_ns: 0,
+            };
+            Request::Other(prost_types::Any {
+                type_url: "type.googleapis.com/slotwise.v1.Done".to_owned(),
+                value: done.encode_to_vec(),
+            })
+        };
+        for request in [Request::Packet(PacketOut::default()), done(1)] {
+            guest.send(request).await;
+            assert!(matches!(guest.next().await, Ok(Response::Error(_))));
+        }
+
+        let mut controller = Stream::open_with(&mut client, Some("Bearer secret")).await;
+        controller.arbitrate(1, "", Some(1)).await;
+        assert_eq!(controller.advisory().await.0, Code::Ok);
+        // It counts what it has sent itself: nothing.
+        controller.send(done(0)).await;
+        (guest, controller)
+    });
+    let turn = fabric.turn(None).unwrap();
+    assert_eq!((turn.packet_outs, turn.next_deadline_ns), (vec![], None));
+    drop(streams);
 }

@@ -46,7 +46,42 @@ pub enum ScenarioError {
     Invalid(Vec<Problem>),
 }
 
+/// A file may have any number of them, and what it says may be of any length: more than this is counted, or left out.
+const MOST_LINES: usize = 20;
+const LONGEST_LINE: usize = 500;
+
 fn lines(problems: &[Problem]) -> String {
-    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    lines.join("\n")
+    let shown = problems.iter().take(MOST_LINES).map(|problem| {
+        let line = problem.to_string();
+        match line.char_indices().nth(LONGEST_LINE) {
+            Some((end, _)) => format!("{} ...", &line[..end]),
+            None => line,
+        }
+    });
+    let more = problems.len().saturating_sub(MOST_LINES);
+    let rest = (more > 0).then(|| format!("and {more} more problems"));
+    shown.chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_a_bounded_length() {
+        let problem = |number: usize| Problem {
+            pointer: format!("/k{number}"),
+            reason: format!(
+                "unknown key '{}'",
+                "\u{e9}".repeat(if number == 0 { 900_000 } else { 1 })
+            ),
+            expected: "another".into(),
+        };
+        let message = ScenarioError::Invalid((0..80_000).map(problem).collect()).to_string();
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines.len(), 21);
+        assert_eq!(lines[0].chars().count(), 504);
+        assert_eq!(lines[1], "/k1: unknown key '\u{e9}'; expected another");
+        assert_eq!(lines[20], "and 79980 more problems");
+    }
 }

@@ -38,6 +38,7 @@ use crate::interrupts::when_input_ends;
 use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
+use crate::notes::say;
 use crate::realtime::{Access, Realtime};
 use crate::rest::Rest;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
@@ -254,7 +255,7 @@ struct Running {
 
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
-        println!(
+        say!(
             "starting {} hosts ...",
             self.scenario
                 .edges
@@ -313,7 +314,7 @@ impl Emulation<'_> {
         let access = Access::open(&json!(list), None)?;
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
-        println!("{}", json!({"event": "ready"}));
+        say!("{}", json!({"event": "ready"}));
         self.listen_to_commands()?;
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {

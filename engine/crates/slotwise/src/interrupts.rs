@@ -3,11 +3,14 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use slotwise_netio::Waker;
 
 /// How often SIGINT, SIGTERM or SIGHUP came. The default hears none.
 #[derive(Debug, Clone, Default)]
@@ -58,4 +61,55 @@ pub fn when_input_ends(end: impl FnOnce() + Send + 'static) -> io::Result<()> {
         end();
     };
     thread::Builder::new().name("input".into()).spawn(read).map(drop)
+}
+
+/// How long a loop may take to hear that it is to end. A packet may be under way, or nobody reads its log.
+const HEARING_PATIENCE: Duration = Duration::from_millis(900);
+
+/// Ends a loop at SIGINT or SIGTERM. The process ends by the signal if the loop does not hear it within 900 ms, or when a second
+/// one comes.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<StopFlags>);
+
+#[derive(Debug, Default)]
+struct StopFlags {
+    requested: AtomicBool,
+    heard: AtomicBool,
+}
+
+impl Stop {
+    /// From now on the signals wake the loop.
+    ///
+    /// # Errors
+    /// What the system says against it.
+    pub fn listen(waker: Waker) -> io::Result<Stop> {
+        let stop = Stop::default();
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let flags = stop.0.clone();
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            let Some(signal) = signals.forever().next() else { return };
+            flags.requested.store(true, Ordering::Relaxed);
+            waker.wake();
+            let patience = thread::Builder::new().name("patience".into());
+            let _ = patience.spawn(move || {
+                thread::sleep(HEARING_PATIENCE);
+                if !flags.heard.load(Ordering::Relaxed) {
+                    let _ = emulate_default_handler(signal);
+                }
+            });
+            if let Some(signal) = signals.forever().next() {
+                let _ = emulate_default_handler(signal);
+            }
+        })?;
+        Ok(stop)
+    }
+
+    /// Whether the loop is to end, which it hears with that.
+    pub fn is_requested(&self) -> bool {
+        let is_requested = self.0.requested.load(Ordering::Relaxed);
+        if is_requested {
+            self.0.heard.store(true, Ordering::Relaxed);
+        }
+        is_requested
+    }
 }

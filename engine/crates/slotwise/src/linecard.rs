@@ -12,6 +12,7 @@ use slotwise_fabric::{CardConfig, CardOutput, CardStation, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
 
+use crate::notes::{note, say};
 use crate::run::RunError;
 
 /// As the live fabric's.
@@ -110,9 +111,9 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let ports = Ports::open(&interfaces, None)?;
     let stop = stop_on_signals(&ports)?;
     if let Err(error) = be_realtime(PRIORITY) {
-        eprintln!("slotwise linecard: no real-time priority, slots may be late: {error}");
+        note!("slotwise linecard: no real-time priority, slots may be late: {error}");
     }
-    println!("{}", json!({"event": "ready"}));
+    say!("{}", json!({"event": "ready"}));
     let mut process = Process {
         clock,
         start_ns,
@@ -124,7 +125,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     while !stop.load(Ordering::Relaxed) {
         process.turn()?;
     }
-    println!("{}", process.summary());
+    say!("{}", process.summary());
     Ok(())
 }
 

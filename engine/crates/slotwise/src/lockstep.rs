@@ -276,13 +276,18 @@ impl Session {
         interrupts: &Interrupts,
     ) -> Result<Session, RunError> {
         let mut fabric = Fabric::new(scenario, options);
+        let token = Some(controller::fresh_token()?);
         let config = ServerConfig {
             lock_step: true,
+            token: token.clone(),
+            // A port that somebody chose is one that somebody wants to look at.
+            takes_guests: addresses.p4runtime.port() != 0,
             ..ServerConfig::new(addresses.p4runtime, devices::configs(&fabric))
         };
         let (server, hub) = Server::start(config, Arc::new(|| {}))?;
         let addresses = Addresses {
             p4runtime: server.address(),
+            token,
             ..addresses
         };
         let devices = fabric.devices().count() as u32;

@@ -23,6 +23,7 @@ use slotwise_netio::{CpuPlan, fix_fabric_cpu, lost_shares};
 
 use self::record::{LeftOver, Record};
 use self::settings::{Moved, Places};
+use crate::notes::{note, say};
 use crate::run::RunError;
 
 /// Which CPU the run's own process is to use.
@@ -61,7 +62,7 @@ impl Machine {
             && let Ok(found) = Record::put_back_left_over(&places)
             && found != LeftOver::Nothing
         {
-            println!("{found}");
+            say!("{found}");
         }
         let cpus = CpuPlan::allowed();
         if cpus.len() < 2 {
@@ -81,12 +82,12 @@ impl Machine {
             lost.join(", ")
         );
         if leave || !is_machines_own_namespace() {
-            println!("{choice}; the machine is left as it is");
+            say!("{choice}; the machine is left as it is");
             return machine;
         }
         match machine.clear(&places, cpu) {
-            Ok(moved) => println!("{choice}; {moved}"),
-            Err(error) => println!("{choice}; nothing else was moved off it: {error}"),
+            Ok(moved) => say!("{choice}; {moved}"),
+            Err(error) => say!("{choice}; nothing else was moved off it: {error}"),
         }
         machine
     }
@@ -143,7 +144,7 @@ impl Drop for Machine {
         if waitpid(process, None) != Ok(WaitStatus::Exited(process, 0))
             && let Err(error) = record.put_back()
         {
-            eprintln!("slotwise emulate: {error}");
+            note!("slotwise emulate: {error}");
         }
     }
 }
@@ -190,7 +191,7 @@ pub fn put_back() -> Result<(), RunError> {
     } else {
         LeftOver::Nothing
     };
-    println!("{found}");
+    say!("{found}");
     Ok(())
 }
 

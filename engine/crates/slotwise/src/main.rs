@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The slotwise command.
 
+// They panic when nobody takes what they print; `notes` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod attach;
 mod bmv2;
 mod child;
@@ -23,6 +26,7 @@ mod live;
 mod lockstep;
 mod machine;
 mod neighbours;
+mod notes;
 mod outputs;
 mod per_star;
 mod portcard;
@@ -44,6 +48,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::notes::{note, printable};
 use crate::run::RunError;
 use crate::switch::{CommandLine, Manner};
 
@@ -82,7 +87,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("slotwise: {error}");
+            note!("slotwise: {}", printable(&error.to_string()));
             ExitCode::FAILURE
         }
     }

@@ -3,7 +3,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::libc::O_NONBLOCK;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tempfile::NamedTempFile;
 
 use serde::Serialize;
 use slotwise_fabric::{CaptureFailure, OpenCapture};
@@ -13,6 +20,9 @@ use crate::run::RunError;
 /// More captures that ended early than this are counted, not named.
 const NAMED_CAPTURES: usize = 8;
 
+/// How long the reader of a pipe may take nothing.
+const READER_PATIENCE: Duration = Duration::from_secs(10);
+
 /// An error unless `path` can be written; what is there stays as it is. A pipe's reader would take the look for the end.
 pub fn check_file(option: &str, path: &Path) -> Result<(), RunError> {
     let before = fs::metadata(path);
@@ -21,10 +31,11 @@ pub fn check_file(option: &str, path: &Path) -> Result<(), RunError> {
     }
     let look = || -> io::Result<()> {
         OpenOptions::new().append(true).create(true).open(path)?;
-        match before {
-            Ok(_) => Ok(()),
-            Err(_) => fs::remove_file(fs::canonicalize(path)?),
+        let target = fs::canonicalize(path)?;
+        if before.is_err() {
+            fs::remove_file(&target)?;
         }
+        beside(&target).map(drop)
     };
     look().map_err(|error| cannot_write(option, path, &error))
 }
@@ -41,15 +52,93 @@ fn cannot_write(option: &str, path: &Path, error: &io::Error) -> RunError {
     format!("{option} {}: cannot be written: {error}", path.display()).into()
 }
 
-/// Writes `value` as JSON; the reason with the path if it cannot be done.
+/// Writes `value` as JSON; the reason with the path if it cannot be done. A file is there whole or as it was before.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), String> {
-    let write = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        serde_json::to_writer(&mut file, value)?;
-        file.write_all(b"\n")?;
-        file.flush()
+    let write = || match fs::metadata(path) {
+        Ok(about) if !about.is_file() => write_into(path, value),
+        before => replace(&target(path)?, before.ok(), value),
     };
     write().map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+}
+
+/// Where links lead, to a file that need not be there.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(link) => path = directory(&path).join(link),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+fn directory(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A new file in the directory of another, which is gone unless it is given a name.
+fn beside(file: &Path) -> io::Result<NamedTempFile> {
+    let permissions = fs::Permissions::from_mode(0o666);
+    let mut new = tempfile::Builder::new();
+    new.prefix(".slotwise-")
+        .permissions(permissions)
+        .tempfile_in(directory(file))
+}
+
+/// Puts a new file in the place of one, with the owner and the permissions of the one before.
+fn replace(path: &Path, before: Option<fs::Metadata>, value: &impl Serialize) -> io::Result<()> {
+    let new = beside(path)?;
+    let mut file = BufWriter::new(new.as_file());
+    serde_json::to_writer(&mut file, value)?;
+    file.write_all(b"\n")?;
+    file.flush()?;
+    drop(file);
+    if let Some(before) = before {
+        // Who may not give files away has made it his own.
+        let _ = std::os::unix::fs::fchown(new.as_file(), Some(before.uid()), Some(before.gid()));
+        new.as_file().set_permissions(before.permissions())?;
+    }
+    new.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Writes into what is no file. Nobody is waited for who does not read.
+fn write_into(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path)?;
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
+    Patient(file).write_all(&text)
+}
+
+/// A pipe whose reader has [`READER_PATIENCE`] each time.
+struct Patient(File);
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let mut pipe = [PollFd::new(self.0.as_fd(), PollFlags::POLLOUT)];
+                    let patience = PollTimeout::try_from(READER_PATIENCE).unwrap_or(PollTimeout::MAX);
+                    match poll(&mut pipe, patience) {
+                        Ok(0) => return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it")),
+                        Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+                        Err(errno) => return Err(errno.into()),
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Opens captures in a directory that is there.
@@ -111,6 +200,54 @@ mod tests {
                 .unwrap_err()
                 .starts_with("/dev/full: ")
         );
+    }
+
+    #[test]
+    fn a_report_is_there_whole_or_as_it_was_before() {
+        let place = tempfile::tempdir().unwrap();
+        let names = || {
+            let entries = fs::read_dir(place.path()).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let path = place.path().join("r.json");
+        fs::write(&path, "before").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        // A map whose keys are no strings is not JSON; by then its first bytes are written.
+        let broken = [(1, "a")].map(|(key, value)| std::collections::BTreeMap::from([(vec![key], value)]));
+        write_json(&path, &(0, broken)).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        write_json(&path, &[1]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"[1]\n");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        let (link, missing) = (place.path().join("link"), place.path().join("new.json"));
+        std::os::unix::fs::symlink("new.json", &link).unwrap();
+        write_json(&link, &2).unwrap();
+        write_json(&link, &3).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&missing).unwrap(), b"3\n");
+        assert_eq!(names(), ["link", "new.json", "r.json"]);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_who_does_not_open_the_pipe() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pipe");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        check_file("--report", &path).unwrap();
+        let refusal = write_json(&path, &1).unwrap_err();
+        assert!(refusal.contains("/pipe: cannot be written: "), "{refusal}");
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read(path)
+        });
+        // More than a pipe holds, to a reader who may not be there yet.
+        let long = "x".repeat(1 << 20);
+        while write_json(&path, &long).is_err() {
+            std::thread::yield_now();
+        }
+        assert_eq!(reader.join().unwrap().unwrap().len(), long.len() + 3);
     }
 
     #[test]

@@ -6,15 +6,15 @@
 //! switch port PORT_LINECARD == --control: interval ticks to it, flow control from it
 //! ```
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::Serialize;
 use slotwise_fabric::routed::{CardFrame, PortCard};
 use slotwise_netio::{Ports, WallClock};
 
+use crate::interrupts::Stop;
+use crate::notes::say;
 use crate::run::RunError;
-use crate::switch::stop_on_signal;
 
 /// Places of the interfaces.
 const CONTROL: usize = 0;
@@ -72,14 +72,14 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         return Err("--control, --switch and --link must be three interfaces".into());
     }
     let mut ports = Ports::open(&names, None)?;
-    let stop = stop_on_signal(ports.waker())?;
+    let stop = Stop::listen(ports.waker())?;
     let clock = WallClock::start();
     let delay_ns = args.delay_us * 1000;
     let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns());
-    println!("slotwise portcard: ready, port {}", args.port);
+    say!("slotwise portcard: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.is_requested() {
         let timeout = card
             .deadline_ns()
             .map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(clock.now_ns())));
@@ -112,6 +112,6 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         malformed_messages: card.malformed(),
         refused_frames: [CONTROL, SWITCH, LINK].map(|place| ports.refused(place)).iter().sum(),
     };
-    println!("{}", serde_json::to_string(&report)?);
+    say!("{}", serde_json::to_string(&report)?);
     Ok(())
 }

@@ -128,6 +128,8 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// Frames for hosts that the kernel did not take.
     pub refused: u64,
+    /// Times that hosts sent what was no frame, or a super-frame of a great many tiny segments.
+    pub unreadable: u64,
     /// How switches outside answered, if they were.
     pub switch_answers: Option<SwitchAnswers>,
     /// Why the thread runs without real-time priority, if it does.
@@ -328,6 +330,7 @@ impl Driver {
             fabric,
             lateness: slot_lateness.summary(),
             refused,
+            unreadable: self.ports.unreadable(),
             switch_answers,
             not_realtime,
         })

@@ -136,14 +136,6 @@ pub struct Verdict {
     pub notes: Vec<String>,
 }
 
-impl Verdict {
-    /// Something did not hold after all.
-    pub fn fail(&mut self, failure: String) {
-        self.ok = false;
-        self.failures.push(failure);
-    }
-}
-
 /// Violations counted by the fabric.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Invariants {

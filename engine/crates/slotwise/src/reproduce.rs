@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
 use crate::home::Home;
+use crate::notes::say;
 use crate::run::RunError;
 use crate::stars::Stars;
 
@@ -61,7 +62,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
     let counts = reproduce(&options, &program, &Stars::new(home), &|progress| {
         show(&shown, &progress)
     })?;
-    println!("\n{counts}: {}", options.results().join("report.html").display());
+    say!("\n{counts}: {}", options.results().join("report.html").display());
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -16,6 +16,7 @@ use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
 use crate::lateness::Lateness;
+use crate::notes::{note, printable, say};
 use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
@@ -47,8 +48,8 @@ pub struct RunArgs {
     /// Bytes of each captured frame that are kept.
     #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = LONGEST_SNAPLEN, value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_SNAPLEN)))]
     pub snaplen: u32,
-    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate serves its own
-    /// controller only, or an external one at 9559, and simulate has 0.
+    /// Port of the engine's P4Runtime server on 127.0.0.1; 0 lets the system choose. Unless given, emulate and simulate serve
+    /// their own controller only, or emulate an external one at 9559. With it, others may control emulate, and read from simulate.
     #[arg(long, value_name = "PORT")]
     pub p4runtime_port: Option<u16>,
     /// Port of the controller's REST server on 127.0.0.1; 0 lets the system choose. Unless given, emulate has 8181 and simulate 0.
@@ -138,16 +139,18 @@ impl RunArgs {
             .map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
     }
 
-    /// Writes the report where it was asked for, prints the summary, and says whether all was well.
-    pub fn finish(&self, mut report: Report) -> bool {
-        if let Some(path) = &self.report
-            && let Err(reason) = outputs::write_json(path, &report)
-        {
-            report.verdict.fail(reason);
-        }
+    /// Prints the summary, writes the report where it was asked for, and says whether all was well.
+    pub fn finish(&self, report: &Report) -> bool {
         // Whoever does not read it may know by the exit status.
-        let _ = write!(io::stdout(), "{}", report.summary());
-        report.verdict.ok
+        say!("{}", report.summary().trim_end());
+        let written = self
+            .report
+            .as_ref()
+            .map_or(Ok(()), |path| outputs::write_json(path, report));
+        if let Err(reason) = &written {
+            note!("slotwise: {}", printable(reason));
+        }
+        report.verdict.ok && written.is_ok()
     }
 }
 

@@ -8,12 +8,13 @@
 //!
 //! Processes of a run have [`MARK`] with the directory in their environment. `scripts/clean-net` knows both.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
@@ -61,6 +62,18 @@ fn try_lock(file: File) -> io::Result<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno.into())
 }
 
+/// Opens a lock that this user's run may have left. What else has the name, a pipe or a link, is left alone and not waited for.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(O_NONBLOCK | O_NOFOLLOW).open(path)?;
+    let about = file.metadata()?;
+    if about.is_file() && about.uid() == Uid::effective().as_raw() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("no lock of a run"))
+    }
+}
+
 /// Deletes the directories below `parent` of runs of this user that live no more.
 fn delete_dead(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -69,7 +82,7 @@ fn delete_dead(parent: &Path) {
                 .is_ok_and(|about| about.is_dir() && about.uid() == Uid::effective().as_raw());
         // Whoever gets the lock is the only one who deletes.
         if is_ours
-            && let Ok(file) = File::open(entry.path().join(LOCK))
+            && let Ok(file) = open_lock(&entry.path().join(LOCK))
             && let Ok(_lock) = try_lock(file)
         {
             let _ = fs::remove_dir_all(entry.path());
@@ -88,6 +101,21 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_is_no_lock_is_neither_waited_for_nor_deleted() {
+        let parent = tempfile::tempdir().unwrap();
+        let elsewhere = parent.path().join("file");
+        fs::write(&elsewhere, "").unwrap();
+        for name in ["slotwise-link", "slotwise-pipe"] {
+            fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        let pipe = parent.path().join("slotwise-pipe/lock");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, parent.path().join("slotwise-link/lock")).unwrap();
+        drop(RunDirectory::create_in(parent.path()).unwrap());
+        assert_eq!(names(parent.path()), ["file", "slotwise-link", "slotwise-pipe"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::live::LiveView;
 use crate::lockstep::{self, Session, unfinished_files};
+use crate::notes::say;
 use crate::outputs;
 use crate::progress::Progress;
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
@@ -67,7 +68,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     };
     let programs = controller::programs(&home)?;
     let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;
-    println!(
+    say!(
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
@@ -120,7 +121,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         failures,
         notes,
     };
-    Ok(run.finish(report(&scenario, &fabric, gathered)))
+    Ok(run.finish(&report(&scenario, &fabric, gathered)))
 }
 
 /// A run under way.

@@ -10,6 +10,7 @@ use slotwise_p4runtime::parse_p4info;
 use slotwise_stf::{Runner, Schema};
 
 use crate::executor::ExecutorChoice;
+use crate::notes::say;
 use crate::run::RunError;
 
 /// Run STF tests: packets that go in, table entries, packets that must come out.
@@ -66,13 +67,13 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
         pipeline.set_bmv2_compatible(args.bmv2_compat);
         let mut runner = Runner::new(&schema, &mut pipeline);
         runner.set_named_ports_only(args.named_ports_only);
-        let report = runner.run(&script, &mut |line, text| println!("{}:{line}: {text}", path.display()));
+        let report = runner.run(&script, &mut |line, text| say!("{}:{line}: {text}", path.display()));
         let report = report.map_err(|error| at(path, &error))?;
         for failure in &report.failures {
-            println!("{}:{}: {}", path.display(), failure.line, failure.text);
+            say!("{}:{}: {}", path.display(), failure.line, failure.text);
         }
         let verdict = if report.failures.is_empty() { "passed" } else { "FAILED" };
-        println!(
+        say!(
             "{verdict}: {} ({} packets in, {} out)",
             path.display(),
             report.packets_in,

@@ -12,14 +12,10 @@ mod queues;
 mod settings;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use pcap_file::TsResolution;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use slotwise_netio::{Ports, Waker, WallClock, WhenFull};
+use slotwise_netio::{Ports, WallClock, WhenFull};
 use slotwise_p4::Port;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Server, ServerConfig, Work};
 
@@ -30,7 +26,9 @@ use self::device::Device;
 pub use self::options::Args;
 use self::queues::Queues;
 use self::settings::{Loaded, Settings};
+use crate::interrupts::Stop;
 use crate::links::{Interface, Links};
+use crate::notes::{note, say};
 use crate::run::RunError;
 
 /// Runs the switch until SIGINT or SIGTERM.
@@ -49,7 +47,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         program,
     } = args.settings(manner)?;
     if !ignored.is_empty() {
-        eprintln!("slotwise switch: without effect here: {}", ignored.join(" "));
+        note!("slotwise switch: without effect here: {}", ignored.join(" "));
     }
     let like_bmv2 = manner == Manner::Bmv2;
     let names: Vec<String> = interfaces.iter().map(|it| it.name.clone()).collect();
@@ -69,7 +67,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         .map(|directory| Capture::create(&directory, &interfaces, resolution, clock.now_ns()))
         .transpose()?;
     let waker = ports.waker();
-    let stop = stop_on_signal(ports.waker())?;
+    let stop = Stop::listen(ports.waker())?;
     let (pipeline, program) = match program {
         Loaded::None => (None, None),
         Loaded::Pipeline(pipeline) => (Some(*pipeline), None),
@@ -118,7 +116,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
 
 fn say_ready(device_id: u64, server: &Server, interfaces: &[options::Interface]) {
     let listed: Vec<String> = interfaces.iter().map(|it| format!("{}@{}", it.port, it.name)).collect();
-    println!(
+    say!(
         "slotwise switch: ready, device {device_id}, P4Runtime on {}, ports: {}",
         server.address(),
         if listed.is_empty() {
@@ -127,20 +125,6 @@ fn say_ready(device_id: u64, server: &Server, interfaces: &[options::Interface])
             listed.join(" ")
         }
     );
-}
-
-/// Wakes a loop at SIGINT or SIGTERM, which is to end it then.
-pub fn stop_on_signal(waker: Waker) -> std::io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let flag = stop.clone();
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        if signals.forever().next().is_some() {
-            flag.store(true, Ordering::Relaxed);
-            waker.wake();
-        }
-    })?;
-    Ok(stop)
 }
 
 struct Switch {
@@ -156,9 +140,9 @@ struct Switch {
 }
 
 impl Switch {
-    fn serve(mut self, stop: &AtomicBool) -> Result<(), RunError> {
+    fn serve(mut self, stop: &Stop) -> Result<(), RunError> {
         let mut due_ns = None;
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.is_requested() {
             self.poll(due_ns)?;
             self.execute();
             self.watch_links();
@@ -219,7 +203,7 @@ impl Switch {
 
     fn lose_packet_out(&mut self) {
         if self.lost_packet_outs == 0 {
-            eprintln!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
+            note!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
         }
         self.lost_packet_outs += 1;
     }
@@ -239,7 +223,7 @@ impl Switch {
                 self.ports.replace(place, opened);
             }
             if let Some(said) = said {
-                eprintln!("slotwise switch: {said}");
+                note!("slotwise switch: {said}");
             }
         }
     }
@@ -249,19 +233,19 @@ impl Switch {
         for (place, number) in self.numbers.iter().enumerate() {
             let refused = self.ports.refused(place);
             if refused != 0 {
-                eprintln!("slotwise switch: the kernel did not take {refused} frames for port {number}");
+                note!("slotwise switch: the kernel did not take {refused} frames for port {number}");
             }
         }
         let unreadable = self.ports.unreadable();
         if unreadable != 0 {
-            eprintln!("slotwise switch: {unreadable} times the kernel handed over what was no frame");
+            note!("slotwise switch: {unreadable} times the kernel handed over what a port does not take as frames");
         }
         let dropped = self.device.dropped();
         if dropped != 0 {
-            eprintln!("slotwise switch: {dropped} packets found their queue full, or none that is theirs");
+            note!("slotwise switch: {dropped} packets found their queue full, or none that is theirs");
         }
         if self.lost_packet_outs != 0 {
-            eprintln!("slotwise switch: {} packet-outs had no CPU port", self.lost_packet_outs);
+            note!("slotwise switch: {} packet-outs had no CPU port", self.lost_packet_outs);
         }
     }
 }

@@ -304,12 +304,18 @@ pub struct Stream {
 
 impl Stream {
     pub async fn open(client: &mut P4RuntimeClient<Channel>) -> Stream {
+        Stream::open_with(client, None).await
+    }
+
+    /// With what the client shows to be let in.
+    pub async fn open_with(client: &mut P4RuntimeClient<Channel>, authorization: Option<&'static str>) -> Stream {
         let (requests, receiver) = mpsc::channel(64);
-        let responses = client
-            .stream_channel(ReceiverStream::new(receiver))
-            .await
-            .unwrap()
-            .into_inner();
+        let mut request = tonic::Request::new(ReceiverStream::new(receiver));
+        if let Some(shown) = authorization {
+            let shown = tonic::metadata::MetadataValue::from_static(shown);
+            request.metadata_mut().insert("authorization", shown);
+        }
+        let responses = client.stream_channel(request).await.unwrap().into_inner();
         Stream { requests, responses }
     }
 

@@ -34,6 +34,7 @@ impl Emulation<'_> {
             mut fabric,
             mut lateness,
             refused,
+            unreadable,
             switch_answers,
             not_realtime,
         } = outcome;
@@ -52,6 +53,11 @@ impl Emulation<'_> {
         running.frames.retain(|record| record.start_ns <= now_ns);
         if let Some(phase) = running.phases.last_mut().filter(|phase| phase.end_ns == 0) {
             phase.end_ns = now_ns;
+        }
+        if unreadable > 0 {
+            self.notes.push(format!(
+                "{unreadable} times hosts sent what a port does not take as frames"
+            ));
         }
         if refused > 0 {
             self.notes
@@ -74,6 +80,6 @@ impl Emulation<'_> {
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };
-        Ok(self.args.finish(report(self.scenario, &fabric, gathered)))
+        Ok(self.args.finish(&report(self.scenario, &fabric, gathered)))
     }
 }

@@ -17,6 +17,7 @@ use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
 use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
+use crate::notes::say;
 use crate::realtime::{Access, Realtime};
 use crate::run::RunError;
 use crate::switches::{Bmv2Switches, OwnSwitches, Switches};
@@ -38,7 +39,7 @@ impl Emulation<'_> {
                 let switches = Switches::Inside(OwnSwitches::new(hub));
                 let fabric = Realtime::start(fabric, slot_ns, access, switches)?;
                 let controller = if self.external_controller {
-                    println!("waiting for a controller at {} ...", self.addresses.p4runtime);
+                    say!("waiting for a controller at {} ...", self.addresses.p4runtime);
                     self.await_schedule(&fabric)?;
                     None
                 } else {
@@ -88,7 +89,7 @@ impl Emulation<'_> {
         fabric: Fabric,
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
-        println!("starting {} for each switch ...", program.display());
+        say!("starting {} for each switch ...", program.display());
         let bmv2 = Bmv2::start(program, self.scenario, self.addresses.p4runtime.port(), self.directory)?;
         self.addresses.own = bmv2.servers();
         self.bmv2 = Some(bmv2);
@@ -112,9 +113,9 @@ impl Emulation<'_> {
 
     /// Says where the switches are, and waits until someone has given each its program.
     fn await_programs(&mut self) -> Result<(), RunError> {
-        println!("waiting for a controller; P4Runtime is at");
+        say!("waiting for a controller; P4Runtime is at");
         for (id, server) in &self.addresses.own {
-            println!("  device {id}: {server}");
+            say!("  device {id}: {server}");
         }
         while !self.bmv2.as_ref().expect("it was started").have_programs()? {
             self.wait_for_others()?;
@@ -124,12 +125,12 @@ impl Emulation<'_> {
 
     /// Starts the controller and waits until it has configured every switch.
     fn start_controller(&mut self) -> Result<JsonChild, RunError> {
-        println!("starting the controller ...");
+        say!("starting the controller ...");
         let controller = self.spawn_controller()?;
         let ready = self.await_event("controller", "ready")?;
         self.controller_event(0, &ready)?;
         if let Some(rest) = &self.rest {
-            println!("the controller's REST server is at http://{rest}/slotwise/v1/");
+            say!("the controller's REST server is at http://{rest}/slotwise/v1/");
         }
         Ok(controller)
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches, ValueEnum};
 
 use super::options::Args;
+use crate::notes::say;
 
 /// The name that makes the command a drop-in for BMv2.
 const BMV2_NAME: &str = "simple_switch_grpc";
@@ -212,7 +213,7 @@ impl CommandLine {
 
 fn bmv2_args(matches: &ArgMatches) -> Result<Args, clap::Error> {
     if matches.get_flag("json_version") {
-        println!("{JSON_VERSION}");
+        say!("{JSON_VERSION}");
         std::process::exit(0);
     }
     Args::from_arg_matches(matches)

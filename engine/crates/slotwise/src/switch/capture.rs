@@ -10,6 +10,7 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use slotwise_netio::MAX_FRAME_BYTES;
 
 use super::options::Interface;
+use crate::notes::note;
 use crate::run::RunError;
 
 /// Which way a frame goes, seen from the switch.
@@ -84,7 +85,7 @@ impl Capture {
         match written {
             Ok(_) => writer.bytes += PACKET_HEADER_BYTES + frame.len() as u64,
             Err(error) => {
-                eprintln!(
+                note!(
                     "slotwise switch: {}: {}; this capture ends here, the switch goes on",
                     writer.path.display(),
                     reason(&error)

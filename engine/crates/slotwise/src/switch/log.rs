@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use slotwise_p4::{Pipeline, Port};
 
 use super::bmv2_options::{Bmv2Options, LogLevel};
+use crate::notes::note;
 
 /// Where logs go, and what.
 #[derive(Default)]
@@ -103,7 +104,7 @@ impl Logs {
             let messages = messages.filter(|_| log.level <= LogLevel::Info);
             let written = log.sink.write(now_ns, &mut events.chain(messages));
             if let Err(error) = &written {
-                eprintln!(
+                note!(
                     "slotwise switch: {}: {error}; this log ends here, the switch goes on",
                     log.name
                 );

@@ -32,6 +32,7 @@ use self::receive::{ReceiveConfig, ReceiveSide};
 use self::report::{Ending, Report};
 use self::role::{Role, XferError};
 use self::send::{SendConfig, SendSide};
+use crate::notes::note;
 use crate::run::RunError;
 
 const DEFAULT_PORT: u16 = 5253;
@@ -119,7 +120,7 @@ pub fn run(args: &Args) -> Result<bool, RunError> {
     };
     writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)?;
     if let Err(error) = &result {
-        eprintln!("slotwise xfer: {error}");
+        note!("slotwise xfer: {error}");
     }
     Ok(result.is_ok())
 }
@@ -175,7 +176,7 @@ fn receive(args: &ReceiveArgs) -> Result<Outcome, RunError> {
         max_bytes: args.max_bytes,
     };
     let mut side = ReceiveSide::new(config, Box::new(draw_u32))?;
-    eprintln!("slotwise xfer: listening at {local}");
+    note!("slotwise xfer: listening at {local}");
     let mut exchange = Exchange::new(&socket, &stop, args.common.patience());
     let result = exchange.run(&mut side);
     let stats = side.stats();

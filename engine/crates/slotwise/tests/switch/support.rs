@@ -102,6 +102,12 @@ impl Switch {
         assert!(self.process.wait().unwrap().success());
     }
 
+    /// Asks it to end, and returns when it has, well or by the signal.
+    pub fn end(&mut self) {
+        kill(Pid::from_raw(self.process.id() as i32), Signal::SIGTERM).unwrap();
+        self.process.wait().unwrap();
+    }
+
     /// As [`Switch::stop`], and gives what it wrote to a standard error that is a pipe.
     pub fn stop_and_read_errors(&mut self) -> String {
         self.stop();

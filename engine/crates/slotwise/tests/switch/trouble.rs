@@ -5,6 +5,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use nix::mount::{MsFlags, mount};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use slotwise_netio::Ports;
 
 use super::support::{
@@ -88,6 +90,53 @@ fn an_interface_made_anew_takes_its_place_again() {
     assert!(has_arrived, "the switch looks four times a second");
     let errors = switch.stop_and_read_errors();
     assert!(errors.contains("interface one was made anew"), "{errors}");
+}
+
+#[test]
+fn output_that_cannot_be_written_does_not_end_a_switch() {
+    if !in_new_namespace() {
+        return;
+    }
+    const ADDRESS: &str = "127.0.0.1:50051";
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut process = slotwise()
+        .args(["switch", PROGRAM, "--p4info", P4INFO, "--thrift-port", "9090"])
+        .args(["--grpc-server-addr", ADDRESS])
+        .stdout(full())
+        .stderr(full())
+        .spawn()
+        .unwrap();
+    // It cannot say that it is ready.
+    while std::net::TcpStream::connect(ADDRESS).is_err() {
+        assert_eq!(process.try_wait().unwrap(), None);
+        std::thread::yield_now();
+    }
+    runtime().block_on(async {
+        let mut controller = Controller::connect(ADDRESS, 1).await;
+        controller.client.write(forward_mac_1_to_port_2(1)).await.unwrap();
+    });
+    kill(Pid::from_raw(process.id() as i32), Signal::SIGTERM).unwrap();
+    assert!(process.wait().unwrap().success());
+}
+
+#[test]
+fn a_log_that_nobody_reads_does_not_keep_a_switch_from_ending() {
+    if !in_new_namespace() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut switch = Switch::start(
+        simple_switch_grpc(directory.path())
+            .args(["-i", "1@one", "-i", "2@two", PROGRAM, "--log-console"])
+            .args(["--", "--grpc-server-addr", "127.0.0.1:0"]),
+    );
+    let mut far = Ports::open(&["far-one", "far-two"], None).unwrap();
+    // Each is some lines of a log that goes into a pipe of 64 kB.
+    for _ in 0..2000 {
+        far.send(0, &frame(1));
+        far.flush();
+    }
+    switch.end();
 }
 
 #[test]

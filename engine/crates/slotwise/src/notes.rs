@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a person reads while something runs. Nothing ends because it cannot be written: on a full disk, or with nobody there
+//! who reads. `println!` and `eprintln!` panic then, so that this crate does without them.
+
+use std::fmt::{Arguments, Write as _};
+use std::io::Write;
+
+/// As `println!`, but what cannot be written is lost.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::notes::line(&mut ::std::io::stdout().lock(), format_args!($($text)*)) };
+}
+
+/// As `eprintln!`, but what cannot be written is lost.
+macro_rules! note {
+    ($($text:tt)*) => { $crate::notes::line(&mut ::std::io::stderr().lock(), format_args!($($text)*)) };
+}
+
+pub(crate) use {note, say};
+
+/// Writes a line in one piece, or not.
+pub fn line(to: &mut impl Write, text: Arguments<'_>) {
+    let _ = to.write_all(format!("{text}\n").as_bytes()).and_then(|()| to.flush());
+}
+
+/// Text of others for a terminal, which would take control characters as orders: they are escaped, but for the ends of lines.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && character != '\n' {
+            let _ = write!(shown, "{}", character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Takes nothing.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_lost() {
+        line(&mut Full, format_args!("text"));
+        let mut written = Vec::new();
+        line(&mut written, format_args!("{} and {}", 1, 2));
+        assert_eq!(written, b"1 and 2\n");
+    }
+
+    #[test]
+    fn text_of_others_gives_no_orders_to_a_terminal() {
+        let text = "key '\x1b[2J\x07' in \u{9b}31m caf\u{e9}\nnext";
+        assert_eq!(printable(text), "key '\\u{1b}[2J\\u{7}' in \\u{9b}31m caf\u{e9}\nnext");
+    }
+}
