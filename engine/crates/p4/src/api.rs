@@ -25,6 +25,9 @@ pub enum LoadError {
         /// As the limits say.
         limit_bytes: u64,
     },
+    /// Together with what there is it would take more than a [`crate::Memory`] has.
+    #[error(transparent)]
+    OutOfMemory(crate::OutOfMemory),
 }
 
 impl LoadError {
@@ -32,6 +35,7 @@ impl LoadError {
     pub fn path(&self) -> &str {
         match self {
             LoadError::Invalid { path, .. } | LoadError::TooLarge { path, .. } => path,
+            LoadError::OutOfMemory(_) => "",
         }
     }
 }
@@ -136,12 +140,18 @@ pub enum ConfigError {
     /// Malformed key, width, argument, index.
     #[error("{0}")]
     Invalid(String),
-    /// Table full.
+    /// Table full, or no memory left.
     #[error("{0}")]
     Exhausted(String),
     /// Const table or entry, not allowed action.
     #[error("{0}")]
     Denied(String),
+}
+
+impl From<crate::OutOfMemory> for ConfigError {
+    fn from(error: crate::OutOfMemory) -> ConfigError {
+        ConfigError::Exhausted(error.to_string())
+    }
 }
 
 /// A copy of a packet that multicast and cloning make.

@@ -22,6 +22,7 @@ mod expr;
 mod hash;
 mod ir;
 mod jit;
+mod jobs;
 mod limits;
 mod load;
 mod meter;
@@ -40,8 +41,10 @@ pub use api::{
     ActionCall, Bits, ConfigError, Executor, KeyField, LoadError, Output, PipelineConfig, Port, Replica, TableEntry,
     TimestampUnit,
 };
-pub use config::{DefaultResources, DirectResources, EntryCursor, EntryState, EntryTarget, Indirect, WeightedMember};
-pub use limits::Limits;
+pub use config::{
+    DefaultResources, DirectResources, EntryCursor, EntryState, EntryTarget, Indirect, MAX_GROUP_SIZE, WeightedMember,
+};
+pub use limits::{Held, Limits, Memory, OutOfMemory};
 pub use meter::MeterConfig;
 pub use pipeline::{CloneSession, Pipeline};
 pub use queueing::{Queued, Waited};
@@ -53,6 +56,10 @@ pub use trace::{Lookup, SourceLocation, TraceEvent};
 pub struct Program {
     ir: Arc<ir::Ir>,
     memory_bytes: u64,
+    /// The part that each pipeline takes again.
+    pipeline_bytes: u64,
+    /// What the program itself takes of the memory in which it was loaded.
+    _held: Held,
     /// Machine code, or why there is none; made when it is first asked for.
     code: OnceLock<Result<Arc<jit::Code>, jit::Unsupported>>,
 }
@@ -66,10 +73,22 @@ impl Program {
     /// Loads p4c's BMv2 JSON (versions 2.7 and later). What would take more memory than the limits allow is refused with
     /// [`LoadError::TooLarge`] before it is allocated.
     pub fn from_json_within(json: &[u8], limits: &Limits) -> Result<Program, LoadError> {
-        let (ir, memory_bytes) = load::load(json, limits)?;
+        Program::from_json_in(json, limits, &Memory::unlimited())
+    }
+
+    /// As [`Program::from_json_within`], with memory that this and other programs share: also refused, with
+    /// [`LoadError::OutOfMemory`], is what would take more than is left of it.
+    pub fn from_json_in(json: &[u8], limits: &Limits, memory: &Memory) -> Result<Program, LoadError> {
+        let (ir, budget) = load::load(json, limits, memory)?;
+        let (memory_bytes, pipeline_bytes) = (budget.used(), budget.pipeline());
+        let mut held = budget.into_held();
+        // A pipeline takes its part when it is made.
+        held.shrink(pipeline_bytes);
         Ok(Program {
             ir: Arc::new(ir),
             memory_bytes,
+            pipeline_bytes,
+            _held: held,
             code: OnceLock::new(),
         })
     }
@@ -77,6 +96,11 @@ impl Program {
     /// Most bytes of memory that loading this program and one pipeline of it take, as counted for [`Limits`].
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Most bytes of memory that a further pipeline of this program takes, without what a controller adds.
+    pub fn pipeline_bytes(&self) -> u64 {
+        self.pipeline_bytes
     }
 
     /// Widths in bits of the fields of the header type whose fields have these names, in order. `None` if there is no such

@@ -5,17 +5,16 @@ use crate::api::{Bits, Executor, Output, PipelineConfig, Port, Replica, Timestam
 use crate::control::LiveTable;
 use crate::ir::{self, Ir, Stage};
 use crate::jit::Code;
+use crate::jobs::{Idle, Job, Jobs, MAX_OFFSPRING};
+use crate::limits::Held;
 use crate::parser::ValueSetMembers;
 use crate::profile::Profile;
 use crate::queueing::Waited;
 use crate::state::{Packet, Persistent, Requests};
 use crate::trace::TraceEvent;
 use crate::work::MAX_WORK;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Most packets that one arriving packet may become, by cloning, multicast, resubmission and recirculation.
-pub(crate) const MAX_OFFSPRING: usize = 4096;
 
 /// `instance_type`, as BMv2 numbers it.
 mod instance {
@@ -40,6 +39,10 @@ pub struct Pipeline {
     pub(crate) multicast_groups: BTreeMap<u32, Vec<Replica>>,
     pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
     pub(crate) aborted_packets: u64,
+    /// Runs through ingress or egress so far.
+    pub(crate) passes: u64,
+    /// Memory for its arrays and for what controllers add.
+    pub(crate) held: Held,
     /// See [`Pipeline::set_bmv2_compatible`].
     bmv2_compatible: bool,
     /// Ingress and egress run apart, so that whatever leaves ingress is queued: see [`crate::queueing`].
@@ -47,9 +50,9 @@ pub struct Pipeline {
     /// Latest time seen.
     pub(crate) now_ns: u64,
     packet: Packet,
-    pub(crate) queue: VecDeque<Job>,
+    pub(crate) queue: Jobs,
     /// Finished jobs, whose memory the next ones use.
-    pub(crate) idle: Vec<Job>,
+    pub(crate) idle: Idle,
     deparsed: Vec<u8>,
 }
 
@@ -60,22 +63,6 @@ pub struct CloneSession {
     pub replicas: Vec<Replica>,
     /// Copies are cut to so many bytes; `None` leaves them whole.
     pub max_bytes: Option<usize>,
-}
-
-/// A packet that waits: a copy, or one that goes round again.
-#[derive(Debug, Default)]
-pub(crate) struct Job {
-    /// Where it goes on: at the parser, or at egress to this port.
-    pub egress_port: Option<Port>,
-    ingress_port: Port,
-    pub packet: Packet,
-    frame: Vec<u8>,
-    /// Where the payload starts in `frame`.
-    payload_at: usize,
-    /// At the parser: the type of instance, and the state of the packet that it was, with a field list to keep.
-    instance_type: u64,
-    previous: Vec<u64>,
-    field_list: u64,
 }
 
 /// What comes to egress.
@@ -102,9 +89,11 @@ impl Pipeline {
         code: Option<Arc<Code>>,
         config: PipelineConfig,
         tables: Vec<LiveTable>,
+        held: Held,
     ) -> Pipeline {
         Pipeline {
             code,
+            held,
             persistent: Persistent::new(&ir, config.seed),
             profiles: ir.profiles.iter().map(|_| Profile::default()).collect(),
             value_sets: ir.value_sets.iter().map(|_| Vec::new()).collect(),
@@ -114,12 +103,13 @@ impl Pipeline {
             multicast_groups: BTreeMap::new(),
             clone_sessions: BTreeMap::new(),
             aborted_packets: 0,
+            passes: 0,
             bmv2_compatible: false,
             apart: false,
             now_ns: 0,
             packet: Packet::default(),
-            queue: VecDeque::new(),
-            idle: Vec::new(),
+            queue: Jobs::default(),
+            idle: Idle::default(),
             deparsed: Vec::new(),
         }
     }
@@ -152,7 +142,7 @@ impl Pipeline {
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
             self.run_job(&ir, &mut job, Waited::not_at_all(now_ns), out);
-            self.idle.push(job);
+            self.idle.put(job);
         }
         self.give_up_queue();
     }
@@ -174,8 +164,10 @@ impl Pipeline {
 
     /// Forgets what one packet became beyond what it may.
     pub(crate) fn give_up_queue(&mut self) {
-        self.aborted_packets += self.queue.len() as u64;
-        self.idle.extend(self.queue.drain(..));
+        while let Some(job) = self.queue.pop_front() {
+            self.aborted_packets += 1;
+            self.idle.put(job);
+        }
     }
 
     fn give_up(&mut self) {
@@ -205,6 +197,11 @@ impl Pipeline {
     /// Packets given up: an assertion failed, an action looped, or one packet became too many or made too much work.
     pub fn aborted_packets(&self) -> u64 {
         self.aborted_packets
+    }
+
+    /// Runs through ingress or egress so far: what the packets cost.
+    pub fn passes(&self) -> u64 {
+        self.passes
     }
 
     pub(crate) fn run_job(&mut self, ir: &Ir, job: &mut Job, waited: Waited, out: &mut dyn Output) {
@@ -256,6 +253,7 @@ impl Pipeline {
 
     fn ingress(&mut self, ir: &Ir, packet: &mut Packet, arrival: Arrival, out: &mut dyn Output) {
         let standard = &ir.standard;
+        self.passes += 1;
         self.persistent.note(|| TraceEvent::Arrival {
             port: arrival.port,
             bytes: arrival.frame.len(),
@@ -321,7 +319,7 @@ impl Pipeline {
             let is_queued = self.queue_egress(packet, source, egress_port as Port).is_some();
             if is_queued && !self.bmv2_compatible {
                 // Before its copies.
-                self.queue.rotate_right(1);
+                self.queue.last_first();
             }
         } else {
             let departure = Departure {
@@ -336,15 +334,18 @@ impl Pipeline {
     }
 
     fn idle_job(&mut self, ingress_port: Port, frame: &[u8]) -> Job {
-        let mut job = self.idle.pop().unwrap_or_default();
+        let mut job = self.idle.take();
         job.ingress_port = ingress_port;
         job.frame.clear();
         job.frame.extend_from_slice(frame);
         job
     }
 
-    /// Queues a packet for the parser.
+    /// Queues a packet for the parser, if there is room.
     fn again(&mut self, packet: &Packet, port: Port, frame: &[u8], instance_type: u64, field_list: u64) {
+        if !self.has_room(size_of_val(frame) + 2 * size_of_val(packet.words.as_slice())) {
+            return;
+        }
         let mut job = self.idle_job(port, frame);
         job.egress_port = None;
         job.instance_type = instance_type;
@@ -363,14 +364,14 @@ impl Pipeline {
 
     /// Queues a packet, of which `source` is ingress port, frame and start of the payload; gives what is queued.
     fn queue_egress(&mut self, packet: &Packet, source: (Port, &[u8], usize), port: Port) -> Option<&mut Packet> {
-        if self.queue.len() >= MAX_OFFSPRING {
-            self.aborted_packets += 1;
+        let (ingress_port, frame, payload_at) = source;
+        if !self.has_room(size_of_val(frame) + size_of_val(packet.words.as_slice())) {
             return None;
         }
-        let (ingress_port, frame, payload_at) = source;
         let mut job = self.idle_job(ingress_port, frame);
         job.egress_port = Some(port);
         job.payload_at = payload_at;
+        job.previous.clear();
         job.packet.words.clear();
         job.packet.words.extend_from_slice(&packet.words);
         job.packet.length = packet.length;
@@ -379,8 +380,14 @@ impl Pipeline {
             truncate: packet.requests.truncate,
             ..Requests::default()
         };
-        self.queue.push_back(job);
-        self.queue.back_mut().map(|job| &mut job.packet)
+        Some(&mut self.queue.push_back(job).packet)
+    }
+
+    /// Whether a packet of so many bytes may wait; if not, it counts as given up.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let has_room = self.queue.has_room(bytes);
+        self.aborted_packets += u64::from(!has_room);
+        has_room
     }
 
     fn multicast(&mut self, ir: &Ir, packet: &Packet, arrival: &Arrival, payload_at: usize, group: u64) {
@@ -412,7 +419,7 @@ impl Pipeline {
             return;
         };
         self.note_copies("clone session", id, session.replicas.len());
-        let mut copy = self.idle.pop().unwrap_or_default();
+        let mut copy = self.idle.take();
         copy.packet.reset(ir, arrival.frame.len());
         copy.packet.set(ir.standard.ingress_port, u64::from(arrival.port));
         let payload_at = self.parse(ir, &mut copy.packet, arrival.frame, out);
@@ -429,7 +436,7 @@ impl Pipeline {
         for &replica in &session.replicas {
             self.copy_to(ir, &copy.packet, (arrival.port, arrival.frame, payload_at), replica);
         }
-        self.idle.push(copy);
+        self.idle.put(copy);
         self.clone_sessions.insert(id, session);
     }
 
@@ -448,6 +455,7 @@ impl Pipeline {
             waited,
         } = departure;
         let standard = &ir.standard;
+        self.passes += 1;
         let drop_port = u64::from(self.config.drop_port);
         let now = self.timestamp(self.now_ns);
         let enqueued = self.timestamp(waited.enqueued_ns);
@@ -479,7 +487,7 @@ impl Pipeline {
         if let Some((session, list)) = clone {
             if let Some((id, session)) = self.take_session(session) {
                 self.note_copies("clone session", id, session.replicas.len());
-                let mut copy = self.idle.pop().unwrap_or_default();
+                let mut copy = self.idle.take();
                 copy.packet.words.clear();
                 copy.packet.words.extend_from_slice(&packet.words);
                 copy.packet.length = packet.length;
@@ -494,7 +502,7 @@ impl Pipeline {
                 for &replica in &session.replicas {
                     self.copy_to(ir, &copy.packet, (ingress_port, frame, payload_at), replica);
                 }
-                self.idle.push(copy);
+                self.idle.put(copy);
                 self.clone_sessions.insert(id, session);
             }
         }

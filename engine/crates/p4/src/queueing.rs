@@ -3,7 +3,8 @@
 
 use crate::api::{Output, Port};
 use crate::ir::Ir;
-use crate::pipeline::{Job, MAX_OFFSPRING, Pipeline};
+use crate::jobs::{Job, MAX_OFFSPRING};
+use crate::pipeline::Pipeline;
 use crate::work::MAX_WORK;
 use std::sync::Arc;
 
@@ -18,6 +19,11 @@ impl Queued {
     /// Where it goes.
     pub fn port(&self) -> Port {
         self.job.egress_port.unwrap_or_default()
+    }
+
+    /// Bytes of the frame and of what the program knows of it.
+    pub fn bytes(&self) -> usize {
+        self.job.bytes()
     }
 
     /// Which of the port's queues the program has chosen (`standard_metadata.priority`); 0 without that field.
@@ -88,9 +94,7 @@ impl Pipeline {
         self.persistent.work_left = MAX_WORK;
         self.apart = true;
         self.run_job(&ir, &mut job, waited, out);
-        if self.idle.len() < MAX_OFFSPRING {
-            self.idle.push(job);
-        }
+        self.idle.put(job);
         self.hand_over(&ir, out, queued);
         self.apart = false;
     }
@@ -104,7 +108,7 @@ impl Pipeline {
                 queued.push(Queued { job, ir: ir.clone() });
             } else {
                 self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
-                self.idle.push(job);
+                self.idle.put(job);
             }
         }
         self.give_up_queue();

@@ -3,7 +3,10 @@
 //! be too much is refused before it is allocated.
 
 use serde_json::{Value, json};
-use slotwise_p4::{Executor, Limits, LoadError, Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_p4::{
+    ActionCall, ConfigError, Executor, KeyField, Limits, LoadError, Memory, Output, Pipeline, PipelineConfig, Port,
+    Program, Replica, TableEntry, TimestampUnit,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -259,6 +262,127 @@ fn arrays_count_together_and_are_refused_before_they_are_there() {
     assert!(path.starts_with("/meter_arrays/") && path.ends_with("/size"), "{path}");
     assert!(needed_bytes > limit_bytes && limit_bytes == Limits::default().memory_bytes);
     assert!(allocated < 16 << 20, "{allocated}");
+}
+
+fn test_program(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/programs/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn route(number: u32) -> TableEntry {
+    TableEntry {
+        key: vec![KeyField::Lpm {
+            value: (number << 8).to_be_bytes().to_vec(),
+            prefix_len: 24,
+        }],
+        priority: 0,
+        action: ActionCall {
+            name: "TestIngress.forward".into(),
+            args: vec![vec![1], vec![2; 6]],
+        },
+    }
+}
+
+fn rule(number: u32) -> TableEntry {
+    let ternary = |value: Vec<u8>| KeyField::Ternary {
+        mask: vec![0xff; value.len()],
+        value,
+    };
+    let address = number.to_be_bytes().to_vec();
+    TableEntry {
+        key: vec![ternary(address.clone()), ternary(address), ternary(vec![6])],
+        priority: 1 + number as i32,
+        action: ActionCall {
+            name: "TestIngress.drop".into(),
+            args: Vec::new(),
+        },
+    }
+}
+
+#[test]
+fn entries_that_are_added_stay_below_their_charge_and_give_it_back() {
+    const ROUTES: u32 = 100_000;
+    const RULES: u32 = 2000;
+    let limits = Limits::default();
+    let memory = Memory::of(u64::MAX);
+    let program = Arc::new(Program::from_json_in(&test_program("router"), &limits, &memory).unwrap());
+    let mut pipeline = Pipeline::new_in(program.clone(), config(Executor::Interpreter), &memory).unwrap();
+    let empty = memory.used_bytes();
+    let routes = (0..ROUTES).map(|number| ("TestIngress.routes", route(number)));
+    let rules = (0..RULES).map(|number| ("TestIngress.access_list", rule(number)));
+    let entries: Vec<_> = routes.chain(rules).collect();
+    let ((), allocated) = peak(|| {
+        for (table, entry) in &entries {
+            pipeline.table_insert(table, entry.clone()).unwrap();
+        }
+    });
+    let charged = memory.used_bytes() - empty;
+    println!("{} entries: {allocated} allocated, {charged} charged", entries.len());
+    assert!(allocated <= charged, "{allocated} allocated, {charged} charged");
+    for (table, entry) in &entries {
+        pipeline.table_delete(table, entry).unwrap();
+    }
+    assert_eq!(memory.used_bytes(), empty);
+    drop((pipeline, program));
+    assert_eq!(memory.used_bytes(), 0);
+}
+
+#[test]
+fn programs_and_entries_share_one_memory() {
+    let json = test_program("router");
+    let alone = Program::from_json(&json).unwrap();
+    let (program_bytes, pipeline_bytes) = (alone.memory_bytes(), alone.pipeline_bytes());
+    let memory = Memory::of(program_bytes + pipeline_bytes + 10_000);
+    let program = Arc::new(Program::from_json_in(&json, &Limits::default(), &memory).unwrap());
+    let new = || Pipeline::new_in(program.clone(), config(Executor::Interpreter), &memory);
+    let mut first = new().unwrap();
+    let second = new().unwrap();
+    assert_eq!(
+        new().err().map(|error| error.needed_bytes),
+        Some(program_bytes + 2 * pipeline_bytes)
+    );
+    let error = Program::from_json_in(&json, &Limits::default(), &memory).unwrap_err();
+    assert!(matches!(error, LoadError::OutOfMemory(_)), "{error}");
+    let mut insert = |number| first.table_insert("TestIngress.routes", route(number));
+    let refused = (0..100).map(&mut insert).find_map(Result::err).unwrap();
+    assert!(matches!(refused, ConfigError::Exhausted(_)), "{refused}");
+    drop(second);
+    insert(100).unwrap();
+}
+
+struct Nowhere(usize);
+
+impl Output for Nowhere {
+    fn packet(&mut self, _port: Port, frame: &[u8]) {
+        self.0 += frame.len();
+    }
+}
+
+#[test]
+fn copies_of_a_packet_are_bounded_in_bytes() {
+    const COPIES: u16 = 4096;
+    const MOST_BYTES: u64 = 64 << 20;
+    const KEPT_BYTES: u64 = 8 << 20;
+    let program = Arc::new(Program::from_json(&test_program("replication")).unwrap());
+    let mut pipeline = Pipeline::new(program, config(Executor::Interpreter));
+    let replicas = (0..COPIES).map(|instance| Replica { port: 2, instance });
+    pipeline.multicast_group_set(17, replicas.collect()).unwrap();
+    // The program sends it to that group.
+    let mut frame = vec![0; 60_000];
+    frame[0] = 5;
+    let before = NOW.get();
+    let mut out = Nowhere(0);
+    let ((), most) = peak(|| pipeline.process(0, 1, &frame, &mut out));
+    assert!(most <= MOST_BYTES + KEPT_BYTES, "{most} bytes");
+    let kept = NOW.get() - before;
+    assert!(kept <= KEPT_BYTES + (2 << 20), "{kept} bytes are kept");
+    let copies = out.0 / frame.len();
+    assert!(copies > 1000, "{copies} copies came through");
+    assert_eq!(copies as u64 + pipeline.aborted_packets(), u64::from(COPIES));
+    // Short ones all come through.
+    let mut out = Nowhere(0);
+    pipeline.process(0, 1, &frame[..1500], &mut out);
+    assert_eq!(out.0, 1500 * usize::from(COPIES));
 }
 
 #[test]

@@ -2,14 +2,17 @@
 //! The longest pause of forwarding while 100,000 entries are read over gRPC on loopback: between two rounds of 32 packets of
 //! 64 bytes, with what the owner of the pipeline does for the server between them.
 //!
-//! Beside it, what the same machine takes for all entries in one go, and the longest pause while nothing is read: a thread that
-//! is not alone on its CPU is put aside now and then.
+//! Of each pause it is measured how long the owner's thread was really running (its time on the CPU), how often another thread
+//! took the CPU from it, and how often it faulted: what is missing was the machine's. Beside it, what the same machine takes for
+//! all entries in one go, and the pauses while nothing is read.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use slotwise_netio::ThreadUse;
 use slotwise_p4::{Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use slotwise_p4runtime::proto::p4::v1::*;
@@ -26,7 +29,10 @@ const ENTRIES: u32 = 100_000;
 const BATCH: u32 = 5_000;
 const ROUND: usize = 32;
 const ELECTION_ID: Option<Uint128> = Some(Uint128 { high: 0, low: 1 });
-/// For the pause while nothing is read.
+const READS: usize = 10;
+/// How often the last read names the table.
+const NAMED: usize = 60;
+/// For the pauses while nothing is read.
 const IDLE: Duration = Duration::from_secs(1);
 
 struct Nowhere;
@@ -35,14 +41,89 @@ impl Output for Nowhere {
     fn packet(&mut self, _port: Port, _frame: &[u8]) {}
 }
 
+/// Pauses shorter than this are not looked at.
+const SHORT_NS: u64 = 50_000;
+/// No pause should be longer.
+const AIM_NS: u64 = 200_000;
+
+/// Time without packets.
+#[derive(Default, Clone, Copy)]
+struct Pause {
+    wall_ns: u64,
+    /// What the thread used in it.
+    used: ThreadUse,
+}
+
+/// Pauses over some time.
+#[derive(Default, Clone, Copy)]
+struct Pauses {
+    /// By the clock.
+    longest: Pause,
+    /// Most time on the CPU in one of them.
+    most_cpu_ns: u64,
+    /// Above the aim.
+    above: u64,
+    /// Above the aim by time on the CPU.
+    above_by_cpu: u64,
+}
+
+impl Pauses {
+    fn add(&mut self, pause: Pause) {
+        if pause.wall_ns > self.longest.wall_ns {
+            self.longest = pause;
+        }
+        self.most_cpu_ns = self.most_cpu_ns.max(pause.used.cpu_ns);
+        self.above += u64::from(pause.wall_ns > AIM_NS);
+        self.above_by_cpu += u64::from(pause.used.cpu_ns > AIM_NS);
+    }
+}
+
+impl fmt::Display for Pauses {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pauses {
+            longest: Pause { wall_ns, used },
+            most_cpu_ns,
+            above,
+            above_by_cpu,
+        } = self;
+        write!(
+            out,
+            "longest pause {} us (the thread ran for {} us of it, preempted {} times, {} faults), most running in a pause {} us; \
+             above {} us: {above}, by running time {above_by_cpu}",
+            wall_ns / 1000,
+            used.cpu_ns / 1000,
+            used.preemptions,
+            used.faults,
+            most_cpu_ns / 1000,
+            AIM_NS / 1000,
+        )
+    }
+}
+
 /// What the owner's thread sees.
 #[derive(Default)]
 struct Watch {
-    longest_ns: AtomicU64,
-    /// Longest single command.
+    pauses: Mutex<Pauses>,
+    /// Longest single command, by the clock and on the CPU.
     longest_call_ns: AtomicU64,
+    longest_call_cpu_ns: AtomicU64,
     packets: AtomicU64,
     stop: AtomicBool,
+}
+
+impl Watch {
+    fn pauses(&self) -> std::sync::MutexGuard<'_, Pauses> {
+        self.pauses.lock().expect("nobody panics with it")
+    }
+}
+
+fn since(before: ThreadUse) -> ThreadUse {
+    let now = ThreadUse::now();
+    ThreadUse {
+        cpu_ns: now.cpu_ns - before.cpu_ns,
+        preemptions: now.preemptions - before.preemptions,
+        faults: now.faults - before.faults,
+    }
 }
 
 #[derive(Default)]
@@ -63,26 +144,29 @@ fn own(mut hub: DeviceHub, watch: &Watch) -> Device {
     let mut device = Device::default();
     let mut frame = [0; 64];
     frame[5] = 1;
-    let mut forwarded = Instant::now();
+    let (mut used, mut forwarded) = (ThreadUse::now(), Instant::now());
     while !watch.stop.load(Ordering::Relaxed) {
         while let Some(DeviceCommand { work, .. }) = hub.try_recv() {
             if let Work::Call(call) = work {
-                let start = Instant::now();
+                let (before, start) = (ThreadUse::now(), Instant::now());
                 call.run(&mut device);
-                watch
-                    .longest_call_ns
-                    .fetch_max(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                let (wall_ns, cpu_ns) = (start.elapsed().as_nanos() as u64, since(before).cpu_ns);
+                watch.longest_call_ns.fetch_max(wall_ns, Ordering::Relaxed);
+                watch.longest_call_cpu_ns.fetch_max(cpu_ns, Ordering::Relaxed);
             }
         }
-        let pause_ns = forwarded.elapsed().as_nanos() as u64;
-        watch.longest_ns.fetch_max(pause_ns, Ordering::Relaxed);
+        let wall_ns = forwarded.elapsed().as_nanos() as u64;
+        if wall_ns > SHORT_NS {
+            let used = since(used);
+            watch.pauses().add(Pause { wall_ns, used });
+        }
         if let Some(pipeline) = &mut device.0 {
             for _ in 0..ROUND {
                 pipeline.process(0, 1, &frame, &mut Nowhere);
             }
             watch.packets.fetch_add(ROUND as u64, Ordering::Relaxed);
         }
-        forwarded = Instant::now();
+        (used, forwarded) = (ThreadUse::now(), Instant::now());
     }
     device
 }
@@ -137,7 +221,8 @@ async fn connect(server: &Server) -> (P4RuntimeClient<Channel>, mpsc::Sender<Str
     (client, requests)
 }
 
-async fn read(client: &mut P4RuntimeClient<Channel>, table_id: u32) -> usize {
+/// Reads a table as often as `times` says, with one request; gives how many entries came.
+async fn read(client: &mut P4RuntimeClient<Channel>, table_id: u32, times: usize) -> usize {
     let entry = TableEntry {
         table_id,
         ..TableEntry::default()
@@ -145,7 +230,7 @@ async fn read(client: &mut P4RuntimeClient<Channel>, table_id: u32) -> usize {
     let entity = Some(entity::Entity::TableEntry(entry));
     let request = ReadRequest {
         device_id: 1,
-        entities: vec![Entity { entity }],
+        entities: vec![Entity { entity }; times],
         ..ReadRequest::default()
     };
     let mut responses = client.read(request).await.expect("the table is there").into_inner();
@@ -183,28 +268,27 @@ async fn measure(server: &Server, watch: &Watch) {
         client.write(request).await.expect("every update is right");
     }
     let reset = || {
-        watch.longest_ns.store(0, Ordering::Relaxed);
+        *watch.pauses() = Pauses::default();
         watch.longest_call_ns.store(0, Ordering::Relaxed);
+        watch.longest_call_cpu_ns.store(0, Ordering::Relaxed);
     };
-    let pauses = || {
-        let us = |value: &AtomicU64| value.load(Ordering::Relaxed) as f64 / 1e3;
-        (us(&watch.longest_ns), us(&watch.longest_call_ns))
-    };
+    let us = |value: &AtomicU64| value.load(Ordering::Relaxed) / 1000;
     reset();
     tokio::time::sleep(IDLE).await;
-    println!("nothing is read: longest pause of forwarding {:.0} us", pauses().0);
-    for round in 1..=5 {
+    println!("nothing is read for {} s: {}", IDLE.as_secs(), *watch.pauses());
+    for (round, times) in (1..=READS).map(|round| (round, 1)).chain([(READS + 1, NAMED)]) {
         reset();
         let (start, packets) = (Instant::now(), watch.packets.load(Ordering::Relaxed));
-        let entries = read(&mut client, table).await;
+        let entries = read(&mut client, table, times).await;
         let elapsed = start.elapsed();
-        let (pause_us, slice_us) = pauses();
-        assert_eq!(entries, ENTRIES as usize);
+        assert_eq!(entries, times * ENTRIES as usize);
         let packets = (watch.packets.load(Ordering::Relaxed) - packets) as f64 / elapsed.as_secs_f64();
         println!(
-            "read {round}: {entries} entries in {:.0} ms, longest slice {slice_us:.0} us, longest pause {pause_us:.0} us, \
-             {packets:.0} packets a second",
-            elapsed.as_secs_f64() * 1e3
+            "read {round}: {entries} entries in {:.0} ms, {packets:.0} packets a second, longest slice {} us ({} us running), {}",
+            elapsed.as_secs_f64() * 1e3,
+            us(&watch.longest_call_ns),
+            us(&watch.longest_call_cpu_ns),
+            *watch.pauses(),
         );
     }
 }

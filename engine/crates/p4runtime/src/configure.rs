@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use slotwise_p4::Pipeline;
 
+use crate::answer::Answer;
 use crate::device::{Control, Device, Installed};
 use crate::entity::{Books, State, Touched};
 use crate::error::ApiError;
@@ -104,15 +105,13 @@ impl Shared {
         let Some(active) = &mut control.active else {
             return self.commit(device, control, installed, pipeline).await;
         };
-        if active.config.p4_device_config == installed.config.p4_device_config
-            && active.config.p4info == installed.config.p4info
-        {
-            active.config = installed.config;
+        if active.device_config[..] == installed.device_config[..] && active.config.p4info == installed.config.p4info {
+            active.adopt(installed.config);
             control.staged = None;
             return Ok(());
         }
         reconfigure::check(&active.info, &installed.info)?;
-        let mut books = reconfigure::carry_books(&active.info, &installed.info, &active.books);
+        let mut books = reconfigure::carry_books(&active.info, &installed.info, &active.books)?;
         let down = device.link().down_ports.clone();
         let (devices, id) = (self.devices.clone(), device.id);
         let (from, to) = (active.info.clone(), installed.info.clone());
@@ -137,28 +136,19 @@ impl Shared {
         Ok(())
     }
 
+    /// The configuration, or the parts of it that are asked for; `None`: there is none.
     pub async fn get_config(
         &self,
         request: v1::GetForwardingPipelineConfigRequest,
-    ) -> Result<v1::GetForwardingPipelineConfigResponse, ApiError> {
+    ) -> Result<Option<Answer>, ApiError> {
         let mut control = self.device(request.device_id)?.control.lock().await;
         let wanted = ResponseType::try_from(request.response_type)
             .map_err(|_| ApiError::invalid(format!("response type {} is not known", request.response_type)))?;
-        let config = control.current().map(|installed| {
-            let config = &installed.config;
-            let with_p4info = matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie);
-            let with_program = matches!(wanted, ResponseType::All | ResponseType::DeviceConfigAndCookie);
-            v1::ForwardingPipelineConfig {
-                p4info: config.p4info.clone().filter(|_| with_p4info),
-                p4_device_config: if with_program {
-                    config.p4_device_config.clone()
-                } else {
-                    Vec::new()
-                },
-                cookie: config.cookie,
-            }
-        });
-        Ok(v1::GetForwardingPipelineConfigResponse { config })
+        let Some(installed) = control.current() else {
+            return Ok(None);
+        };
+        let answer = installed.answer(wanted, &self.memory);
+        Ok(Some(answer.map_err(|error| ApiError::exhausted(error.to_string()))?))
     }
 }
 

@@ -1,54 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One device as the server knows it: configuration, notes on entries, and its controllers.
+//! One device as the server knows it: configuration, notes on entries, and (in [`Link`]) its controllers.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use slotwise_p4::{Bits, ConfigError, DirectResources, LoadError, Pipeline, PipelineConfig, Port, Program};
+use prost::Message;
+use slotwise_p4::{
+    ConfigError, DirectResources, Held, LoadError, Memory, OutOfMemory, Pipeline, PipelineConfig, Program,
+};
 use tokio::sync::watch;
-use tonic::Status;
 
-use crate::arbitration::{Advisory, Election, StreamId};
+use crate::answer::{Answer, Encoded};
 use crate::device_config;
-use crate::digest::{Digests, List};
-use crate::entity::{Books, EntryId, Note};
+use crate::entity::Books;
 use crate::error::ApiError;
-use crate::hub::Delivery;
-use crate::idle::{Expired, IdleTimers};
-use crate::outbox::{Claim, FREE_BYTES, Outbox};
+use crate::link::Link;
 use crate::p4info::{Array, P4Info};
-use crate::programs::Programs;
-use crate::proto::google::rpc;
-use crate::proto::p4::v1::digest_entry::Config as DigestConfig;
-use crate::proto::p4::v1::{self, stream_message_response::Update};
-use crate::role::Access;
-
-/// Messages that wait for one controller; what is above is dropped and counted.
-pub(crate) const STREAM_QUEUE: usize = 8192;
-/// Places kept free for arbitration: packets do not fill the queue.
-const RESERVED: usize = 256;
-/// Arbitration does not depend on what others leave unread: a small part is kept free for it.
-const ARBITRATION: Claim = Claim {
-    reserve: 0,
-    free_bytes: FREE_BYTES + 16 * 1024,
-};
-/// What primaries are sent.
-const NOTICE: Claim = Claim {
-    reserve: RESERVED,
-    free_bytes: FREE_BYTES,
-};
-/// Anybody can cause errors, and they repeat what was sent.
-const ERROR: Claim = Claim {
-    reserve: RESERVED,
-    free_bytes: 0,
-};
-/// Roles that a device knows, those without streams included, and streams that it takes for each.
-const MAX_ROLES: usize = 64;
-const MAX_STREAMS: usize = 256;
-const MAX_ROLE_NAME: usize = 256;
-
-/// The server's end of a StreamChannel.
-pub(crate) type StreamSender = Outbox<v1::StreamMessageResponse>;
+use crate::programs::{Blob, Programs};
+use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
 
 /// A device.
 pub(crate) struct Device {
@@ -73,7 +42,13 @@ pub(crate) struct Control {
 
 /// A configuration in force or staged.
 pub(crate) struct Installed {
+    /// Without `p4_device_config`.
     pub config: v1::ForwardingPipelineConfig,
+    pub device_config: Arc<Blob>,
+    /// Memory for it.
+    _held: Held,
+    /// The answers to those who are being told of it, by what they asked for.
+    answers: BTreeMap<ResponseType, Weak<Encoded>>,
     /// Kept for other devices that are to run it, too.
     _program: Arc<Program>,
     pub info: Arc<P4Info>,
@@ -93,25 +68,28 @@ impl Control {
 impl Installed {
     /// Checks that this engine can run a configuration, and makes its pipeline.
     pub fn verify(
-        config: v1::ForwardingPipelineConfig,
+        mut config: v1::ForwardingPipelineConfig,
         pipeline_config: &PipelineConfig,
         programs: &Programs,
     ) -> Result<(Installed, Pipeline), ApiError> {
+        let memory = programs.memory();
+        let device_config = programs
+            .share(std::mem::take(&mut config.p4_device_config))
+            .map_err(exhausted)?;
+        let held = memory.hold(config_bytes(&config)).map_err(exhausted)?;
         let p4info = config
             .p4info
             .as_ref()
             .ok_or_else(|| ApiError::invalid("configuration without P4Info"))?;
-        let program = programs
-            .get(&device_config::json(&config.p4_device_config))
-            .map_err(|error| {
-                let message = format!("p4_device_config is not a BMv2 JSON that runs here: {error}");
-                match error {
-                    LoadError::TooLarge { .. } => ApiError::exhausted(message),
-                    LoadError::Invalid { .. } => ApiError::invalid(message),
-                }
-            })?;
+        let program = programs.get(&device_config::json(&device_config)).map_err(|error| {
+            let message = format!("p4_device_config is not a BMv2 JSON that runs here: {error}");
+            match error {
+                LoadError::TooLarge { .. } | LoadError::OutOfMemory(_) => ApiError::exhausted(message),
+                LoadError::Invalid { .. } => ApiError::invalid(message),
+            }
+        })?;
         let info = P4Info::new(p4info, &|names| program.header_widths(names))?;
-        let mut pipeline = Pipeline::new(program.clone(), pipeline_config.clone());
+        let mut pipeline = Pipeline::new_in(program.clone(), pipeline_config.clone(), memory).map_err(exhausted)?;
         check_fit(&info, &pipeline).map_err(|error| mismatch(&error))?;
         for table in info.tables.values() {
             // The program's JSON does not say whether the entries in it are const.
@@ -121,13 +99,55 @@ impl Installed {
         Ok((
             Installed {
                 config,
+                device_config,
+                _held: held,
+                answers: BTreeMap::new(),
                 _program: program,
                 info: Arc::new(info),
-                books: Books::default(),
+                books: Books::within(memory),
             },
             pipeline,
         ))
     }
+
+    /// The same configuration, with another cookie.
+    pub fn adopt(&mut self, config: v1::ForwardingPipelineConfig) {
+        self.config = config;
+        self.answers.clear();
+    }
+
+    /// The answer to who asks for it: one for all who do while others take theirs.
+    pub fn answer(&mut self, wanted: ResponseType, memory: &Memory) -> Result<Answer, OutOfMemory> {
+        if let Some(encoded) = self.answers.get(&wanted).and_then(Weak::upgrade) {
+            return Ok(Answer(encoded));
+        }
+        let with_p4info = matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie);
+        let with_program = matches!(wanted, ResponseType::All | ResponseType::DeviceConfigAndCookie);
+        let config = v1::ForwardingPipelineConfig {
+            p4info: self.config.p4info.clone().filter(|_| with_p4info),
+            p4_device_config: if with_program {
+                self.device_config.to_vec()
+            } else {
+                Vec::new()
+            },
+            cookie: self.config.cookie,
+        };
+        let message = v1::GetForwardingPipelineConfigResponse { config: Some(config) };
+        let answer = Answer::encode(&message, memory)?;
+        self.answers.insert(wanted, Arc::downgrade(&answer.0));
+        Ok(answer)
+    }
+}
+
+/// Upper bound of what a configuration takes without `p4_device_config`: P4Info as messages, and by name and id.
+fn config_bytes(config: &v1::ForwardingPipelineConfig) -> u64 {
+    const P4INFO_COPIES: usize = 16;
+    let p4info = config.p4info.as_ref().map_or(0, Message::encoded_len);
+    (p4info * P4INFO_COPIES) as u64
+}
+
+fn exhausted(error: OutOfMemory) -> ApiError {
+    ApiError::exhausted(error.to_string())
 }
 
 /// Every object that P4Info names is in the program, and is as large.
@@ -193,377 +213,38 @@ impl Device {
     }
 }
 
-/// Controllers of a device, and what the owner's thread needs to send them something.
-pub(crate) struct Link {
-    device_id: u64,
-    /// Of the configuration in force.
-    pub info: Option<Arc<P4Info>>,
-    /// Digests that are sent.
-    digests: BTreeMap<u32, DigestConfig>,
-    pub idle: IdleTimers,
-    /// Ports without a link.
-    pub down_ports: BTreeSet<Port>,
-    roles: BTreeMap<String, Role>,
-    /// How often the last stream of a role has ended so far.
-    departures: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{entities, pipeline_config, programs};
 
-#[derive(Default)]
-struct Role {
-    election: Election,
-    streams: BTreeMap<StreamId, StreamSender>,
-    access: Arc<Access>,
-    /// On their way to its primary.
-    digests: Digests,
-    /// The number of the departure of its last stream.
-    departure: u64,
-}
-
-impl Link {
-    fn new(device_id: u64) -> Link {
-        Link {
-            device_id,
-            info: None,
-            digests: BTreeMap::new(),
-            idle: IdleTimers::default(),
-            down_ports: BTreeSet::new(),
-            roles: BTreeMap::from([(String::new(), Role::default())]),
-            departures: 0,
-        }
+    #[test]
+    fn all_who_ask_for_a_configuration_at_once_have_one_answer() {
+        let memory = Memory::unlimited();
+        let verified = Installed::verify(entities(), &pipeline_config(), &programs(&memory));
+        let (mut installed, pipeline) = verified.unwrap();
+        let before = memory.used_bytes();
+        let first = installed.answer(ResponseType::All, &memory).unwrap();
+        let length = first.as_ref().len() as u64;
+        let others: Vec<_> = (0..100)
+            .map(|_| installed.answer(ResponseType::All, &memory).unwrap())
+            .collect();
+        assert!(others.iter().all(|other| Arc::ptr_eq(&other.0, &first.0)));
+        assert_eq!(memory.used_bytes(), before + length);
+        // What is on its way to clients outlives the configuration.
+        drop((installed, others));
+        assert!(memory.used_bytes() >= length);
+        drop((first, pipeline));
+        assert_eq!(memory.used_bytes(), 0);
     }
 
-    /// Another configuration is in force, with these books.
-    pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
-        self.info = Some(info);
-        self.roles.values_mut().for_each(|role| role.digests.forget());
-        self.configure_digests(&books.digests);
-        self.idle.reset(books.notes.iter(), now_ns);
+    #[test]
+    fn without_memory_there_is_no_answer() {
+        let unlimited = Memory::unlimited();
+        let verified = Installed::verify(entities(), &pipeline_config(), &programs(&unlimited));
+        let (mut installed, _) = verified.unwrap();
+        assert!(installed.answer(ResponseType::All, &Memory::of(1000)).is_err());
+        let cookie_only = installed.answer(ResponseType::CookieOnly, &Memory::of(1000)).unwrap();
+        assert_eq!(cookie_only.as_ref(), [0, 0, 0, 0, 2, 0x0a, 0]);
     }
-
-    /// The device has stopped: streams end, and what was agreed on them is forgotten. Ports keep their state.
-    pub fn stop(&mut self) {
-        let streams = self.roles.values().flat_map(|role| role.streams.values());
-        for stream in streams {
-            stream.finish(Some(Status::unavailable("the switch has stopped")));
-        }
-        let down_ports = std::mem::take(&mut self.down_ports);
-        *self = Link {
-            down_ports,
-            ..Link::new(self.device_id)
-        };
-    }
-
-    /// A stream joins a role's election or changes its id; tells everybody concerned.
-    pub fn arbitrate(
-        &mut self,
-        role_name: &str,
-        stream: StreamId,
-        election_id: Option<u128>,
-        access: Access,
-        sender: &StreamSender,
-    ) -> Result<(), ApiError> {
-        // What nobody controls any more is free for others.
-        let others = self
-            .roles
-            .iter()
-            .filter(|(name, other)| *name != role_name && !other.streams.is_empty());
-        for (name, other) in others {
-            if let Some(id) = other.access.conflict(&access) {
-                return Err(ApiError::invalid(format!(
-                    "object {id:#010x} is exclusive, and role {name:?} has it too"
-                )));
-            }
-        }
-        if !self.roles.contains_key(role_name) {
-            if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
-                let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
-                return Err(ApiError::exhausted(limits));
-            }
-            self.roles.insert(role_name.to_owned(), Role::default());
-        }
-        let role = self.roles.entry(role_name.to_owned()).or_default();
-        if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
-            return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
-        }
-        let before = role.election.primary();
-        let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
-            // Clients tell this case by the words "election id ... used".
-            let id = election_id.unwrap_or_default();
-            ApiError::invalid(format!(
-                "election id {id} is already used by another live controller of this role"
-            ))
-        })?;
-        role.streams.insert(stream, sender.clone());
-        if role.election.primary() == Some(stream) {
-            role.access = Arc::new(access);
-        }
-        if role.election.primary() != before {
-            // What the one before has learned, the new one has not.
-            role.digests.forget();
-        }
-        role.configure_digests(&self.digests);
-        role.advise(self.device_id, role_name, advisory);
-        Ok(())
-    }
-
-    /// Makes room for another role: forgets that of those without streams which has been so for longest, with the highest
-    /// election id that it had. False if all have streams.
-    fn forget_a_role(&mut self) -> bool {
-        let dead = self
-            .roles
-            .iter()
-            .filter(|(name, role)| !name.is_empty() && role.streams.is_empty());
-        let oldest = dead
-            .min_by_key(|(_, role)| role.departure)
-            .map(|(name, _)| name.clone());
-        oldest.is_some_and(|name| self.roles.remove(&name).is_some())
-    }
-
-    /// These digests are sent from now on.
-    pub fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
-        self.digests = configs.clone();
-        self.roles.values_mut().for_each(|role| role.configure_digests(configs));
-    }
-
-    /// The program sent a digest, by its P4Runtime name. Gives the lists that are full with it, by role.
-    pub fn learn(&mut self, name: &str, fields: &[Bits], now_ns: u64) -> Vec<(String, List)> {
-        let id = self.info.as_ref().and_then(|info| info.objects.digest_ids.get(name));
-        let Some(&id) = id else { return Vec::new() };
-        let list = |(name, role): (&String, &mut Role)| {
-            let list = role.digests.learn(id, fields.to_vec(), now_ns)?;
-            Some((name.clone(), list))
-        };
-        self.roles.iter_mut().filter_map(list).collect()
-    }
-
-    /// Digest lists whose time has come, by role.
-    pub fn digests_due(&mut self, now_ns: u64) -> Vec<(String, List)> {
-        let lists = |(name, role): (&String, &mut Role)| {
-            let name = name.clone();
-            role.digests
-                .due(now_ns)
-                .into_iter()
-                .map(move |list| (name.clone(), list))
-        };
-        self.roles.iter_mut().flat_map(lists).collect()
-    }
-
-    /// When a digest list is due next.
-    pub fn digest_deadline_ns(&self) -> Option<u64> {
-        self.roles.values().filter_map(|role| role.digests.deadline_ns()).min()
-    }
-
-    /// The primary of a role has a digest list.
-    pub fn acknowledge(&mut self, role_name: &str, digest_id: u32, list_id: u64) {
-        if let Some(role) = self.roles.get_mut(role_name) {
-            role.digests.acknowledge(digest_id, list_id);
-        }
-    }
-
-    /// A stream ended.
-    pub fn leave(&mut self, role_name: &str, stream: StreamId) {
-        if let Some(role) = self.roles.get_mut(role_name) {
-            role.streams.remove(&stream);
-            let advisory = role.election.leave(stream);
-            if role.election.primary().is_none() {
-                role.digests.forget();
-            }
-            if role.streams.is_empty() {
-                self.departures += 1;
-                role.departure = self.departures;
-                // Who joins next brings its own rights: others may have taken these objects meanwhile.
-                role.access = Arc::default();
-            }
-            role.advise(self.device_id, role_name, advisory);
-        }
-    }
-
-    /// The rights of a request, if it comes from a role's primary.
-    pub fn authorize(&self, role_name: &str, election_id: Option<u128>) -> Result<Arc<Access>, ApiError> {
-        let role = self.roles.get(role_name);
-        let role =
-            role.ok_or_else(|| ApiError::not_found(format!("device {} has no role {role_name:?}", self.device_id)))?;
-        if role.election.is_primary(election_id) {
-            return Ok(role.access.clone());
-        }
-        let given = election_id.map_or_else(|| "no election id".to_owned(), |id| format!("election id {id}"));
-        Err(ApiError::denied(format!(
-            "not the primary controller of device {} ({given})",
-            self.device_id
-        )))
-    }
-
-    /// What a role may read; a role that nobody has taken is not limited.
-    pub fn access(&self, role_name: &str) -> Arc<Access> {
-        self.roles
-            .get(role_name)
-            .map(|role| role.access.clone())
-            .unwrap_or_default()
-    }
-
-    /// Whether a stream is its role's primary.
-    pub fn is_primary(&self, role_name: &str, stream: StreamId) -> bool {
-        self.roles
-            .get(role_name)
-            .is_some_and(|role| role.election.primary() == Some(stream))
-    }
-
-    /// Streams of the primaries of all roles.
-    pub fn primaries(&self) -> impl Iterator<Item = &StreamSender> {
-        self.entitled().map(|(_, stream, _)| stream)
-    }
-
-    /// Name, primary's stream and rights of all roles that have a primary.
-    fn entitled(&self) -> impl Iterator<Item = (&str, &StreamSender, &Access)> {
-        self.roles.iter().filter_map(|(name, role)| {
-            let primary = role.streams.get(&role.election.primary()?)?;
-            Some((name.as_str(), primary, &*role.access))
-        })
-    }
-
-    /// Sends something about an object of P4Info to the primary of a role, or of all, if it may use it. False if one of them
-    /// does not read fast enough and misses it.
-    pub fn notify(&self, role: Option<&str>, object_id: u32, update: &Update) -> bool {
-        let concerned = self
-            .entitled()
-            .filter(|(name, _, access)| role.is_none_or(|role| role == *name) && access.permits(object_id));
-        concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
-    }
-
-    /// A digest list as a message.
-    pub fn digest_list(&self, list: List, timestamp_ns: i64) -> Option<(u32, Update)> {
-        let info = self.info.as_ref()?;
-        let shape = info.objects.digests.get(&list.digest_id)?.shape.as_ref()?;
-        let data = list
-            .messages
-            .iter()
-            .filter_map(|fields| shape.encode(&mut fields.iter()));
-        let List { digest_id, list_id, .. } = list;
-        let digest = v1::DigestList {
-            digest_id,
-            list_id,
-            data: data.collect(),
-            timestamp: timestamp_ns,
-        };
-        Some((digest_id, Update::Digest(digest)))
-    }
-
-    /// Idle entries as messages, one a table.
-    pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp_ns: i64) -> Vec<(u32, Update)> {
-        let Some(info) = &self.info else { return Vec::new() };
-        let mut by_table: BTreeMap<u32, Vec<v1::TableEntry>> = BTreeMap::new();
-        for Expired { id, note } in expired {
-            if let Some(table) = info.tables.get(&id.table()) {
-                let mut entry = id.encode(table);
-                note.put(&mut entry);
-                by_table.entry(table.id).or_default().push(entry);
-            }
-        }
-        let notification = |(table, table_entry)| {
-            let notification = v1::IdleTimeoutNotification {
-                table_entry,
-                timestamp: timestamp_ns,
-            };
-            (table, Update::IdleTimeoutNotification(notification))
-        };
-        by_table.into_iter().map(notification).collect()
-    }
-
-    /// Starts and stops timers of entries that have been written.
-    pub fn arm<'a>(
-        &mut self,
-        entries: impl Iterator<Item = &'a EntryId>,
-        notes: &BTreeMap<EntryId, Note>,
-        now_ns: u64,
-    ) {
-        entries.for_each(|id| self.idle.set(id, notes.get(id), now_ns));
-    }
-
-    /// A frame with the program's controller header goes to the primaries.
-    pub fn packet_in(&self, frame: &[u8]) -> Delivery {
-        let header = self.info.as_ref().and_then(|info| info.packet_in.as_ref());
-        let Some((metadata, payload)) = header.map_or(Some((Vec::new(), frame)), |header| header.decode(frame)) else {
-            return Delivery::Malformed;
-        };
-        let packet = v1::PacketIn {
-            payload: payload.to_vec(),
-            metadata,
-        };
-        let mut delivery = Delivery::NoController;
-        for (_, sender, _) in self
-            .entitled()
-            .filter(|(.., access)| access.takes_packet(&packet.metadata))
-        {
-            if send(sender, Update::Packet(packet.clone())) {
-                delivery = Delivery::Delivered;
-            } else if delivery == Delivery::NoController {
-                delivery = Delivery::QueueFull;
-            }
-        }
-        delivery
-    }
-}
-
-impl Role {
-    /// These digests go to its primary, if it may use them.
-    fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
-        let is_for_it = |id: &u32| self.election.primary().is_some() && self.access.permits(*id);
-        let configs = configs
-            .iter()
-            .filter(|(id, _)| is_for_it(id))
-            .map(|(&id, &config)| (id, config));
-        self.digests.configure(&configs.collect());
-    }
-
-    fn advise(&self, device_id: u64, role_name: &str, advisory: Advisory) {
-        for (&stream, sender) in &self.streams {
-            if advisory != Advisory::All && advisory != Advisory::Only(stream) {
-                continue;
-            }
-            let code = self.election.status_for(stream);
-            let message = match code {
-                tonic::Code::Ok => "you are the primary",
-                tonic::Code::AlreadyExists => "you are a backup; another controller is the primary",
-                _ => "there is no primary",
-            };
-            let status = rpc::Status {
-                code: code.into(),
-                message: message.to_owned(),
-                details: Vec::new(),
-            };
-            let config = self.access.message.clone();
-            let role = (!role_name.is_empty() || config.is_some()).then(|| v1::Role {
-                name: role_name.to_owned(),
-                config,
-                ..v1::Role::default()
-            });
-            let election_id = self.election.highest();
-            let update = v1::MasterArbitrationUpdate {
-                device_id,
-                role,
-                election_id: election_id.map(|id| v1::Uint128 {
-                    high: (id >> 64) as u64,
-                    low: id as u64,
-                }),
-                status: Some(status),
-            };
-            // A controller that left RESERVED messages unread learns its role from its next refused request.
-            let _ = sender.try_send(message_of(Update::Arbitration(update)), ARBITRATION);
-        }
-    }
-}
-
-/// Queues a message unless the stream is congested or gone.
-pub(crate) fn send(sender: &StreamSender, update: Update) -> bool {
-    sender.try_send(message_of(update), NOTICE).is_ok()
-}
-
-/// Tells a client what was wrong with its message, unless the stream is congested or gone.
-pub(crate) fn send_error(sender: &StreamSender, error: v1::StreamError) {
-    // A client that does not read misses it.
-    let _ = sender.try_send(message_of(Update::Error(error)), ERROR);
-}
-
-fn message_of(update: Update) -> v1::StreamMessageResponse {
-    v1::StreamMessageResponse { update: Some(update) }
 }

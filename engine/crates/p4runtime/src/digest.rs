@@ -3,6 +3,8 @@
 //! are nanoseconds of the device.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use slotwise_p4::Bits;
 
@@ -13,8 +15,33 @@ const MAX_LIST: usize = 1024;
 /// Messages of one digest that wait for an acknowledgement; what is above is dropped.
 const MAX_UNACKNOWLEDGED: usize = 1 << 16;
 
-/// What one call of `digest` in the program sent.
-type Message = Vec<Bits>;
+/// What the digests of a role may hold whatever others do.
+pub(crate) const OWN_BYTES: usize = 512 << 10;
+/// What a message takes besides its fields, in the lists of each role: places in trees and lists that are half empty.
+const PLACE_BYTES: usize = 128;
+
+/// What one call of `digest` in the program sent. All roles have the same copy; each is charged for it as for its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Message(Arc<[Bits]>);
+
+impl Message {
+    pub fn new(fields: &[Bits]) -> Message {
+        Message(fields.into())
+    }
+
+    fn bytes(&self) -> usize {
+        let fields = self.0.iter().map(|bits| size_of::<Bits>() + bits.capacity());
+        PLACE_BYTES + fields.sum::<usize>()
+    }
+}
+
+impl Deref for Message {
+    type Target = [Bits];
+
+    fn deref(&self) -> &[Bits] {
+        &self.0
+    }
+}
 
 /// A list that is to be sent now.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,6 +66,8 @@ struct Digest {
     since_ns: u64,
     /// Waiting, or sent and not acknowledged.
     known: BTreeSet<Message>,
+    /// What `known` is charged for.
+    bytes: usize,
     /// Lists sent and not acknowledged, with the time when each was sent, which grows with the number of the list.
     sent: BTreeMap<u64, (u64, Vec<Message>)>,
 }
@@ -57,17 +86,37 @@ impl Digests {
         self.enabled.clear();
     }
 
-    /// The program sent a digest. Gives the list that is full with it.
-    pub fn learn(&mut self, digest_id: u32, message: Message, now_ns: u64) -> Option<List> {
+    /// What is held beyond [`OWN_BYTES`], of what all roles share.
+    pub fn shared_bytes(&self) -> usize {
+        self.bytes().saturating_sub(OWN_BYTES)
+    }
+
+    /// What is held.
+    pub fn bytes(&self) -> usize {
+        self.enabled.values().map(|digest| digest.bytes).sum()
+    }
+
+    /// The program sent a digest. Gives the list that is full with it. Takes what it needs of the `free_bytes` that all
+    /// roles share; if they are too few, the message is dropped.
+    pub fn learn(&mut self, digest_id: u32, message: &Message, now_ns: u64, free_bytes: &mut usize) -> Option<List> {
+        self.enabled.get_mut(&digest_id)?.forget_overdue(now_ns);
+        let shared_bytes = self.shared_bytes();
         let digest = self.enabled.get_mut(&digest_id)?;
-        digest.forget_overdue(now_ns);
         if digest.known.len() >= MAX_UNACKNOWLEDGED || !digest.known.insert(message.clone()) {
             return None;
         }
+        digest.bytes += message.bytes();
+        let more_bytes = self.shared_bytes() - shared_bytes;
+        let digest = self.enabled.get_mut(&digest_id)?;
+        if more_bytes > *free_bytes {
+            digest.forget_messages(std::slice::from_ref(message));
+            return None;
+        }
+        *free_bytes -= more_bytes;
         if digest.waiting.is_empty() {
             digest.since_ns = now_ns;
         }
-        digest.waiting.push(message);
+        digest.waiting.push(message.clone());
         let is_full = digest.waiting.len() >= list_limit(&digest.config) || digest.config.max_timeout_ns <= 0;
         is_full.then(|| digest.send(digest_id, &mut self.last_list, now_ns))
     }
@@ -135,7 +184,9 @@ impl Digest {
 
     fn forget_messages(&mut self, messages: &[Message]) {
         for message in messages {
-            self.known.remove(message);
+            if self.known.remove(message) {
+                self.bytes -= message.bytes();
+            }
         }
     }
 
@@ -175,7 +226,12 @@ mod tests {
     }
 
     fn message(value: u8) -> Message {
-        vec![vec![value]]
+        Message::new(&[vec![value]])
+    }
+
+    /// With as much room as it likes.
+    fn learn(digests: &mut Digests, digest_id: u32, message: Message, now_ns: u64) -> Option<List> {
+        digests.learn(digest_id, &message, now_ns, &mut usize::MAX.clone())
     }
 
     fn values(list: &List) -> Vec<u8> {
@@ -185,12 +241,12 @@ mod tests {
     #[test]
     fn a_list_is_sent_when_full_or_old() {
         let mut digests = digests(100, 2, 0);
-        assert_eq!(digests.learn(ID, message(1), 10), None);
-        assert_eq!(digests.learn(ID, message(1), 11), None, "there already");
+        assert_eq!(learn(&mut digests, ID, message(1), 10), None);
+        assert_eq!(learn(&mut digests, ID, message(1), 11), None, "there already");
         assert_eq!(digests.deadline_ns(), Some(110));
-        assert_eq!(values(&digests.learn(ID, message(2), 20).unwrap()), [1, 2]);
+        assert_eq!(values(&learn(&mut digests, ID, message(2), 20).unwrap()), [1, 2]);
         assert_eq!(digests.deadline_ns(), None);
-        assert_eq!(digests.learn(ID, message(3), 30), None);
+        assert_eq!(learn(&mut digests, ID, message(3), 30), None);
         assert_eq!(digests.due(129), []);
         let due = digests.due(130);
         assert_eq!((due.len(), values(&due[0]), due[0].list_id), (1, vec![3], 2));
@@ -200,19 +256,19 @@ mod tests {
     #[test]
     fn what_is_not_acknowledged_is_not_sent_again() {
         let mut digests = digests(0, 0, 100);
-        let first = digests.learn(ID, message(1), 0).unwrap();
-        assert_eq!(digests.learn(ID, message(1), 50), None);
+        let first = learn(&mut digests, ID, message(1), 0).unwrap();
+        assert_eq!(learn(&mut digests, ID, message(1), 50), None);
         digests.acknowledge(ID, first.list_id + 1);
         assert_eq!(
-            digests.learn(ID, message(1), 50),
+            learn(&mut digests, ID, message(1), 50),
             None,
             "another list's acknowledgement"
         );
         digests.acknowledge(ID, first.list_id);
-        let second = digests.learn(ID, message(1), 60).unwrap();
-        assert_eq!(digests.learn(ID, message(1), 159), None);
+        let second = learn(&mut digests, ID, message(1), 60).unwrap();
+        assert_eq!(learn(&mut digests, ID, message(1), 159), None);
         assert!(
-            digests.learn(ID, message(1), 160).is_some(),
+            learn(&mut digests, ID, message(1), 160).is_some(),
             "the acknowledgement of {second:?} is overdue"
         );
     }
@@ -220,8 +276,8 @@ mod tests {
     #[test]
     fn without_ack_timeout_everything_is_sent() {
         let mut digests = digests(0, 1, 0);
-        assert!(digests.learn(ID, message(1), 0).is_some());
-        assert!(digests.learn(ID, message(1), 0).is_some());
+        assert!(learn(&mut digests, ID, message(1), 0).is_some());
+        assert!(learn(&mut digests, ID, message(1), 0).is_some());
     }
 
     #[test]
@@ -235,23 +291,43 @@ mod tests {
             };
             digests.configure(&BTreeMap::from([(ID, config)]));
         };
-        digests.learn(ID, message(1), 0).unwrap();
+        learn(&mut digests, ID, message(1), 0).unwrap();
         configure(&mut digests, 100);
-        digests.learn(ID, message(2), 50).unwrap();
-        assert_eq!(digests.learn(ID, message(1), 99), None);
-        assert!(digests.learn(ID, message(1), 100).is_some());
-        assert_eq!(digests.learn(ID, message(2), 149), None);
-        assert!(digests.learn(ID, message(2), 150).is_some());
+        learn(&mut digests, ID, message(2), 50).unwrap();
+        assert_eq!(learn(&mut digests, ID, message(1), 99), None);
+        assert!(learn(&mut digests, ID, message(1), 100).is_some());
+        assert_eq!(learn(&mut digests, ID, message(2), 149), None);
+        assert!(learn(&mut digests, ID, message(2), 150).is_some());
         configure(&mut digests, 0);
-        assert!(digests.learn(ID, message(2), 151).is_some());
+        assert!(learn(&mut digests, ID, message(2), 151).is_some());
     }
 
     #[test]
     fn digests_that_are_not_enabled_are_dropped() {
         let mut digests = digests(100, 0, 0);
-        assert_eq!(digests.learn(8, message(1), 0), None);
-        digests.learn(ID, message(1), 0);
+        assert_eq!(learn(&mut digests, 8, message(1), 0), None);
+        learn(&mut digests, ID, message(1), 0);
         digests.configure(&BTreeMap::new());
         assert_eq!((digests.deadline_ns(), digests.due(1000)), (None, vec![]));
+    }
+
+    #[test]
+    fn a_role_has_its_own_room_a_share_of_the_rest_and_gives_back() {
+        let message = |number: u32| Message::new(&[number.to_be_bytes().to_vec()]);
+        let cost = message(0).bytes();
+        let most = OWN_BYTES / cost + 2;
+        let (mut hog, mut other) = (digests(100, 0, 100), digests(100, 0, 100));
+        let mut free_bytes = 2 * cost;
+        let known = |digests: &Digests| digests.enabled[&ID].known.len();
+        for number in 0..most as u32 + 10 {
+            hog.learn(ID, &message(number), 0, &mut free_bytes);
+        }
+        assert_eq!(known(&hog), most);
+        other.learn(ID, &message(0), 0, &mut free_bytes);
+        assert_eq!(known(&other), 1);
+        hog.acknowledge(ID, 1);
+        assert_eq!(hog.shared_bytes(), 0);
+        hog.learn(ID, &message(0), 0, &mut free_bytes);
+        assert_eq!(known(&hog), most - MAX_LIST + 1);
     }
 }

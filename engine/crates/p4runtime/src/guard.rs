@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use tonic::body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::answer::Answer;
 use crate::incoming::Caller;
 use crate::limits::ServerLimits;
 
@@ -130,18 +131,27 @@ where
             request.extensions_mut().insert(Guest);
         }
         let policy = self.policy.clone();
-        let request = request.map(|inner| {
+        let received = Received::new([caller.receiving, policy.receiving.clone()]);
+        let mut request = request.map(|inner| {
             Body::new(GuardedBody {
                 inner,
                 framing: Framing::new(max_bytes),
                 is_stream,
                 deadline: (!is_stream).then(|| Box::pin(tokio::time::sleep(policy.patience))),
                 received_bytes: 0,
-                shares: [caller.receiving, policy.receiving.clone()].map(Share::new),
+                received: received.clone(),
                 policy,
             })
         });
-        Box::pin(self.inner.call(request))
+        request.extensions_mut().insert(received);
+        let answering = self.inner.call(request);
+        Box::pin(async move {
+            let mut response = answering.await?;
+            if let Some(answer) = response.extensions_mut().remove::<Answer>() {
+                *response.body_mut() = answer.into_body();
+            }
+            Ok(response)
+        })
     }
 }
 
@@ -152,14 +162,37 @@ struct GuardedBody {
     /// Between the messages of a stream any time may pass.
     is_stream: bool,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// What has come of the message being received.
+    /// What has come of messages that are not done with.
     received_bytes: usize,
-    /// For it: of the connection, and of all.
-    shares: [Share; 2],
+    received: Received,
     policy: Arc<Policy>,
 }
 
+/// Bytes that messages of a call take: of those of its connection, and of those of all. Who does what a message asks for
+/// keeps this until it is done, so that messages that wait count as those that are being received; on a stream they
+/// count until the next is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Received(Arc<Mutex<[Share; 2]>>);
+
+impl Received {
+    fn new(of: [Arc<Semaphore>; 2]) -> Received {
+        Received(Arc::new(Mutex::new(of.map(Share::new))))
+    }
+
+    /// Makes them `bytes` in all.
+    fn grow(&self, bytes: usize) -> Result<(), TryAcquireError> {
+        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.iter_mut().try_for_each(|share| share.grow(bytes))
+    }
+
+    fn release(&self) {
+        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.iter_mut().for_each(|share| share.held = None);
+    }
+}
+
 /// Bytes held of a number of them.
+#[derive(Debug)]
 struct Share {
     of: Arc<Semaphore>,
     held: Option<OwnedSemaphorePermit>,
@@ -195,20 +228,13 @@ impl GuardedBody {
                 self.received_bytes += left - bytes.len();
                 if self.received_bytes > FREE_BYTES {
                     let full = |_| Status::resource_exhausted("too much is being received at once; send it later");
-                    let mut shares = self.shares.iter_mut();
-                    shares
-                        .try_for_each(|share| share.grow(self.received_bytes))
-                        .map_err(full)?;
+                    self.received.grow(self.received_bytes).map_err(full)?;
                 }
             } else if was_between {
                 self.restart(self.policy.patience);
             }
-            if self.framing.is_between() {
-                self.received_bytes = 0;
-                self.shares.iter_mut().for_each(|share| share.held = None);
-                if self.is_stream {
-                    self.deadline = None;
-                }
+            if self.is_stream && self.framing.is_between() {
+                self.deadline = None;
             }
         }
         Ok(())
@@ -225,6 +251,11 @@ impl HttpBody for GuardedBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let body = &mut *self;
+        if body.is_stream && body.framing.is_between() {
+            // The session has done what it was asked for and waits for the next message.
+            body.received_bytes = 0;
+            body.received.release();
+        }
         match Pin::new(&mut body.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 let followed = frame.data_ref().map_or(Ok(()), |data| body.advance(data));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use prost::Message;
-use slotwise_p4::{Executor, Pipeline, PipelineConfig, Program, TimestampUnit};
+use slotwise_p4::{Memory, Pipeline, Program};
 
 use crate::device::Installed;
 use crate::entity::{self, Books, Query, State, Touched};
@@ -15,6 +15,7 @@ use crate::error::ApiError;
 use crate::p4info::{self, P4Info};
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1::{self, entity::Entity, packet_replication_engine_entry::Type as Replication, update::Type};
+use crate::testing::{ENTITIES_JSON, ENTITIES_P4INFO, pipeline_config, programs};
 
 type Source = (&'static [u8], &'static [u8]);
 
@@ -23,21 +24,8 @@ const PROGRAMS: [Source; 2] = [
         include_bytes!("../tests/programs/tables.json"),
         include_bytes!("../tests/programs/tables.p4info.txtpb"),
     ),
-    (
-        include_bytes!("../tests/programs/entities.json"),
-        include_bytes!("../tests/programs/entities.p4info.txtpb"),
-    ),
+    (ENTITIES_JSON, ENTITIES_P4INFO),
 ];
-
-fn pipeline_config() -> PipelineConfig {
-    PipelineConfig {
-        cpu_port: 510,
-        drop_port: 511,
-        timestamp_unit: TimestampUnit::Nanoseconds,
-        seed: 1,
-        executor: Executor::default(),
-    }
-}
 
 /// Positions (as fractions of the length) and new bytes.
 fn changes() -> impl Strategy<Value = Vec<(f64, u8)>> {
@@ -412,7 +400,7 @@ proptest! {
             let bytes = changed(&p4info::parse(text, false).unwrap(), &changes);
             if let Ok(p4info) = p4info::parse(&bytes, true) {
                 let config = v1::ForwardingPipelineConfig { p4info: Some(p4info), p4_device_config: json.to_vec(), cookie: None };
-                let _ = Installed::verify(config, &pipeline_config(), &crate::programs::Programs::default());
+                let _ = Installed::verify(config, &pipeline_config(), &programs(&Memory::unlimited()));
             }
         }
     }

@@ -12,10 +12,11 @@ use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::device::{Control, Device, Link};
+use crate::device::{Control, Device};
 use crate::digest::List;
 use crate::entity::EntryId;
 use crate::error::ApiError;
+use crate::link::Link;
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::slotwise::v1::Done;
 use crate::service::Shared;

@@ -21,9 +21,21 @@ use crate::limits::ServerLimits;
 /// again and again.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Where connections come from.
+pub(crate) trait Listener: Unpin {
+    /// As [`TcpListener::poll_accept`].
+    fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<io::Result<TcpStream>>;
+}
+
+impl Listener for TcpListener {
+    fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
+        TcpListener::poll_accept(self, context).map_ok(|(stream, _)| stream)
+    }
+}
+
 /// The connections that clients open.
-pub(crate) struct Incoming {
-    listener: TcpListener,
+pub(crate) struct Incoming<L = TcpListener> {
+    listener: L,
     places: Arc<Semaphore>,
     /// Time until the first call.
     patience: Duration,
@@ -32,9 +44,9 @@ pub(crate) struct Incoming {
     pause: Option<Pin<Box<Sleep>>>,
 }
 
-impl Incoming {
+impl<L> Incoming<L> {
     /// What comes on `listener`.
-    pub fn new(listener: TcpListener, limits: &ServerLimits) -> Incoming {
+    pub fn new(listener: L, limits: &ServerLimits) -> Incoming<L> {
         Incoming {
             listener,
             places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
@@ -48,7 +60,7 @@ impl Incoming {
     }
 }
 
-impl Stream for Incoming {
+impl<L: Listener> Stream for Incoming<L> {
     type Item = io::Result<Connection>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -59,7 +71,7 @@ impl Stream for Incoming {
                 incoming.pause = None;
             }
             match ready!(incoming.listener.poll_accept(context)) {
-                Ok((stream, _)) => {
+                Ok(stream) => {
                     // One too many is closed.
                     let Ok(place) = incoming.places.clone().try_acquire_owned() else {
                         continue;
@@ -170,5 +182,52 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+    use tokio_stream::StreamExt;
+
+    use super::*;
+
+    /// A process at the limit of its file descriptors, which gets one more after some attempts.
+    struct AtLimit {
+        attempts: usize,
+        refusals: usize,
+        one_more: Option<TcpStream>,
+    }
+
+    impl Listener for AtLimit {
+        fn poll_accept(&mut self, _: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
+            const EMFILE: i32 = 24;
+            self.attempts += 1;
+            if self.attempts <= self.refusals {
+                return Poll::Ready(Err(io::Error::from_raw_os_error(EMFILE)));
+            }
+            self.one_more
+                .take()
+                .map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
+        }
+    }
+
+    #[tokio::test]
+    async fn at_the_limit_of_descriptors_it_asks_now_and_then() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        // From now on only the test's own clock goes on, and only when all wait.
+        tokio::time::pause();
+        let at_limit = AtLimit {
+            attempts: 0,
+            refusals: 5,
+            one_more: Some(stream),
+        };
+        let mut incoming = Incoming::new(at_limit, &ServerLimits::default());
+        let start = Instant::now();
+        incoming.next().await.unwrap().unwrap();
+        assert_eq!(incoming.listener.attempts, 6);
+        let waited = start.elapsed();
+        assert!(waited >= 5 * PAUSE && waited < 6 * PAUSE, "{waited:?}");
     }
 }

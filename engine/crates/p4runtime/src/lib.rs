@@ -9,6 +9,7 @@
 //!
 //! P4Runtime 1.4 and later; docs/p4runtime.md says what is served and what is not.
 
+mod answer;
 mod arbitration;
 mod bits;
 mod compiler;
@@ -25,6 +26,7 @@ mod hub;
 mod idle;
 mod incoming;
 mod limits;
+mod link;
 mod lockstep;
 mod outbox;
 mod p4data;
@@ -38,6 +40,8 @@ mod role;
 mod server;
 mod service;
 mod stream;
+#[cfg(test)]
+mod testing;
 mod tls;
 
 pub use error::ApiError;

@@ -26,6 +26,9 @@ pub struct ServerLimits {
     pub unread_bytes: usize,
     /// What one program may take; a device has up to three, in force, saved and being verified.
     pub program: Limits,
+    /// Bytes of memory that the programs of all devices may take together, with their configurations and all that
+    /// controllers add to them: entries, members, groups, replicas.
+    pub memory_bytes: u64,
     /// Who has not finished a message after so long, has read nothing, or has made no call on a new connection, is ended.
     pub patience: Duration,
     /// Silence after which a connection is asked whether somebody is there; without an answer within the same time, it ends.
@@ -44,6 +47,7 @@ impl Default for ServerLimits {
             unread_bytes_a_stream: 8 << 20,
             unread_bytes: 256 << 20,
             program: Limits::default(),
+            memory_bytes: 2 << 30,
             patience: Duration::from_secs(30),
             keepalive: Duration::from_secs(10),
         }

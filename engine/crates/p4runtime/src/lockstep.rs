@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use slotwise_p4::{Bits, Pipeline, Port};
 
-use crate::device::send;
 use crate::error::any;
 use crate::hub::{Delivery, DeviceCommand, DeviceHub, HubEvent, Notification, Work};
+use crate::link::send;
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::slotwise::v1::{Advance, Done};
 

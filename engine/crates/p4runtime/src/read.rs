@@ -167,35 +167,15 @@ enum SliceError {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
     use std::time::Duration;
-
-    use slotwise_p4::{Executor, PipelineConfig, TimestampUnit};
 
     use super::*;
     use crate::outbox::{Bounds, Budget, outbox};
-    use crate::{DeviceConfig, InitialProgram, Server, ServerConfig, parse_p4info};
 
     #[tokio::test]
     async fn a_read_ends_when_its_client_is_gone() {
-        let program = InitialProgram {
-            p4info: parse_p4info(include_bytes!("../tests/programs/entities.p4info.txtpb"), false).unwrap(),
-            json: include_bytes!("../tests/programs/entities.json").to_vec(),
-        };
-        let device = DeviceConfig {
-            device_id: 1,
-            pipeline: PipelineConfig {
-                cpu_port: 510,
-                drop_port: 511,
-                timestamp_unit: TimestampUnit::Nanoseconds,
-                seed: 1,
-                executor: Executor::default(),
-            },
-            program: Some(program),
-        };
-        let config = ServerConfig::new((Ipv4Addr::LOCALHOST, 0).into(), vec![device]);
-        // Nobody serves the hub: the first slice is waited for.
-        let (_server, hub) = Server::start(config, Arc::new(|| {})).unwrap();
+        // The first slice is waited for.
+        let (_server, hub) = crate::testing::unserved();
         let bounds = Bounds {
             messages: 4,
             bytes: 1000,

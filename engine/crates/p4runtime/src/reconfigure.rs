@@ -100,7 +100,7 @@ fn action_ids(info: &P4Info, profile: &Profile) -> Vec<u32> {
 }
 
 /// What P4Runtime keeps, under the new program's ids.
-pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Books {
+pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Result<Books, ApiError> {
     let new_table = |old: u32| {
         let name = &from.tables.get(&old)?.name;
         to.tables
@@ -125,7 +125,7 @@ pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Books {
             },
         })
     };
-    let mut carried = books.clone();
+    let mut carried = books.try_clone()?;
     carried.notes = books
         .notes
         .clone()
@@ -154,7 +154,7 @@ pub(crate) fn carry_books(from: &P4Info, to: &P4Info, books: &Books) -> Books {
     carried.digests = digests
         .filter_map(|(&id, &config)| Some((new_digest(id)?, config)))
         .collect();
-    carried
+    Ok(carried)
 }
 
 /// Fills a fresh pipeline with the state of the one in force, which stays as it is. The books of `new` are carried

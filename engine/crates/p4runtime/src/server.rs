@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use slotwise_p4::PipelineConfig;
+use slotwise_p4::{Memory, PipelineConfig};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -128,7 +128,8 @@ impl Server {
     pub fn start(config: ServerConfig, waker: Waker) -> Result<(Server, DeviceHub), StartError> {
         let (events, receiver) = mpsc::channel(COMMAND_QUEUE + config.devices.len());
         let mut devices = BTreeMap::new();
-        let programs = Arc::new(Programs::within(config.limits.program));
+        let memory = Memory::of(config.limits.memory_bytes);
+        let programs = Arc::new(Programs::within(config.limits.program, memory.clone()));
         for DeviceConfig {
             device_id,
             pipeline,
@@ -182,6 +183,7 @@ impl Server {
             devices,
             owner: Owner::new(events, (!config.lock_step).then_some(slice_sender), waker),
             lock_step: config.lock_step,
+            memory,
             unread: Budget::new(limits.unread_bytes),
             reads: Arc::new(Semaphore::new(limits.reads.min(Semaphore::MAX_PERMITS))),
             compiler: Compiler::new(programs, config.prepare_compiler),

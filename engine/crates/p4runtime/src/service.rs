@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slotwise_p4::Port;
+use slotwise_p4::{Memory, Port};
 use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::compiler::Compiler;
-use crate::device::{Control, Device, Installed, STREAM_QUEUE};
+use crate::device::{Control, Device, Installed};
 use crate::entity::{self, State, Touched};
 use crate::error::{ApiError, batch_status};
-use crate::guard::Guest;
+use crate::guard::{Guest, Received};
 use crate::hub::{DeviceAccess, Owner};
 use crate::limits::ServerLimits;
+use crate::link::STREAM_QUEUE;
 use crate::outbox::{Bounds, Budget, Inbox, Outbox, outbox};
 use crate::proto::p4::v1;
 use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicity};
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub owner: Owner,
     pub lock_step: bool,
     pub limits: ServerLimits,
+    /// For programs, and what controllers add to them.
+    pub memory: Memory,
     /// Bytes that clients have not read yet.
     pub unread: Budget,
     pub reads: Arc<Semaphore>,
@@ -144,10 +147,14 @@ impl Shared {
 
     async fn write(&self, request: v1::WriteRequest) -> Result<(), Status> {
         let device = self.device(request.device_id)?;
+        let authorize = || {
+            let election_id = election_id(request.election_id.as_ref());
+            device.link().authorize(&request.role, election_id)
+        };
+        // Who may not write does not wait for those who may.
+        authorize()?;
         let mut control = device.control.lock().await;
-        let access = device
-            .link()
-            .authorize(&request.role, election_id(request.election_id.as_ref()))?;
+        let access = authorize()?;
         let all_or_none = match Atomicity::try_from(request.atomicity) {
             Ok(Atomicity::ContinueOnError) => false,
             // No packet runs during a batch, so that either way it sees all of it or nothing.
@@ -181,10 +188,24 @@ pub(crate) fn no_config() -> ApiError {
     ApiError::failed_precondition("no forwarding pipeline config is set for this device")
 }
 
-/// Runs a call to its end even if the client goes away in the middle.
-async fn uninterrupted<R: Send + 'static>(
-    call: impl Future<Output = Result<R, Status>> + Send + 'static,
-) -> Result<R, Status> {
+/// What a client asked for, and what its message counts as until that is done.
+fn taken<T>(request: Request<T>) -> (T, Option<Received>) {
+    let (_, mut extensions, message) = request.into_parts();
+    (message, extensions.remove())
+}
+
+/// Runs a call to its end even if the client goes away in the middle. Its message counts as received until then.
+async fn uninterrupted<T, R, F>(request: Request<T>, call: impl FnOnce(T) -> F) -> Result<R, Status>
+where
+    F: Future<Output = Result<R, Status>> + Send + 'static,
+    R: Send + 'static,
+{
+    let (message, received) = taken(request);
+    let call = call(message);
+    let call = async move {
+        let _received = received;
+        call.await
+    };
     tokio::spawn(call)
         .await
         .unwrap_or_else(|error| Err(Status::internal(format!("the call ended early: {error}"))))
@@ -197,7 +218,7 @@ impl P4Runtime for Service {
 
     async fn write(&self, request: Request<v1::WriteRequest>) -> Result<Response<v1::WriteResponse>, Status> {
         let shared = self.0.clone();
-        uninterrupted(async move { shared.write(request.into_inner()).await }).await?;
+        uninterrupted(request, |request| async move { shared.write(request).await }).await?;
         Ok(Response::new(v1::WriteResponse {}))
     }
 
@@ -208,8 +229,10 @@ impl P4Runtime for Service {
         })?;
         let (sender, replies) = self.0.outbox(READ_QUEUE);
         let shared = self.0.clone();
+        let (request, received) = taken(request);
         tokio::spawn(async move {
-            let outcome = shared.read(request.into_inner(), &sender).await;
+            let outcome = shared.read(request, &sender).await;
+            drop(received);
             let patience = shared.limits.patience;
             sender.close(outcome.err(), Some(reading), patience).await;
         });
@@ -221,7 +244,10 @@ impl P4Runtime for Service {
         request: Request<v1::SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<v1::SetForwardingPipelineConfigResponse>, Status> {
         let shared = self.0.clone();
-        uninterrupted(async move { Ok(shared.set_config(request.into_inner()).await?) }).await?;
+        uninterrupted(request, |request| async move {
+            shared.set_config(request).await.map_err(Status::from)
+        })
+        .await?;
         Ok(Response::new(v1::SetForwardingPipelineConfigResponse {}))
     }
 
@@ -229,7 +255,12 @@ impl P4Runtime for Service {
         &self,
         request: Request<v1::GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<v1::GetForwardingPipelineConfigResponse>, Status> {
-        Ok(Response::new(self.0.get_config(request.into_inner()).await?))
+        let answer = self.0.get_config(request.into_inner()).await?;
+        let mut response = Response::new(v1::GetForwardingPipelineConfigResponse::default());
+        if let Some(answer) = answer {
+            response.extensions_mut().insert(answer);
+        }
+        Ok(response)
     }
 
     async fn stream_channel(
@@ -255,5 +286,26 @@ impl P4Runtime for Service {
             p4runtime_api_version: API_VERSION.to_owned(),
             experimental: None,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_may_not_write_waits_for_nobody() {
+        let (_server, hub) = crate::testing::unserved();
+        let shared = &hub.shared;
+        let _writing = shared.devices[&1].control.lock().await;
+        let request = v1::WriteRequest {
+            device_id: 1,
+            ..v1::WriteRequest::default()
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(60), shared.write(request));
+        let status = answer.await.unwrap().unwrap_err();
+        assert_eq!(status.code(), tonic::Code::PermissionDenied);
     }
 }

@@ -5,9 +5,10 @@ use prost::Message;
 use tonic::{Status, Streaming};
 
 use crate::arbitration::StreamId;
-use crate::device::{Device, StreamSender, send_error};
+use crate::device::Device;
 use crate::error::ApiError;
 use crate::hub::{DeviceCommand, HubEvent, Work};
+use crate::link::{StreamSender, send_error};
 use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request};
 use crate::proto::slotwise::v1::Done;
 use crate::role::Access;

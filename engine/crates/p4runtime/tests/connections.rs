@@ -4,6 +4,7 @@
 mod support;
 
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -191,6 +192,32 @@ async fn a_connection_has_a_share_of_what_is_received() {
     }
     let refused = begun_messages.join_next().await.unwrap().unwrap();
     assert_eq!(refused, Code::ResourceExhausted);
+    assert_eq!(write_of(1_000_000, &bench).await, Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_message_counts_until_what_it_asks_for_is_done() {
+    static MAY_COMPILE: OnceLock<()> = OnceLock::new();
+    let mut config = server_config(false);
+    config.limits.message_bytes = 1 << 20;
+    config.limits.receiving_bytes = 3 << 19;
+    config.prepare_compiler = Some(|| {
+        MAY_COMPILE.wait();
+    });
+    let bench = Bench::with(config);
+    let mut primary = Primary::of(&bench.server, 1, 1).await;
+    let program = ForwardingPipelineConfig {
+        p4_device_config: vec![b' '; 1_000_000],
+        ..TABLES.config(1)
+    };
+    let compiled = tokio::spawn(async move {
+        let action = set_forwarding_pipeline_config_request::Action::Verify;
+        primary.set_config(action, Some(program)).await
+    });
+    let refused = async { while write_of(1_000_000, &bench).await != Code::ResourceExhausted {} };
+    tokio::time::timeout(SOON, refused).await.unwrap();
+    MAY_COMPILE.set(()).unwrap();
+    assert_eq!(compiled.await.unwrap().unwrap_err().code(), Code::InvalidArgument);
     assert_eq!(write_of(1_000_000, &bench).await, Code::NotFound);
 }
 

@@ -8,10 +8,14 @@ mod stateful;
 pub(crate) mod tables;
 
 use crate::api::ConfigError;
+use crate::ir::{Ir, Table};
 
 pub use entry::{EntryCursor, EntryState, EntryTarget};
-pub use profiles::{Indirect, WeightedMember};
+pub use profiles::{Indirect, MAX_GROUP_SIZE, WeightedMember};
 pub use stateful::{DefaultResources, DirectResources};
+
+/// What a place in a map takes, whose leaves are half empty, with the allocation of its value.
+const PLACE_BYTES: u64 = 128;
 
 type Result<T> = std::result::Result<T, ConfigError>;
 
@@ -21,6 +25,12 @@ fn invalid<T>(what: impl Into<String>) -> Result<T> {
 
 fn not_found<T>(what: impl Into<String>) -> Result<T> {
     Err(ConfigError::NotFound(what.into()))
+}
+
+/// Words of the arguments of that of a table's actions which has most.
+fn arg_words(ir: &Ir, table: &Table) -> usize {
+    let words = table.actions.iter().map(|&action| ir.actions[action].arg_words);
+    words.max().unwrap_or(0)
 }
 
 /// The position of the object with this name.

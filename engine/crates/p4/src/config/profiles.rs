@@ -2,13 +2,14 @@
 //! Action profiles, and entries of the tables that use them.
 
 use super::tables::{pack_action, pack_key, unpack_action};
-use super::{Result, invalid, named, not_found};
+use super::{PLACE_BYTES, Result, invalid, named, not_found};
 use crate::api::{ActionCall, ConfigError, KeyField};
+use crate::ir::{Ir, Table};
 use crate::pipeline::Pipeline;
 use crate::table::Effect;
 
 /// Most members of one group, weights counted.
-const MAX_GROUP_SIZE: usize = 1 << 16;
+pub const MAX_GROUP_SIZE: usize = 1 << 16;
 
 /// What an entry of a table with an action profile names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,11 @@ pub struct WeightedMember {
     pub weight: u32,
 }
 
+/// What a member takes at most, whatever its action.
+fn member_bytes(ir: &Ir, table: &Table) -> u64 {
+    PLACE_BYTES + 8 * super::arg_words(ir, table) as u64
+}
+
 impl Pipeline {
     fn profile_index(&self, profile: &str) -> Result<usize> {
         named(&self.ir.profiles, |p| &p.name, "action profile", profile)
@@ -42,8 +48,11 @@ impl Pipeline {
         };
         let action = pack_action(&self.ir, table, action)?;
         let members = &mut self.profiles[index].members;
-        if !members.contains_key(&member) && members.len() >= self.ir.profiles[index].max_size {
-            return Err(ConfigError::Exhausted(format!("action profile `{profile}` is full")));
+        if !members.contains_key(&member) {
+            if members.len() >= self.ir.profiles[index].max_size {
+                return Err(ConfigError::Exhausted(format!("action profile `{profile}` is full")));
+            }
+            self.held.grow(member_bytes(&self.ir, table))?;
         }
         members.insert(member, action);
         Ok(())
@@ -56,7 +65,11 @@ impl Pipeline {
             return invalid(format!("member {member} of `{profile}` is in use"));
         }
         match self.profiles[index].members.remove(&member) {
-            Some(_) => Ok(()),
+            Some(_) => {
+                let table = self.ir.tables.iter().find(|t| t.profile == Some(index));
+                self.held.shrink(table.map_or(0, |table| member_bytes(&self.ir, table)));
+                Ok(())
+            }
             None => not_found(format!("`{profile}` has no member {member}")),
         }
     }
@@ -107,7 +120,6 @@ impl Pipeline {
                 "weights of a group sum up to at most {MAX_GROUP_SIZE}"
             )));
         }
-        let mut expanded = Vec::new();
         for member in members {
             if member.weight == 0 {
                 return invalid("the weight of a member is at least 1");
@@ -115,8 +127,10 @@ impl Pipeline {
             if !self.profiles[index].members.contains_key(&member.member) {
                 return not_found(format!("`{profile}` has no member {}", member.member));
             }
-            expanded.extend(std::iter::repeat_n(member.member, member.weight as usize));
         }
+        let expand = |member: &WeightedMember| std::iter::repeat_n(member.member, member.weight as usize);
+        let mut expanded: Vec<u32> = Vec::with_capacity(total as usize);
+        expanded.extend(members.iter().flat_map(expand));
         expanded.sort_unstable();
         self.profiles[index].replace_group(group, Some(expanded));
         Ok(())

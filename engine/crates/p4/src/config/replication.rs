@@ -3,7 +3,8 @@
 
 use super::{Result, invalid, not_found};
 use crate::api::Replica;
-use crate::pipeline::{CloneSession, MAX_OFFSPRING, Pipeline};
+use crate::jobs::MAX_OFFSPRING;
+use crate::pipeline::{CloneSession, Pipeline};
 
 impl Pipeline {
     /// Sets where packets of a multicast group go, in this order. Groups are 1..=65535.

@@ -183,6 +183,11 @@ impl Pipeline {
             }
             packed.push(words);
         }
+        let bytes = |members: &[Vec<u64>]| -> u64 {
+            let member = |words: &Vec<u64>| (size_of_val(words) + size_of_val(words.as_slice())) as u64;
+            members.iter().map(member).sum()
+        };
+        self.held.change(bytes(&self.value_sets[position]), bytes(&packed))?;
         self.value_sets[position] = packed;
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
 use crate::control::{LiveTable, Miss};
 use crate::ir::{Action, Ir, KeyPart, MatchKind, ProgramEntry, Table};
+use crate::limits::{Held, Memory, OutOfMemory, entry_bytes};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
 use crate::value::{bit_length, from_be_bytes, limbs_for, mask, to_be_bytes};
@@ -15,13 +16,34 @@ use std::sync::Arc;
 impl Pipeline {
     /// A fresh pipeline: const entries and defaults in place, registers zero.
     pub fn new(program: Arc<Program>, config: PipelineConfig) -> Pipeline {
+        Pipeline::with(program, config, Held::unlimited())
+    }
+
+    /// As [`Pipeline::new`], with memory that it shares with others, for its arrays and for the entries, members and value
+    /// sets that controllers write. What there is no memory for is refused. Groups and replicas are not counted: what a
+    /// port's link changes of them has to be possible at any time, so that whoever changes it counts all that there may be.
+    pub fn new_in(
+        program: Arc<Program>,
+        config: PipelineConfig,
+        memory: &Memory,
+    ) -> std::result::Result<Pipeline, OutOfMemory> {
+        let held = memory.hold(program.pipeline_bytes)?;
+        Ok(Pipeline::with(program, config, held))
+    }
+
+    /// While `on`, what is removed from the tables stays this pipeline's memory, so that it can be put back.
+    pub fn keep_freed_memory(&mut self, on: bool) {
+        self.held.keep_freed(on);
+    }
+
+    fn with(program: Arc<Program>, config: PipelineConfig, held: Held) -> Pipeline {
         let ir = Arc::clone(&program.ir);
         let tables = ir.tables.iter().map(fresh_table).collect();
         let code = match config.executor {
             Executor::Jit => program.code().as_ref().ok().map(Arc::clone),
             Executor::Interpreter => None,
         };
-        Pipeline::assemble(ir, code, config, tables)
+        Pipeline::assemble(ir, code, config, tables, held)
     }
 
     pub(crate) fn table_index(&self, name: &str) -> Result<usize> {
@@ -69,6 +91,7 @@ impl Pipeline {
                 shape.name, shape.max_size
             )));
         }
+        self.held.grow(table_entry_bytes(&self.ir, index))?;
         if let Some(profile) = shape.profile {
             self.profiles[profile].hold(&effect);
         }
@@ -106,6 +129,7 @@ impl Pipeline {
                     self.profiles[profile].release(&entry.effect);
                 }
                 entries.remove(found);
+                self.held.shrink(table_entry_bytes(&self.ir, index));
                 Ok(())
             }
             None => Err(no_entry(&self.ir.tables[index])),
@@ -177,6 +201,12 @@ impl Pipeline {
         let default = self.tables[index].default.as_ref();
         Ok(default.map(|action| unpack_action(&self.ir, &self.ir.tables[index], action)))
     }
+}
+
+/// What an entry of a table takes at most, whatever its action. Entries of the program are charged for as much, or more.
+fn table_entry_bytes(ir: &Ir, index: usize) -> u64 {
+    let table = &ir.tables[index];
+    entry_bytes(table.key_words, super::arg_words(ir, table))
 }
 
 fn no_entry(table: &Table) -> ConfigError {

@@ -154,7 +154,7 @@ fn load_instances(
             return place.error("headers and metadata are too large");
         }
         // The state of the packet, of one that goes round again, and of some copies.
-        place.charge_words(words * PACKETS)?;
+        place.charge_pipeline((words * PACKETS) as u64 * 8)?;
         layout.initial.resize(base + words, 0);
         layout.initial[base] = u64::from(place.flag("metadata")?);
         layout.headers.push(Header {

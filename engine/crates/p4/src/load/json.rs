@@ -2,7 +2,7 @@
 //! A JSON value that knows where it stands, so that every error names its place.
 
 use crate::LoadError;
-use crate::limits::Budget;
+use crate::limits::{Budget, TooMuch};
 use crate::trace::SourceLocation;
 use serde_json::Value;
 
@@ -28,11 +28,25 @@ impl<'a> Place<'a> {
 
     /// Counts memory that the program takes because of what stands here.
     pub fn charge(&self, bytes: u64) -> Load<()> {
-        self.budget.charge(bytes).map_err(|needed_bytes| LoadError::TooLarge {
-            path: self.pointer.clone(),
-            needed_bytes,
-            limit_bytes: self.budget.limit(),
-        })
+        self.budget.charge(bytes).map_err(|error| self.too_large(error))
+    }
+
+    /// As [`Place::charge`], of what each pipeline of the program takes.
+    pub fn charge_pipeline(&self, bytes: u64) -> Load<()> {
+        self.budget
+            .charge_pipeline(bytes)
+            .map_err(|error| self.too_large(error))
+    }
+
+    fn too_large(&self, error: TooMuch) -> LoadError {
+        match error {
+            TooMuch::OfProgram { needed_bytes } => LoadError::TooLarge {
+                path: self.pointer.clone(),
+                needed_bytes,
+                limit_bytes: self.budget.limit(),
+            },
+            TooMuch::OfAll(error) => LoadError::OutOfMemory(error),
+        }
     }
 
     /// As [`Place::charge`], of words.
@@ -256,12 +270,13 @@ impl Place<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Held;
     use serde_json::json;
 
     #[test]
     fn errors_carry_the_pointer() {
         let value = json!({"a/b": [1, {"c": "x"}]});
-        let budget = Budget::new(&crate::Limits::default());
+        let budget = Budget::new(&crate::Limits::default(), Held::unlimited());
         let place = Place::root(&value, &budget)
             .need("a/b")
             .unwrap()
@@ -277,7 +292,7 @@ mod tests {
     #[test]
     fn hex_forms() {
         let value = json!(["0x0100", "-0x1", "fff", "0x", "0xg"]);
-        let budget = Budget::new(&crate::Limits::default());
+        let budget = Budget::new(&crate::Limits::default(), Held::unlimited());
         let items = Place::root(&value, &budget).items().unwrap();
         let zero_one = items[0].hex().unwrap();
         assert_eq!((zero_one.magnitude, zero_one.bytes), (vec![256], vec![1, 0]));

@@ -13,7 +13,7 @@ mod tables;
 mod temporaries;
 
 use crate::ir::{FieldRef, Ir, Layout, StandardMetadata};
-use crate::limits::{Budget, json_bytes};
+use crate::limits::{Budget, Held, Memory, json_bytes};
 use crate::{Limits, LoadError};
 use actions::{Context, load_action};
 use expr::Scope;
@@ -37,9 +37,9 @@ const MAX_KEY_WORDS: usize = 256;
 /// Oldest JSON version that this loader knows; later minor versions only add to it.
 const OLDEST_VERSION: (u64, u64) = (2, 7);
 
-/// Loads and validates a program; says also how many bytes of memory it and a pipeline of it take at most.
-pub(crate) fn load(json: &[u8], limits: &Limits) -> Result<(Ir, u64), LoadError> {
-    let budget = Budget::new(limits);
+/// Loads and validates a program; gives also what it was charged for.
+pub(crate) fn load(json: &[u8], limits: &Limits, memory: &Memory) -> Result<(Ir, Budget), LoadError> {
+    let budget = Budget::new(limits, Held::of(memory));
     Place::root(&serde_json::Value::Null, &budget).charge(json_bytes(json))?;
     let value: serde_json::Value = match serde_json::from_slice(json) {
         Ok(value) => value,
@@ -124,7 +124,7 @@ pub(crate) fn load(json: &[u8], limits: &Limits) -> Result<(Ir, u64), LoadError>
         field_lists,
         digests,
     };
-    Ok((ir, budget.used()))
+    Ok((ir, budget))
 }
 
 fn check_version(root: &Place) -> Load<()> {

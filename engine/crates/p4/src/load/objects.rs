@@ -173,7 +173,7 @@ impl Objects {
 fn cells(place: &Place, cell_bytes: usize) -> Load<usize> {
     let place = place.need("size")?;
     let size = place.size(MAX_CELLS)?;
-    place.charge((size as u64).saturating_mul(cell_bytes as u64))?;
+    place.charge_pipeline((size as u64).saturating_mul(cell_bytes as u64))?;
     Ok(size)
 }
 

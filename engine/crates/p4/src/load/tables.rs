@@ -10,12 +10,10 @@ use crate::ir::{
     Action, ActionId, ActionProfile, CalculationInput, DefaultEntry, KeyPart, MatchKind, NextNode, Node, Pipeline,
     ProgramEntry, Table,
 };
+use crate::limits::entry_bytes;
 use crate::value::{self, limbs_for};
 use crate::work;
 use std::collections::BTreeMap;
-
-/// What an entry takes beside its key and arguments.
-const ENTRY_BYTES: u64 = 512;
 
 /// What controls are made of.
 pub(super) struct Controls<'a> {
@@ -180,7 +178,7 @@ impl Controls<'_> {
     }
 
     fn load_table(&self, place: &Place, nodes: &BTreeMap<String, usize>) -> Load<Table> {
-        place.charge(TABLE_BYTES)?;
+        place.charge_pipeline(TABLE_BYTES)?;
         let (key, key_words, key_mask) = self.load_key(&place.need("key")?)?;
         let kind = key
             .iter()
@@ -359,7 +357,7 @@ impl Controls<'_> {
             return data.error(format!("expected {} values, found {}", params.len(), values.len()));
         }
         // In the program, in the table, and twice while they grow.
-        data.charge_words(4 * self.actions[action_id].arg_words)?;
+        data.charge_pipeline(4 * 8 * self.actions[action_id].arg_words as u64)?;
         let mut args = Vec::new();
         for (value, param) in values.iter().zip(params) {
             args.append(&mut value.hex_bits(param.width)?);
@@ -371,8 +369,8 @@ impl Controls<'_> {
         let mut entries = Vec::new();
         for entry in place.items()? {
             // In the program, as bytes, and in the table: value, mask and value again.
-            entry.charge_words(4 * table.key_words)?;
-            entry.charge(ENTRY_BYTES)?;
+            let args = table.actions.iter().map(|&action| self.actions[action].arg_words);
+            entry.charge_pipeline(entry_bytes(table.key_words, args.max().unwrap_or(0)))?;
             let match_key = entry.need("match_key")?;
             let parts = match_key.items()?;
             if parts.len() != table.key.len() {

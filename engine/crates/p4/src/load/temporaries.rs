@@ -149,7 +149,7 @@ fn walk<'a>(value: &'a Value, mut visit: impl FnMut(&'a Value)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Budget;
+    use crate::limits::{Budget, Held};
     use crate::load::headers;
     use crate::load::json::Place;
     use serde_json::json;
@@ -174,7 +174,11 @@ mod tests {
             .as_object_mut()
             .unwrap()
             .extend(rest.as_object().unwrap().clone());
-        let (layout, names) = headers::load(&Place::root(&program, &Budget::new(&crate::Limits::default()))).unwrap();
+        let (layout, names) = headers::load(&Place::root(
+            &program,
+            &Budget::new(&crate::Limits::default(), Held::unlimited()),
+        ))
+        .unwrap();
         temporaries(&program, &layout, &names)
             .into_iter()
             .map(|name| name.1.to_owned())
@@ -243,7 +247,11 @@ mod tests {
             "headers": [{"name": "meta", "id": 0, "header_type": "meta_t", "metadata": true}],
             "actions": [{"name": "act", "primitives": writes}],
         });
-        let (layout, names) = headers::load(&Place::root(&program, &Budget::new(&crate::Limits::default()))).unwrap();
+        let (layout, names) = headers::load(&Place::root(
+            &program,
+            &Budget::new(&crate::Limits::default(), Held::unlimited()),
+        ))
+        .unwrap();
         assert_eq!(words_to_reset(&program, &layout, &names), [0..3, 31..41]);
     }
 }

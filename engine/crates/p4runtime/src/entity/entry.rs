@@ -5,7 +5,7 @@ use slotwise_p4::{ActionCall, EntryState, EntryTarget, Indirect, KeyField, Table
 
 use super::direct::{Count, Resources};
 use super::one_shot::{self, ActionSet, OneShot};
-use super::{Books, EntryId, Operation, State, Undo, action, meter};
+use super::{Books, EntryId, Operation, State, Undo, action, charge, meter};
 use crate::error::ApiError;
 use crate::p4info::{P4Info, Table};
 use crate::proto::p4::v1::{self, table_action, update};
@@ -110,19 +110,32 @@ impl WriteEntry {
             }
             Target::OneShot(set) => {
                 one_shot::refuse_mix(state, table, true)?;
-                let one_shot = OneShot::install(state, table, set)?;
-                let target = Indirect::Group(one_shot.group());
-                if let Err(error) = state
-                    .pipeline
-                    .indirect_insert(&table.name, &self.key, self.priority, target)
-                {
-                    one_shot.remove(state, table);
-                    return Err(error.into());
-                }
+                let bytes = charge::one_shot(&self.id(), &set);
+                state.books.charge(0, bytes)?;
+                let one_shot = self.insert_set(state, set).inspect_err(|_| {
+                    state.books.charge_again(bytes, 0);
+                })?;
                 state.books.put_one_shot(profile_of(table), self.id(), Some(one_shot));
             }
         }
         Ok(())
+    }
+
+    /// Inserts an entry with a group of its own.
+    fn insert_set(&self, state: &mut State<'_>, set: ActionSet) -> Result<OneShot, ApiError> {
+        let table = self.table(state);
+        let one_shot = OneShot::install(state, table, set)?;
+        let target = Indirect::Group(one_shot.group());
+        let inserted = state
+            .pipeline
+            .indirect_insert(&table.name, &self.key, self.priority, target);
+        match inserted {
+            Ok(()) => Ok(one_shot),
+            Err(error) => {
+                one_shot.remove(state, table);
+                Err(error.into())
+            }
+        }
     }
 
     fn modify(&self, state: &mut State<'_>, target: Option<Target>) -> Result<(), ApiError> {
@@ -148,7 +161,10 @@ impl WriteEntry {
                 let id = self.id();
                 let old = state.books.one_shots.get(&id).cloned();
                 let old = old.ok_or_else(|| ApiError::not_found("the table has no such entry"))?;
+                let (before, after) = (charge::one_shot(&id, old.set()), charge::one_shot(&id, &set));
+                state.books.charge(before, after)?;
                 let (in_place, outcome) = old.replace(state, table, set)?;
+                state.books.charge_again(after, charge::one_shot(&id, in_place.set()));
                 state.books.put_one_shot(profile_of(table), id, Some(in_place));
                 outcome?;
             }
@@ -172,6 +188,9 @@ impl WriteEntry {
         if let Some(profile) = table.profile
             && let Some(one_shot) = state.books.put_one_shot(profile, self.id(), None)
         {
+            state
+                .books
+                .charge_again(charge::one_shot(&self.id(), one_shot.set()), 0);
             one_shot.remove(state, table);
         }
         Ok(())
@@ -218,7 +237,7 @@ impl Operation for WriteEntry {
             .pipeline
             .entry_state(&self.table(state).name, &self.key, self.priority)
             .ok();
-        let before = entry.map(|entry| (entry, state.books.one_shots.get(&id).map(OneShot::set)));
+        let before = entry.map(|entry| (entry, state.books.one_shots.get(&id).map(|it| it.set().clone())));
         let back = WriteEntry {
             kind: update::Type::Unspecified,
             table: self.table,
@@ -235,6 +254,35 @@ impl Operation for WriteEntry {
     }
 
     fn apply(mut self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
+        let (note_before, note_after) = self.note_bytes(state);
+        state.books.charge(note_before, note_after)?;
+        self.write(state).inspect_err(|_| {
+            state.books.charge_again(note_after, note_before);
+        })?;
+        if self.note != Note::default() {
+            let note = std::mem::take(&mut self.note);
+            state.books.notes.insert(self.id(), note);
+        } else if !state.books.notes.is_empty() {
+            state.books.notes.remove(&self.id());
+        }
+        Ok(())
+    }
+}
+
+impl WriteEntry {
+    /// What the note takes that is there, and the new one.
+    fn note_bytes(&self, state: &State<'_>) -> (u64, u64) {
+        let notes = &state.books.notes;
+        if notes.is_empty() && self.note == Note::default() {
+            return (0, 0);
+        }
+        let id = self.id();
+        let before = notes.get(&id).map_or(0, |before| charge::note(&id, before));
+        (before, charge::note(&id, &self.note))
+    }
+
+    /// Does it, but for the note.
+    fn write(&mut self, state: &mut State<'_>) -> Result<(), ApiError> {
         // The entry is written before what belongs to it, which may be refused.
         let undo = (self.resources != Resources::default()).then(|| self.undo(state));
         match (self.kind, self.target.take()) {
@@ -252,12 +300,6 @@ impl Operation for WriteEntry {
         }
         if table.has_idle_timeout {
             state.touched.entries.insert(self.id());
-        }
-        if self.note != Note::default() {
-            let note = std::mem::take(&mut self.note);
-            state.books.notes.insert(self.id(), note);
-        } else if !state.books.notes.is_empty() {
-            state.books.notes.remove(&self.id());
         }
         Ok(())
     }
@@ -289,6 +331,26 @@ impl Operation for WriteDefault {
     }
 
     fn apply(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
+        let id = EntryId::Default { table: self.table };
+        let before = state.books.notes.get(&id).map_or(0, |before| charge::note(&id, before));
+        let after = charge::note(&id, &self.note);
+        state.books.charge(before, after)?;
+        let note = self.note.clone();
+        self.write(state).inspect_err(|_| {
+            state.books.charge_again(after, before);
+        })?;
+        Books::put(
+            &mut state.books.notes,
+            id,
+            Some(note).filter(|note| *note != Note::default()),
+        );
+        Ok(())
+    }
+}
+
+impl WriteDefault {
+    /// Does it, but for the note.
+    fn write(self: Box<Self>, state: &mut State<'_>) -> Result<(), ApiError> {
         let undo = (self.resources != Resources::default()).then(|| self.undo(state));
         let name = &state.info.tables[&self.table].name;
         state.pipeline.table_set_default(name, self.action)?;
@@ -296,8 +358,6 @@ impl Operation for WriteDefault {
             undo.into_iter().for_each(|undo| undo(state));
             return Err(error);
         }
-        let note = Some(self.note).filter(|note| *note != Note::default());
-        Books::put(&mut state.books.notes, EntryId::Default { table: self.table }, note);
         Ok(())
     }
 }

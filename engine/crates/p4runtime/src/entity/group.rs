@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use slotwise_p4::{Port, WeightedMember};
 
 use super::member::in_use;
-use super::{Books, Operation, State, Undo, one_shot, port, replication};
+use super::{Books, Operation, State, Undo, charge, one_shot, port, replication};
 use crate::error::ApiError;
 use crate::p4info::{P4Info, Profile};
 use crate::proto::p4::v1::action_profile_group::{Member, member::WatchKind};
@@ -133,6 +133,9 @@ impl Operation for WriteGroup {
                 Some(group) => drop(realize(state, key.0, group)),
                 None => drop(state.pipeline.group_remove(&name, key.1)),
             }
+            let bytes = |group: Option<&v1::ActionProfileGroup>| group.map_or(0, charge::group);
+            let now = bytes(state.books.groups.get(&key));
+            state.books.charge_again(now, bytes(before.as_ref()));
             Books::put(&mut state.books.groups, key, before);
         })
     }
@@ -161,11 +164,17 @@ impl Operation for WriteGroup {
             }
             _ => {}
         }
+        let before = before.map_or(0, charge::group);
         if self.kind == update::Type::Delete {
             state.pipeline.group_remove(name, key.1).map_err(in_use)?;
+            state.books.charge_again(before, 0);
             state.books.groups.remove(&key);
         } else {
-            realize(state, self.profile, &self.group)?;
+            let after = charge::group(&self.group);
+            state.books.charge(before, after)?;
+            realize(state, self.profile, &self.group).inspect_err(|_| {
+                state.books.charge_again(after, before);
+            })?;
             state.books.groups.insert(key, self.group);
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 mod action;
 mod cells;
+mod charge;
 mod direct;
 mod entry;
 mod entry_read;
@@ -21,7 +22,7 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slotwise_p4::{Pipeline, Port};
+use slotwise_p4::{Held, Pipeline, Port};
 
 use crate::error::ApiError;
 use crate::p4info::P4Info;
@@ -32,12 +33,15 @@ use crate::proto::p4::v1::{self, entity::Entity, update};
 pub(crate) use entry::Note;
 pub(crate) use group::refresh as refresh_ports;
 pub(crate) use key::{EntryId, canonical_key};
+use one_shot::ActionSet;
 pub(crate) use one_shot::OneShot;
 pub(crate) use query::{Finding, Query, Selection};
 
 /// What P4Runtime wants kept and the pipeline does not.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(crate) struct Books {
+    /// Memory for it.
+    held: Held,
     /// Of all entries that have one.
     pub notes: BTreeMap<EntryId, Note>,
     /// By action profile and group id, in canonical form.
@@ -86,6 +90,20 @@ pub(crate) trait Operation: Send {
 /// Applies a whole batch. What the plan refused is passed on; with `all_or_none`, the first error takes everything back
 /// and each other update is ABORTED.
 pub(crate) fn apply_batch(
+    batch: Vec<Result<Box<dyn Operation>, ApiError>>,
+    all_or_none: bool,
+    state: &mut State<'_>,
+) -> Vec<Option<ApiError>> {
+    // What is taken back finds its memory again, whoever else wants some.
+    state.pipeline.keep_freed_memory(true);
+    state.books.held.keep_freed(true);
+    let outcomes = apply_updates(batch, all_or_none, state);
+    state.pipeline.keep_freed_memory(false);
+    state.books.held.keep_freed(false);
+    outcomes
+}
+
+fn apply_updates(
     batch: Vec<Result<Box<dyn Operation>, ApiError>>,
     all_or_none: bool,
     state: &mut State<'_>,

@@ -60,6 +60,13 @@ impl ActionSet {
     }
 }
 
+impl ActionSet {
+    /// The set as it was written.
+    pub(super) fn message(&self) -> &v1::ActionProfileActionSet {
+        &self.message
+    }
+}
+
 fn check_modes(profile: &Profile, set: &v1::ActionProfileActionSet) -> Result<(), ApiError> {
     match set.action_selection_mode() {
         ActionSelectionMode::DefaultModeDeterminedByActionSelector | ActionSelectionMode::Hash => {}
@@ -232,8 +239,8 @@ impl OneShot {
         }
     }
 
-    pub(super) fn set(&self) -> ActionSet {
-        self.set.clone()
+    pub(super) fn set(&self) -> &ActionSet {
+        &self.set
     }
 
     pub(super) fn group(&self) -> u32 {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use slotwise_p4::{CloneSession, Pipeline, Port, Replica};
 
-use super::{Books, Operation, Replication, State, Undo, port, replication_type};
+use super::{Books, Operation, Replication, State, Undo, charge, port, replication_type};
 use crate::error::ApiError;
 use crate::proto::p4::v1::{self, BackupReplica, replica::PortKind, update};
 
@@ -175,6 +175,14 @@ fn check_presence(kind: update::Type, is_there: bool, what: &str, id: u32) -> Re
     }
 }
 
+fn multicast_bytes(entry: Option<&v1::MulticastGroupEntry>) -> u64 {
+    entry.map_or(0, charge::multicast)
+}
+
+fn session_bytes(entry: Option<&v1::CloneSessionEntry>) -> u64 {
+    entry.map_or(0, charge::session)
+}
+
 impl Operation for WriteReplication {
     fn undo(&self, state: &State<'_>) -> Undo {
         // Both were there before, so they are taken again.
@@ -187,6 +195,8 @@ impl Operation for WriteReplication {
                         Some(entry) => drop(realize_group(state.pipeline, entry, state.down)),
                         None => drop(state.pipeline.multicast_group_remove(id)),
                     }
+                    let now = multicast_bytes(state.books.multicast.get(&id));
+                    state.books.charge_again(now, multicast_bytes(before.as_ref()));
                     Books::put(&mut state.books.multicast, id, before);
                 })
             }
@@ -198,6 +208,8 @@ impl Operation for WriteReplication {
                         Some(entry) => drop(realize_session(state.pipeline, entry, state.down)),
                         None => drop(state.pipeline.clone_session_remove(id)),
                     }
+                    let now = session_bytes(state.books.clones.get(&id));
+                    state.books.charge_again(now, session_bytes(before.as_ref()));
                     Books::put(&mut state.books.clones, id, before);
                 })
             }
@@ -215,22 +227,30 @@ impl Operation for WriteReplication {
                     "multicast group",
                     id,
                 )?;
-                if is_delete {
-                    state.pipeline.multicast_group_remove(id)?;
-                } else {
-                    realize_group(state.pipeline, &entry, state.down)?;
-                }
-                Books::put(&mut state.books.multicast, id, (!is_delete).then_some(entry));
+                let wanted = (!is_delete).then_some(entry);
+                let before = multicast_bytes(state.books.multicast.get(&id));
+                let after = multicast_bytes(wanted.as_ref());
+                state.books.charge(before, after)?;
+                let done = match &wanted {
+                    None => state.pipeline.multicast_group_remove(id).map_err(ApiError::from),
+                    Some(entry) => realize_group(state.pipeline, entry, state.down),
+                };
+                done.inspect_err(|_| state.books.charge_again(after, before))?;
+                Books::put(&mut state.books.multicast, id, wanted);
             }
             Wanted::Clone(entry) => {
                 let id = entry.session_id;
                 check_presence(self.kind, state.books.clones.contains_key(&id), "clone session", id)?;
-                if is_delete {
-                    state.pipeline.clone_session_remove(id)?;
-                } else {
-                    realize_session(state.pipeline, &entry, state.down)?;
-                }
-                Books::put(&mut state.books.clones, id, (!is_delete).then_some(entry));
+                let wanted = (!is_delete).then_some(entry);
+                let before = session_bytes(state.books.clones.get(&id));
+                let after = session_bytes(wanted.as_ref());
+                state.books.charge(before, after)?;
+                let done = match &wanted {
+                    None => state.pipeline.clone_session_remove(id).map_err(ApiError::from),
+                    Some(entry) => realize_session(state.pipeline, entry, state.down),
+                };
+                done.inspect_err(|_| state.books.charge_again(after, before))?;
+                Books::put(&mut state.books.clones, id, wanted);
             }
         }
         Ok(())

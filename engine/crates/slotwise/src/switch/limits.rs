@@ -28,6 +28,9 @@ pub struct LimitOptions {
     /// Megabytes that one program may take
     #[arg(long, value_name = "MB", value_parser = number::<1, 65_536>)]
     max_program_mb: Option<usize>,
+    /// Megabytes that all programs may take, with what controllers add to them
+    #[arg(long, value_name = "MB", value_parser = number::<1, 1_048_576>)]
+    max_memory_mb: Option<usize>,
     /// Seconds for a message to be complete, for a client to read, and for a new connection to make a call
     #[arg(long, value_name = "SECONDS", value_parser = number::<1, 86_400>)]
     patience_s: Option<usize>,
@@ -56,6 +59,11 @@ impl LimitOptions {
         if let Some(megabytes) = self.max_program_mb {
             limits.program.memory_bytes = (megabytes * MIB) as u64;
         }
+        // Without a bound of its own, it is enough for three of the programs that may be.
+        limits.memory_bytes = match self.max_memory_mb {
+            Some(megabytes) => (megabytes * MIB) as u64,
+            None => limits.memory_bytes.max(3 * limits.program.memory_bytes),
+        };
         // Together they may have what one may.
         limits.receiving_bytes = limits.receiving_bytes.max(limits.message_bytes);
         limits.unread_bytes = limits.unread_bytes.max(limits.unread_bytes_a_stream);

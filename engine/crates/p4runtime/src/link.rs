@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Controllers of one device: roles, elections, and what they are told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use slotwise_p4::{Bits, Port};
+use tonic::Status;
+
+use crate::arbitration::{Advisory, Election, StreamId};
+use crate::digest::{Digests, List, Message, OWN_BYTES};
+use crate::entity::{Books, EntryId, Note};
+use crate::error::ApiError;
+use crate::hub::Delivery;
+use crate::idle::{Expired, IdleTimers};
+use crate::outbox::{Claim, FREE_BYTES, Outbox};
+use crate::p4info::P4Info;
+use crate::proto::google::rpc;
+use crate::proto::p4::v1::digest_entry::Config as DigestConfig;
+use crate::proto::p4::v1::{self, stream_message_response::Update};
+use crate::role::Access;
+
+/// Messages that wait for one controller; what is above is dropped and counted.
+pub(crate) const STREAM_QUEUE: usize = 8192;
+/// Places kept free for arbitration: packets do not fill the queue.
+const RESERVED: usize = 256;
+/// Arbitration does not depend on what others leave unread: a small part is kept free for it.
+const ARBITRATION: Claim = Claim {
+    reserve: 0,
+    free_bytes: FREE_BYTES + 16 * 1024,
+};
+/// What primaries are sent.
+const NOTICE: Claim = Claim {
+    reserve: RESERVED,
+    free_bytes: FREE_BYTES,
+};
+/// Anybody can cause errors, and they repeat what was sent.
+const ERROR: Claim = Claim {
+    reserve: RESERVED,
+    free_bytes: 0,
+};
+/// Roles that a device knows, those without streams included, and streams that it takes for each.
+const MAX_ROLES: usize = 64;
+const MAX_STREAMS: usize = 256;
+const MAX_ROLE_NAME: usize = 256;
+/// What the digests of all roles may hold besides what each has for itself: both together are [`DEVICE_DIGEST_BYTES`].
+const SHARED_DIGEST_BYTES: usize = DEVICE_DIGEST_BYTES - MAX_ROLES * OWN_BYTES;
+/// What digests that wait, or wait for their acknowledgement, may hold on a device.
+const DEVICE_DIGEST_BYTES: usize = 64 << 20;
+
+/// The server's end of a StreamChannel.
+pub(crate) type StreamSender = Outbox<v1::StreamMessageResponse>;
+
+/// Controllers of a device, and what the owner's thread needs to send them something.
+pub(crate) struct Link {
+    device_id: u64,
+    /// Of the configuration in force.
+    pub info: Option<Arc<P4Info>>,
+    /// Digests that are sent.
+    digests: BTreeMap<u32, DigestConfig>,
+    pub idle: IdleTimers,
+    /// Ports without a link.
+    pub down_ports: BTreeSet<Port>,
+    roles: BTreeMap<String, Role>,
+    /// How often the last stream of a role has ended so far.
+    departures: u64,
+}
+
+#[derive(Default)]
+struct Role {
+    election: Election,
+    streams: BTreeMap<StreamId, StreamSender>,
+    access: Arc<Access>,
+    /// On their way to its primary.
+    digests: Digests,
+    /// The number of the departure of its last stream.
+    departure: u64,
+}
+
+impl Link {
+    pub fn new(device_id: u64) -> Link {
+        Link {
+            device_id,
+            info: None,
+            digests: BTreeMap::new(),
+            idle: IdleTimers::default(),
+            down_ports: BTreeSet::new(),
+            roles: BTreeMap::from([(String::new(), Role::default())]),
+            departures: 0,
+        }
+    }
+
+    /// Another configuration is in force, with these books.
+    pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
+        self.info = Some(info);
+        self.roles.values_mut().for_each(|role| role.digests.forget());
+        self.configure_digests(&books.digests);
+        self.idle.reset(books.notes.iter(), now_ns);
+    }
+
+    /// The device has stopped: streams end, and what was agreed on them is forgotten. Ports keep their state.
+    pub fn stop(&mut self) {
+        let streams = self.roles.values().flat_map(|role| role.streams.values());
+        for stream in streams {
+            stream.finish(Some(Status::unavailable("the switch has stopped")));
+        }
+        let down_ports = std::mem::take(&mut self.down_ports);
+        *self = Link {
+            down_ports,
+            ..Link::new(self.device_id)
+        };
+    }
+
+    /// A stream joins a role's election or changes its id; tells everybody concerned.
+    pub fn arbitrate(
+        &mut self,
+        role_name: &str,
+        stream: StreamId,
+        election_id: Option<u128>,
+        access: Access,
+        sender: &StreamSender,
+    ) -> Result<(), ApiError> {
+        // What nobody controls any more is free for others.
+        let others = self
+            .roles
+            .iter()
+            .filter(|(name, other)| *name != role_name && !other.streams.is_empty());
+        for (name, other) in others {
+            if let Some(id) = other.access.conflict(&access) {
+                return Err(ApiError::invalid(format!(
+                    "object {id:#010x} is exclusive, and role {name:?} has it too"
+                )));
+            }
+        }
+        if !self.roles.contains_key(role_name) {
+            if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
+                let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
+                return Err(ApiError::exhausted(limits));
+            }
+            self.roles.insert(role_name.to_owned(), Role::default());
+        }
+        let role = self.roles.entry(role_name.to_owned()).or_default();
+        if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
+            return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
+        }
+        let before = role.election.primary();
+        let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
+            // Clients tell this case by the words "election id ... used".
+            let id = election_id.unwrap_or_default();
+            ApiError::invalid(format!(
+                "election id {id} is already used by another live controller of this role"
+            ))
+        })?;
+        role.streams.insert(stream, sender.clone());
+        if role.election.primary() == Some(stream) {
+            role.access = Arc::new(access);
+        }
+        if role.election.primary() != before {
+            // What the one before has learned, the new one has not.
+            role.digests.forget();
+        }
+        role.configure_digests(&self.digests);
+        role.advise(self.device_id, role_name, advisory);
+        Ok(())
+    }
+
+    /// Makes room for another role: forgets that of those without streams which has been so for longest, with the highest
+    /// election id that it had. False if all have streams.
+    fn forget_a_role(&mut self) -> bool {
+        let dead = self
+            .roles
+            .iter()
+            .filter(|(name, role)| !name.is_empty() && role.streams.is_empty());
+        let oldest = dead
+            .min_by_key(|(_, role)| role.departure)
+            .map(|(name, _)| name.clone());
+        oldest.is_some_and(|name| self.roles.remove(&name).is_some())
+    }
+
+    /// These digests are sent from now on.
+    pub fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
+        self.digests = configs.clone();
+        self.roles.values_mut().for_each(|role| role.configure_digests(configs));
+    }
+
+    /// The program sent a digest, by its P4Runtime name. Gives the lists that are full with it, by role.
+    pub fn learn(&mut self, name: &str, fields: &[Bits], now_ns: u64) -> Vec<(String, List)> {
+        let id = self.info.as_ref().and_then(|info| info.objects.digest_ids.get(name));
+        let Some(&id) = id else { return Vec::new() };
+        let used_bytes: usize = self.roles.values().map(|role| role.digests.shared_bytes()).sum();
+        let mut free_bytes = SHARED_DIGEST_BYTES.saturating_sub(used_bytes);
+        let message = Message::new(fields);
+        let list = |(name, role): (&String, &mut Role)| {
+            let list = role.digests.learn(id, &message, now_ns, &mut free_bytes)?;
+            Some((name.clone(), list))
+        };
+        self.roles.iter_mut().filter_map(list).collect()
+    }
+
+    /// Digest lists whose time has come, by role.
+    pub fn digests_due(&mut self, now_ns: u64) -> Vec<(String, List)> {
+        let lists = |(name, role): (&String, &mut Role)| {
+            let name = name.clone();
+            role.digests
+                .due(now_ns)
+                .into_iter()
+                .map(move |list| (name.clone(), list))
+        };
+        self.roles.iter_mut().flat_map(lists).collect()
+    }
+
+    /// When a digest list is due next.
+    pub fn digest_deadline_ns(&self) -> Option<u64> {
+        self.roles.values().filter_map(|role| role.digests.deadline_ns()).min()
+    }
+
+    /// The primary of a role has a digest list.
+    pub fn acknowledge(&mut self, role_name: &str, digest_id: u32, list_id: u64) {
+        if let Some(role) = self.roles.get_mut(role_name) {
+            role.digests.acknowledge(digest_id, list_id);
+        }
+    }
+
+    /// A stream ended.
+    pub fn leave(&mut self, role_name: &str, stream: StreamId) {
+        if let Some(role) = self.roles.get_mut(role_name) {
+            role.streams.remove(&stream);
+            let advisory = role.election.leave(stream);
+            if role.election.primary().is_none() {
+                role.digests.forget();
+            }
+            if role.streams.is_empty() {
+                self.departures += 1;
+                role.departure = self.departures;
+                // Who joins next brings its own rights: others may have taken these objects meanwhile.
+                role.access = Arc::default();
+            }
+            role.advise(self.device_id, role_name, advisory);
+        }
+    }
+
+    /// The rights of a request, if it comes from a role's primary.
+    pub fn authorize(&self, role_name: &str, election_id: Option<u128>) -> Result<Arc<Access>, ApiError> {
+        let role = self.roles.get(role_name);
+        let role =
+            role.ok_or_else(|| ApiError::not_found(format!("device {} has no role {role_name:?}", self.device_id)))?;
+        if role.election.is_primary(election_id) {
+            return Ok(role.access.clone());
+        }
+        let given = election_id.map_or_else(|| "no election id".to_owned(), |id| format!("election id {id}"));
+        Err(ApiError::denied(format!(
+            "not the primary controller of device {} ({given})",
+            self.device_id
+        )))
+    }
+
+    /// What a role may read; a role that nobody has taken is not limited.
+    pub fn access(&self, role_name: &str) -> Arc<Access> {
+        self.roles
+            .get(role_name)
+            .map(|role| role.access.clone())
+            .unwrap_or_default()
+    }
+
+    /// Whether a stream is its role's primary.
+    pub fn is_primary(&self, role_name: &str, stream: StreamId) -> bool {
+        self.roles
+            .get(role_name)
+            .is_some_and(|role| role.election.primary() == Some(stream))
+    }
+
+    /// Streams of the primaries of all roles.
+    pub fn primaries(&self) -> impl Iterator<Item = &StreamSender> {
+        self.entitled().map(|(_, stream, _)| stream)
+    }
+
+    /// Name, primary's stream and rights of all roles that have a primary.
+    fn entitled(&self) -> impl Iterator<Item = (&str, &StreamSender, &Access)> {
+        self.roles.iter().filter_map(|(name, role)| {
+            let primary = role.streams.get(&role.election.primary()?)?;
+            Some((name.as_str(), primary, &*role.access))
+        })
+    }
+
+    /// Sends something about an object of P4Info to the primary of a role, or of all, if it may use it. False if one of them
+    /// does not read fast enough and misses it.
+    pub fn notify(&self, role: Option<&str>, object_id: u32, update: &Update) -> bool {
+        let concerned = self
+            .entitled()
+            .filter(|(name, _, access)| role.is_none_or(|role| role == *name) && access.permits(object_id));
+        concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
+    }
+
+    /// A digest list as a message.
+    pub fn digest_list(&self, list: List, timestamp_ns: i64) -> Option<(u32, Update)> {
+        let info = self.info.as_ref()?;
+        let shape = info.objects.digests.get(&list.digest_id)?.shape.as_ref()?;
+        let data = list
+            .messages
+            .iter()
+            .filter_map(|fields| shape.encode(&mut fields.iter()));
+        let List { digest_id, list_id, .. } = list;
+        let digest = v1::DigestList {
+            digest_id,
+            list_id,
+            data: data.collect(),
+            timestamp: timestamp_ns,
+        };
+        Some((digest_id, Update::Digest(digest)))
+    }
+
+    /// Idle entries as messages, one a table.
+    pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp_ns: i64) -> Vec<(u32, Update)> {
+        let Some(info) = &self.info else { return Vec::new() };
+        let mut by_table: BTreeMap<u32, Vec<v1::TableEntry>> = BTreeMap::new();
+        for Expired { id, note } in expired {
+            if let Some(table) = info.tables.get(&id.table()) {
+                let mut entry = id.encode(table);
+                note.put(&mut entry);
+                by_table.entry(table.id).or_default().push(entry);
+            }
+        }
+        let notification = |(table, table_entry)| {
+            let notification = v1::IdleTimeoutNotification {
+                table_entry,
+                timestamp: timestamp_ns,
+            };
+            (table, Update::IdleTimeoutNotification(notification))
+        };
+        by_table.into_iter().map(notification).collect()
+    }
+
+    /// Starts and stops timers of entries that have been written.
+    pub fn arm<'a>(
+        &mut self,
+        entries: impl Iterator<Item = &'a EntryId>,
+        notes: &BTreeMap<EntryId, Note>,
+        now_ns: u64,
+    ) {
+        entries.for_each(|id| self.idle.set(id, notes.get(id), now_ns));
+    }
+
+    /// A frame with the program's controller header goes to the primaries.
+    pub fn packet_in(&self, frame: &[u8]) -> Delivery {
+        let header = self.info.as_ref().and_then(|info| info.packet_in.as_ref());
+        let Some((metadata, payload)) = header.map_or(Some((Vec::new(), frame)), |header| header.decode(frame)) else {
+            return Delivery::Malformed;
+        };
+        let packet = v1::PacketIn {
+            payload: payload.to_vec(),
+            metadata,
+        };
+        let mut delivery = Delivery::NoController;
+        for (_, sender, _) in self
+            .entitled()
+            .filter(|(.., access)| access.takes_packet(&packet.metadata))
+        {
+            if send(sender, Update::Packet(packet.clone())) {
+                delivery = Delivery::Delivered;
+            } else if delivery == Delivery::NoController {
+                delivery = Delivery::QueueFull;
+            }
+        }
+        delivery
+    }
+}
+
+impl Role {
+    /// These digests go to its primary, if it may use them.
+    fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
+        let is_for_it = |id: &u32| self.election.primary().is_some() && self.access.permits(*id);
+        let configs = configs
+            .iter()
+            .filter(|(id, _)| is_for_it(id))
+            .map(|(&id, &config)| (id, config));
+        self.digests.configure(&configs.collect());
+    }
+
+    fn advise(&self, device_id: u64, role_name: &str, advisory: Advisory) {
+        for (&stream, sender) in &self.streams {
+            if advisory != Advisory::All && advisory != Advisory::Only(stream) {
+                continue;
+            }
+            let code = self.election.status_for(stream);
+            let message = match code {
+                tonic::Code::Ok => "you are the primary",
+                tonic::Code::AlreadyExists => "you are a backup; another controller is the primary",
+                _ => "there is no primary",
+            };
+            let status = rpc::Status {
+                code: code.into(),
+                message: message.to_owned(),
+                details: Vec::new(),
+            };
+            let config = self.access.message.clone();
+            let role = (!role_name.is_empty() || config.is_some()).then(|| v1::Role {
+                name: role_name.to_owned(),
+                config,
+                ..v1::Role::default()
+            });
+            let election_id = self.election.highest();
+            let update = v1::MasterArbitrationUpdate {
+                device_id,
+                role,
+                election_id: election_id.map(|id| v1::Uint128 {
+                    high: (id >> 64) as u64,
+                    low: id as u64,
+                }),
+                status: Some(status),
+            };
+            // A controller that left RESERVED messages unread learns its role from its next refused request.
+            let _ = sender.try_send(message_of(Update::Arbitration(update)), ARBITRATION);
+        }
+    }
+}
+
+/// Queues a message unless the stream is congested or gone.
+pub(crate) fn send(sender: &StreamSender, update: Update) -> bool {
+    sender.try_send(message_of(update), NOTICE).is_ok()
+}
+
+/// Tells a client what was wrong with its message, unless the stream is congested or gone.
+pub(crate) fn send_error(sender: &StreamSender, error: v1::StreamError) {
+    // A client that does not read misses it.
+    let _ = sender.try_send(message_of(Update::Error(error)), ERROR);
+}
+
+fn message_of(update: Update) -> v1::StreamMessageResponse {
+    v1::StreamMessageResponse { update: Some(update) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbox::{Bounds, Budget, outbox};
+
+    #[test]
+    fn digests_of_all_roles_are_bounded_together() {
+        let config = crate::parse_p4info(crate::testing::ENTITIES_P4INFO, false).unwrap();
+        let info = P4Info::new(&config, &|_| None).unwrap();
+        let (name, id) = info.objects.digest_ids.iter().next().unwrap();
+        let (name, id) = (name.clone(), *id);
+        let mut link = Link::new(1);
+        link.info = Some(Arc::new(info));
+        let wait = DigestConfig {
+            max_timeout_ns: i64::MAX,
+            max_list_size: 0,
+            ack_timeout_ns: i64::MAX,
+        };
+        link.configure_digests(&BTreeMap::from([(id, wait)]));
+        let bounds = Bounds {
+            messages: STREAM_QUEUE,
+            bytes: 1 << 20,
+        };
+        let streams: Vec<_> = (0..8).map(|_| outbox(bounds, &Budget::new(1 << 20))).collect();
+        for (stream, (sender, _)) in (0..).zip(&streams) {
+            link.arbitrate(&format!("role {stream}"), stream, Some(1), Access::default(), sender)
+                .unwrap();
+        }
+        let held = |link: &Link| link.roles.values().map(|role| role.digests.bytes()).sum::<usize>();
+        for number in 0..100u8 {
+            link.learn(&name, &[vec![number; 1 << 20]], 0);
+        }
+        let most = held(&link);
+        assert!(most <= DEVICE_DIGEST_BYTES, "{most} bytes");
+        assert!(most > DEVICE_DIGEST_BYTES / 2, "{most} bytes");
+        for stream in 0..8 {
+            link.leave(&format!("role {stream}"), stream);
+        }
+        assert_eq!(held(&link), 0);
+    }
+}
