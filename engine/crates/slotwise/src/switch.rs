@@ -8,6 +8,7 @@ mod device;
 mod limits;
 mod log;
 mod options;
+mod orders;
 mod queues;
 mod settings;
 
@@ -17,7 +18,7 @@ use std::time::Duration;
 use pcap_file::TsResolution;
 use slotwise_netio::{Ports, WallClock, WhenFull};
 use slotwise_p4::Port;
-use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Server, ServerConfig, Work};
+use slotwise_p4runtime::{DeviceAccess, DeviceConfig, Server, ServerConfig};
 
 pub use self::bmv2_options::{CommandLine, Manner};
 use self::capture::{Capture, Direction};
@@ -100,6 +101,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
             hub,
             capture,
             logs,
+            lost_packet_outs: 0,
         },
         interfaces: names
             .iter()
@@ -109,7 +111,6 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
         ports,
         numbers,
         links: Links::new(names),
-        lost_packet_outs: 0,
     }
     .serve(&stop)
 }
@@ -136,7 +137,6 @@ struct Switch {
     /// By place.
     interfaces: Vec<Interface>,
     links: Links,
-    lost_packet_outs: u64,
 }
 
 impl Switch {
@@ -144,7 +144,7 @@ impl Switch {
         let mut due_ns = None;
         while !stop.is_requested() {
             self.poll(due_ns)?;
-            self.execute();
+            orders::execute(&mut self.device, &mut self.surroundings, self.ports.senders());
             self.watch_links();
             let leaves_ns = self.device.empty_queues(&mut self.surroundings, self.ports.senders());
             self.ports.flush();
@@ -174,38 +174,9 @@ impl Switch {
         ports.poll_and_send(timeout, &mut |senders, place, frame| {
             let port = numbers[place];
             surroundings.record((place, port), Direction::In, device.clock.now_ns(), frame);
-            device.process(port, frame, surroundings, senders);
+            orders::run_packet(device, port, frame, surroundings, senders);
         })?;
         Ok(())
-    }
-
-    /// Does what the controllers want done.
-    fn execute(&mut self) {
-        while let Some(DeviceCommand { work, .. }) = self.surroundings.hub.try_recv() {
-            match work {
-                Work::Call(call) => {
-                    let now_ns = self.device.clock.now_ns();
-                    if let Some(pipeline) = self.device.pipeline() {
-                        pipeline.advance_time(now_ns);
-                    }
-                    call.run(&mut self.device);
-                }
-                Work::PacketOut(frame) => match self.surroundings.cpu_port {
-                    Some(port) => {
-                        let senders = self.ports.senders();
-                        self.device.process(port, &frame, &mut self.surroundings, senders);
-                    }
-                    None => self.lose_packet_out(),
-                },
-            }
-        }
-    }
-
-    fn lose_packet_out(&mut self) {
-        if self.lost_packet_outs == 0 {
-            note!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
-        }
-        self.lost_packet_outs += 1;
     }
 
     fn watch_links(&mut self) {
@@ -244,8 +215,9 @@ impl Switch {
         if dropped != 0 {
             note!("slotwise switch: {dropped} packets found their queue full, or none that is theirs");
         }
-        if self.lost_packet_outs != 0 {
-            note!("slotwise switch: {} packet-outs had no CPU port", self.lost_packet_outs);
+        let lost = self.surroundings.lost_packet_outs;
+        if lost != 0 {
+            note!("slotwise switch: {lost} packet-outs had no CPU port");
         }
     }
 }

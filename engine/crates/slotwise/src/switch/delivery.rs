@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub hub: DeviceHub,
     pub capture: Option<Capture>,
     pub logs: Logs,
+    /// Packet-outs of a switch without a CPU port.
+    pub lost_packet_outs: u64,
 }
 
 impl Surroundings {

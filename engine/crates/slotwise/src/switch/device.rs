@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The pipeline of a switch, with queues between ingress and egress where they are wanted.
 
+use std::collections::VecDeque;
+
 use slotwise_netio::{Senders, WallClock};
 use slotwise_p4::{Pipeline, Port, Queued, Waited};
 use slotwise_p4runtime::DeviceAccess;
@@ -8,12 +10,13 @@ use slotwise_p4runtime::DeviceAccess;
 use super::delivery::{Delivery, Surroundings};
 use super::queues::{Leaving, Queues};
 
-/// Packets that leave their queues in one turn: one that goes round for ever does not hold up the others, nor the
-/// controllers.
-const PACKETS_A_TURN: usize = 1024;
-/// Packets that come from egress before ingress or egress again: clones, and those that go round. A program may double them
-/// each time.
+/// Runs through ingress or egress after which the controllers have their turn, before the next packet: one that goes round
+/// for ever, or becomes ever more, does not hold them up. One arriving packet has at most twice as many at once.
+pub const PASSES_A_TURN: u64 = 4096;
+/// Packets that wait for their queues: clones, and those that go round. A program may double them each time.
 const MAX_LEAVING: usize = 8192;
+/// Bytes of packets that wait between ingress and egress, in queues and in front of them.
+const MAX_WAITING_BYTES: usize = 256 << 20;
 
 /// What runs the packets of a switch.
 pub struct Device {
@@ -22,8 +25,14 @@ pub struct Device {
     is_tracing: bool,
     bmv2_compatible: bool,
     queues: Option<Queues<Queued>>,
-    /// What leaves ingress, until it is in its queue.
-    leaving_ingress: Vec<Queued>,
+    /// What has left ingress, until it is in its queue.
+    leaving_ingress: VecDeque<Queued>,
+    /// What the pipeline just made.
+    made: Vec<Queued>,
+    /// Bytes of what waits, in queues and in front of them.
+    waiting_bytes: usize,
+    /// The pipeline's passes when the turn began.
+    turn_began: u64,
 }
 
 impl Device {
@@ -34,13 +43,30 @@ impl Device {
             is_tracing,
             bmv2_compatible,
             queues,
-            leaving_ingress: Vec::new(),
+            leaving_ingress: VecDeque::new(),
+            made: Vec::new(),
+            waiting_bytes: 0,
+            turn_began: 0,
         }
     }
 
     /// Packets that their queues did not take.
     pub fn dropped(&self) -> u64 {
         self.queues.as_ref().map_or(0, Queues::dropped)
+    }
+
+    /// The controllers have had their turn.
+    pub fn begin_turn(&mut self) {
+        self.turn_began = self.passes();
+    }
+
+    /// Whether it is the controllers' turn.
+    pub fn is_turn_over(&self) -> bool {
+        self.passes() - self.turn_began >= PASSES_A_TURN
+    }
+
+    fn passes(&self) -> u64 {
+        self.pipeline.as_ref().map_or(0, Pipeline::passes)
     }
 
     /// Runs a packet. Without a program, every packet is dropped.
@@ -61,25 +87,44 @@ impl Device {
             self.log(now_ns, around);
             return;
         }
-        pipeline.process_ingress(now_ns, port, frame, &mut delivery, &mut self.leaving_ingress);
+        pipeline.process_ingress(now_ns, port, frame, &mut delivery, &mut self.made);
+        self.take_made();
         self.log(now_ns, around);
         self.fill_queues(now_ns, around, senders);
     }
 
+    /// Puts what the pipeline made behind what is on its way to the queues.
+    fn take_made(&mut self) {
+        for packet in self.made.drain(..) {
+            let waiting_bytes = self.waiting_bytes + packet.bytes();
+            if self.leaving_ingress.len() < MAX_LEAVING && waiting_bytes <= MAX_WAITING_BYTES {
+                self.waiting_bytes = waiting_bytes;
+                self.leaving_ingress.push_back(packet);
+            } else {
+                self.queues.iter_mut().for_each(Queues::drop_another);
+            }
+        }
+    }
+
     /// Puts what left ingress into queues, and empties them where they need not wait: a burst of copies meets no queue
-    /// that is full of them only. Returns how many there were. What egress makes of them is for the next turn.
+    /// that is full of them only. Returns how many there were. What egress makes of them is for the next time, and what
+    /// is left when the turn is over.
     fn fill_queues(&mut self, now_ns: u64, around: &mut Surroundings, senders: &mut Senders) -> usize {
-        let mut packets = std::mem::take(&mut self.leaving_ingress);
-        let count = packets.len();
-        for packet in packets.drain(..) {
-            let port = packet.port();
-            if let Some(queues) = &mut self.queues {
-                queues.push(port, packet.priority(), now_ns, packet);
+        let mut count = 0;
+        for _ in 0..self.leaving_ingress.len() {
+            if self.is_turn_over() {
+                break;
+            }
+            let (Some(queues), Some(packet)) = (&mut self.queues, self.leaving_ingress.pop_front()) else {
+                break;
+            };
+            let (port, bytes) = (packet.port(), packet.bytes());
+            if !queues.push(port, packet.priority(), now_ns, packet) {
+                self.waiting_bytes -= bytes;
             }
             self.empty_queue(port, around, senders);
+            count += 1;
         }
-        packets.append(&mut self.leaving_ingress);
-        self.leaving_ingress = packets;
         count
     }
 
@@ -113,27 +158,26 @@ impl Device {
             senders,
             now_ns,
         };
-        pipeline.process_egress(now_ns, item, waited, &mut delivery, &mut self.leaving_ingress);
-        queues.drop_others(self.leaving_ingress.len().saturating_sub(MAX_LEAVING));
-        self.leaving_ingress.truncate(MAX_LEAVING);
+        self.waiting_bytes -= item.bytes();
+        pipeline.process_egress(now_ns, item, waited, &mut delivery, &mut self.made);
+        self.take_made();
         self.log(now_ns, around);
         true
     }
 
     /// Takes packets out of their queues that may leave by now, and says when to come again, if not after a stall.
     pub fn empty_queues(&mut self, around: &mut Surroundings, senders: &mut Senders) -> Option<u64> {
-        let mut left = PACKETS_A_TURN;
-        while left > 0 {
-            let mut taken = self.fill_queues(self.clock.now_ns(), around, senders);
+        while !self.is_turn_over() {
+            // First what waits already, so that what goes round does not hold it up.
             let ports: Vec<Port> = self.queues.as_ref()?.waiting().map(|(port, _)| port).collect();
-            taken += ports
+            let mut taken = ports
                 .iter()
                 .filter(|port| self.empty_queue(**port, around, senders))
                 .count();
+            taken += self.fill_queues(self.clock.now_ns(), around, senders);
             if taken == 0 {
                 break;
             }
-            left = left.saturating_sub(taken);
         }
         let at_once = (!self.leaving_ingress.is_empty()).then_some(0);
         let waiting = self.queues.as_ref()?.waiting();
@@ -168,6 +212,8 @@ impl DeviceAccess for Device {
         // What waits belongs to the program before.
         self.leaving_ingress.clear();
         self.queues.iter_mut().for_each(Queues::clear);
+        self.waiting_bytes = 0;
+        self.turn_began = pipeline.passes();
         self.pipeline = Some(pipeline);
     }
 }

@@ -185,17 +185,17 @@ impl<T> Queues<T> {
         }
     }
 
-    /// Queues a packet. Where the queue is full, or there is none of this port or priority, it is dropped.
-    pub fn push(&mut self, port: Port, priority: u64, now_ns: u64, item: T) {
+    /// Queues a packet. Where the queue is full, or there is none of this port or priority, it is dropped: false.
+    pub fn push(&mut self, port: Port, priority: u64, now_ns: u64, item: T) -> bool {
         if port > LAST_PORT {
             self.dropped += 1;
-            return;
+            return false;
         }
         let queues = self.ports.entry(port).or_insert_with(|| self.plan.queues(port));
         let queue = usize::try_from(priority).ok().and_then(|place| queues.get_mut(place));
         let Some(queue) = queue.filter(|queue| queue.waiting.len() < queue.depth) else {
             self.dropped += 1;
-            return;
+            return false;
         };
         let leaves_ns = queue
             .last_ns
@@ -207,6 +207,7 @@ impl<T> Queues<T> {
             depth: queue.waiting.len(),
             item,
         });
+        true
     }
 
     /// Takes the next packet for a port that may leave by now: the oldest of the highest priority that has one.
@@ -240,9 +241,9 @@ impl<T> Queues<T> {
         self.ports.clear();
     }
 
-    /// Counts packets that nothing had room for.
-    pub fn drop_others(&mut self, packets: usize) {
-        self.dropped += packets as u64;
+    /// Counts a packet that nothing had room for.
+    pub fn drop_another(&mut self) {
+        self.dropped += 1;
     }
 
     /// Packets that found their queue full, or none that is theirs.

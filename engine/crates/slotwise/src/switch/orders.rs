@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What controllers want done, between packets, however much those have to do.
+
+use slotwise_netio::Senders;
+use slotwise_p4::Port;
+use slotwise_p4runtime::{DeviceAccess, DeviceCommand, Work};
+
+use super::delivery::Surroundings;
+use super::device::Device;
+use crate::notes::note;
+
+/// Does what the controllers want done; a new turn begins.
+pub fn execute(device: &mut Device, around: &mut Surroundings, senders: &mut Senders) {
+    while let Some(DeviceCommand { work, .. }) = around.hub.try_recv() {
+        match work {
+            Work::Call(call) => {
+                let now_ns = device.clock.now_ns();
+                if let Some(pipeline) = device.pipeline() {
+                    pipeline.advance_time(now_ns);
+                }
+                call.run(device);
+            }
+            Work::PacketOut(frame) => match around.cpu_port {
+                Some(port) => device.process(port, &frame, around, senders),
+                None => lose_packet_out(around),
+            },
+        }
+    }
+    device.begin_turn();
+}
+
+/// Runs a packet that came in, and then, if it is the controllers' turn, what they want done.
+pub fn run_packet(device: &mut Device, port: Port, frame: &[u8], around: &mut Surroundings, senders: &mut Senders) {
+    device.process(port, frame, around, senders);
+    if device.is_turn_over() {
+        execute(device, around, senders);
+    }
+}
+
+fn lose_packet_out(around: &mut Surroundings) {
+    if around.lost_packet_outs == 0 {
+        note!("slotwise switch: a packet-out is lost: there is no CPU port without --cpu-port");
+    }
+    around.lost_packet_outs += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use std::thread;
+
+    use serde_json::{Value, json};
+    use slotwise_netio::{Ports, WallClock};
+    use slotwise_p4::{Executor, Pipeline, PipelineConfig, TimestampUnit};
+    use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+    use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
+    use slotwise_p4runtime::proto::p4::v1::*;
+    use slotwise_p4runtime::{DeviceConfig, InitialProgram, Server, ServerConfig, parse_p4info};
+
+    use super::super::device::PASSES_A_TURN;
+    use super::super::log::Logs;
+    use super::super::queues::{QueuePlan, Queues};
+    use super::*;
+
+    const PROGRAM: &[u8] = include_bytes!("../../../p4/tests/programs/replication.json");
+    const P4INFO: &[u8] = include_bytes!("../../../p4/tests/programs/replication.p4info.txtpb");
+    /// First byte of a packet that is resubmitted for ever, and of one that is recirculated for ever.
+    const LOOPS: [u8; 2] = [9, 4];
+    /// What one poll hands over.
+    const BURST: usize = 64;
+
+    /// The program recirculates while `rounds < 3`; now the condition is always true.
+    fn never_ending(value: &mut Value) {
+        match value {
+            Value::Object(members) if members.get("op") == Some(&json!("<")) => {
+                members.insert("op".into(), json!("<="));
+                members["right"]["value"] = json!("0xff");
+            }
+            Value::Object(members) => members.values_mut().for_each(never_ending),
+            Value::Array(items) => items.iter_mut().for_each(never_ending),
+            _ => {}
+        }
+    }
+
+    /// A controller's write.
+    async fn write(address: String) {
+        let mut client = P4RuntimeClient::connect(address).await.unwrap();
+        let election_id = Some(Uint128 { high: 0, low: 1 });
+        let arbitration = MasterArbitrationUpdate {
+            device_id: 1,
+            election_id,
+            ..MasterArbitrationUpdate::default()
+        };
+        let update = Some(Request::Arbitration(arbitration));
+        let requests = tokio_stream::StreamExt::chain(
+            tokio_stream::once(StreamMessageRequest { update }),
+            tokio_stream::pending(),
+        );
+        let mut answers = client.stream_channel(requests).await.unwrap().into_inner();
+        answers.message().await.unwrap().unwrap();
+        let group = MulticastGroupEntry {
+            multicast_group_id: 7,
+            ..MulticastGroupEntry::default()
+        };
+        let group = packet_replication_engine_entry::Type::MulticastGroupEntry(group);
+        let entry = PacketReplicationEngineEntry { r#type: Some(group) };
+        let entity = Some(Entity {
+            entity: Some(entity::Entity::PacketReplicationEngineEntry(entry)),
+        });
+        let update = Update {
+            r#type: update::Type::Insert.into(),
+            entity,
+        };
+        let request = WriteRequest {
+            device_id: 1,
+            election_id,
+            updates: vec![update],
+            ..WriteRequest::default()
+        };
+        client.write(request).await.unwrap();
+    }
+
+    /// Runs bursts of packets that loop until a controller's write has been answered.
+    fn serve(first_byte: u8, queues: Option<Queues<slotwise_p4::Queued>>) {
+        let mut json: Value = serde_json::from_slice(PROGRAM).unwrap();
+        never_ending(&mut json);
+        let program = InitialProgram {
+            p4info: parse_p4info(P4INFO, false).unwrap(),
+            json: serde_json::to_vec(&json).unwrap(),
+        };
+        let config = DeviceConfig {
+            device_id: 1,
+            pipeline: PipelineConfig {
+                cpu_port: 510,
+                drop_port: 511,
+                timestamp_unit: TimestampUnit::Nanoseconds,
+                seed: 1,
+                executor: Executor::Interpreter,
+            },
+            program: Some(program),
+        };
+        let config = ServerConfig::new("127.0.0.1:0".parse().unwrap(), vec![config]);
+        let (server, hub) = Server::start(config, Arc::new(|| {})).unwrap();
+        let address = format!("http://{}", server.address());
+        let controller = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(write(address));
+        });
+        let has_queues = queues.is_some();
+        let mut device = Device::new(WallClock::start(), false, false, queues);
+        let mut around = Surroundings {
+            places: BTreeMap::new(),
+            device_id: 1,
+            cpu_port: None,
+            hub,
+            capture: None,
+            logs: Logs::default(),
+            lost_packet_outs: 0,
+        };
+        let mut ports = Ports::open::<&str>(&[], None).unwrap();
+        let frame = [first_byte, 0, 0, 0, 0, 0, 0, 0];
+        let mut passes = 0;
+        let mut check = |device: &mut Device, what| {
+            let now = device.pipeline().map_or(0, |pipeline: &mut Pipeline| pipeline.passes());
+            // Those of a turn, and of one packet more: ingress and egress of all that it may become.
+            assert!(now - passes <= 3 * PASSES_A_TURN + 2, "{what}: {}", now - passes);
+            passes = now;
+        };
+        let mut due_ns = None;
+        while !controller.is_finished() {
+            execute(&mut device, &mut around, ports.senders());
+            for _ in 0..BURST {
+                run_packet(&mut device, 1, &frame, &mut around, ports.senders());
+                check(&mut device, "a packet");
+                assert!(!device.is_turn_over());
+            }
+            due_ns = device.empty_queues(&mut around, ports.senders());
+            check(&mut device, "queues");
+        }
+        controller.join().unwrap();
+        let groups = device.pipeline().map(|pipeline| pipeline.multicast_groups().count());
+        assert_eq!(groups, Some(1));
+        // What is recirculated goes on where it waits.
+        assert_eq!(due_ns == Some(0), has_queues && first_byte == 4);
+    }
+
+    #[test]
+    fn a_write_is_answered_while_packets_go_round_for_ever() {
+        for first_byte in LOOPS {
+            serve(first_byte, None);
+            serve(first_byte, Some(Queues::new(QueuePlan::default())));
+        }
+    }
+}
