@@ -59,7 +59,7 @@ impl Shared {
     }
 
     /// Whether the request comes from a primary that may set the pipeline.
-    fn authorize_config(
+    pub fn authorize_config(
         &self,
         device: &Device,
         request: &v1::SetForwardingPipelineConfigRequest,

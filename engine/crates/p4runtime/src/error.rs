@@ -64,7 +64,11 @@ impl From<ApiError> for Status {
     }
 }
 
-/// The status of a batch: OK, or UNKNOWN with one `p4.v1.Error` an element, in the batch's order.
+/// Bytes of messages in the details of a status, which goes in the head of an answer. Clients take some kilobytes.
+const MAX_DETAIL_BYTES: usize = 4096;
+
+/// The status of a batch: OK, or UNKNOWN with one `p4.v1.Error` an element, in the batch's order. The first have messages, all
+/// have codes.
 pub(crate) fn batch_status<'a>(
     what: &str,
     errors: impl Iterator<Item = Option<&'a ApiError>> + Clone,
@@ -74,12 +78,20 @@ pub(crate) fn batch_status<'a>(
     };
     let failed = errors.clone().flatten().count();
     let message = format!("{failed} of {} {what} failed; first: {first}", errors.clone().count());
+    let mut left_bytes = MAX_DETAIL_BYTES;
     let details = errors
         .map(|error| {
-            let error = error.map_or_else(v1::Error::default, |error| v1::Error {
-                canonical_code: error.code.into(),
-                message: error.message.clone(),
-                ..v1::Error::default()
+            let error = error.map_or_else(v1::Error::default, |error| {
+                left_bytes = left_bytes.saturating_sub(error.message.len());
+                v1::Error {
+                    canonical_code: error.code.into(),
+                    message: if left_bytes > 0 {
+                        error.message.clone()
+                    } else {
+                        String::new()
+                    },
+                    ..v1::Error::default()
+                }
             });
             any("p4.v1.Error", &error)
         })
@@ -101,5 +113,39 @@ pub(crate) fn any(name: &str, message: &impl Message) -> prost_types::Any {
     prost_types::Any {
         type_url: format!("type.googleapis.com/{name}"),
         value: message.encode_to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_update_has_a_code_and_the_first_have_messages() {
+        const COUNT: usize = 10_000;
+        let errors: Vec<_> = (0..COUNT)
+            .map(|number| (number % 2 == 0).then(|| ApiError::not_found("x".repeat(100))))
+            .collect();
+        let status = batch_status("updates", errors.iter().map(Option::as_ref)).unwrap_err();
+        assert!(
+            status.details().len() < COUNT * 48 + MAX_DETAIL_BYTES,
+            "{}",
+            status.details().len()
+        );
+        let details = rpc::Status::decode(status.details()).unwrap().details;
+        let details: Vec<_> = details
+            .iter()
+            .map(|any| v1::Error::decode(&any.value[..]).unwrap())
+            .collect();
+        assert_eq!(details.len(), COUNT);
+        for (number, error) in details.iter().enumerate() {
+            let code = if number % 2 == 0 { Code::NotFound } else { Code::Ok };
+            assert_eq!(error.canonical_code, i32::from(code));
+        }
+        let with_message = details.iter().filter(|error| !error.message.is_empty()).count();
+        assert!(
+            with_message > 10 && with_message * 100 <= MAX_DETAIL_BYTES,
+            "{with_message}"
+        );
     }
 }

@@ -3,14 +3,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::Sleep;
 use tonic::Status;
 use tonic::body::Body;
@@ -20,6 +20,8 @@ use tower_service::Service;
 use crate::answer::Answer;
 use crate::incoming::Caller;
 use crate::limits::ServerLimits;
+use crate::room::{Full, Holding, Room};
+use crate::wire::{Head, Walk};
 
 /// Messages that are not programs or batches.
 const MAX_SMALL_BYTES: usize = 1 << 20;
@@ -30,15 +32,18 @@ const BYTES_A_SECOND: usize = 1 << 20;
 /// What gRPC puts in front of a message: whether it is compressed, and its length.
 const PREFIX_BYTES: usize = 5;
 
+/// Says who may write or configure, before what they send is decoded.
+pub(crate) type Authorize = Box<dyn Fn(&Head) -> Result<(), Status> + Send + Sync>;
+
 /// What holds for all calls of a server.
-#[derive(Debug)]
 struct Policy {
+    authorize: Authorize,
     token: Option<String>,
     takes_guests: bool,
     message_bytes: usize,
     patience: Duration,
     /// Bytes of messages being received.
-    receiving: Arc<Semaphore>,
+    receiving: Arc<Room>,
 }
 
 /// Marks a call of somebody who has not shown the token, where such calls are taken.
@@ -46,19 +51,22 @@ struct Policy {
 pub(crate) struct Guest;
 
 /// Wraps the service.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct GuardLayer(Arc<Policy>);
 
 impl GuardLayer {
     /// With a token, calls have to show it: `authorization: Bearer TOKEN`. Those that do not are refused, or, if it
     /// `takes_guests`, marked as [`Guest`] if they change nothing.
-    pub fn new(limits: &ServerLimits, token: Option<String>, takes_guests: bool) -> GuardLayer {
+    pub fn new(limits: &ServerLimits, token: Option<String>, takes_guests: bool, authorize: Authorize) -> GuardLayer {
+        // Half of it, but a whole message.
+        let share = (limits.receiving_bytes / 2).max(limits.message_bytes);
         GuardLayer(Arc::new(Policy {
+            authorize,
             token,
             takes_guests,
             message_bytes: limits.message_bytes,
             patience: limits.patience,
-            receiving: Arc::new(Semaphore::new(limits.receiving_bytes.min(Semaphore::MAX_PERMITS))),
+            receiving: Room::new(limits.receiving_bytes, share),
         }))
     }
 }
@@ -74,7 +82,7 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Guard<S> {
     inner: S,
     policy: Arc<Policy>,
@@ -126,16 +134,14 @@ where
         } else {
             self.policy.message_bytes.min(MAX_SMALL_BYTES)
         };
-        let mut request = request;
-        if is_guest {
-            request.extensions_mut().insert(Guest);
-        }
         let policy = self.policy.clone();
-        let received = Received::new([caller.receiving, policy.receiving.clone()]);
+        let received = Received::new(policy.receiving.clone(), caller);
+        let walk = Walk::of(method);
         let mut request = request.map(|inner| {
             Body::new(GuardedBody {
                 inner,
                 framing: Framing::new(max_bytes),
+                walk,
                 is_stream,
                 deadline: (!is_stream).then(|| Box::pin(tokio::time::sleep(policy.patience))),
                 received_bytes: 0,
@@ -144,6 +150,9 @@ where
             })
         });
         request.extensions_mut().insert(received);
+        if is_guest {
+            request.extensions_mut().insert(Guest);
+        }
         let answering = self.inner.call(request);
         Box::pin(async move {
             let mut response = answering.await?;
@@ -159,6 +168,7 @@ where
 struct GuardedBody {
     inner: Body,
     framing: Framing,
+    walk: Walk,
     /// Between the messages of a stream any time may pass.
     is_stream: bool,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -168,51 +178,78 @@ struct GuardedBody {
     policy: Arc<Policy>,
 }
 
-/// Bytes that messages of a call take: of those of its connection, and of those of all. Who does what a message asks for
-/// keeps this until it is done, so that messages that wait count as those that are being received; on a stream they
+/// Bytes that messages of a call take of those of all, as they come and when they are decoded. Who does what a message asks
+/// for keeps this until it is done, so that messages that wait count as those that are being received; on a stream they
 /// count until the next is asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Received(Arc<Mutex<[Share; 2]>>);
+pub(crate) struct Received(Arc<Receiving>);
+
+#[derive(Debug)]
+struct Receiving {
+    room: Arc<Room>,
+    caller: Caller,
+    holding: Mutex<Option<Holding>>,
+    ending: Arc<Ending>,
+}
+
+/// Whether the room of a message is given to others.
+#[derive(Debug, Default)]
+struct Ending {
+    is_ended: AtomicBool,
+    /// Who waits for more of it.
+    waker: Mutex<Option<Waker>>,
+}
 
 impl Received {
-    fn new(of: [Arc<Semaphore>; 2]) -> Received {
-        Received(Arc::new(Mutex::new(of.map(Share::new))))
+    fn new(room: Arc<Room>, caller: Caller) -> Received {
+        Received(Arc::new(Receiving {
+            room,
+            caller,
+            holding: Mutex::default(),
+            ending: Arc::default(),
+        }))
     }
 
     /// Makes them `bytes` in all.
-    fn grow(&self, bytes: usize) -> Result<(), TryAcquireError> {
-        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.iter_mut().try_for_each(|share| share.grow(bytes))
+    fn grow(&self, bytes: usize) -> Result<(), Full> {
+        let mut holding = self.0.holding.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*holding {
+            Some(holding) => holding.grow(bytes),
+            None => {
+                let ending = self.0.ending.clone();
+                let end = Arc::new(move || ending.end());
+                *holding = Some(self.0.room.take(&self.0.caller, bytes, end)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// A message has come whole: its bytes are no more taken away.
+    fn keep(&self) {
+        let holding = self.0.holding.lock().unwrap_or_else(PoisonError::into_inner);
+        holding.iter().for_each(Holding::keep);
     }
 
     fn release(&self) {
-        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.iter_mut().for_each(|share| share.held = None);
+        let holding = self.0.holding.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(holding);
     }
 }
 
-/// Bytes held of a number of them.
-#[derive(Debug)]
-struct Share {
-    of: Arc<Semaphore>,
-    held: Option<OwnedSemaphorePermit>,
-}
-
-impl Share {
-    fn new(of: Arc<Semaphore>) -> Share {
-        Share { of, held: None }
-    }
-
-    /// Makes it `bytes` in all.
-    fn grow(&mut self, bytes: usize) -> Result<(), TryAcquireError> {
-        let held_bytes = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = u32::try_from(bytes - held_bytes).unwrap_or(u32::MAX);
-        let more = self.of.clone().try_acquire_many_owned(more)?;
-        match &mut self.held {
-            Some(held) => held.merge(more),
-            None => self.held = Some(more),
+impl Ending {
+    fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
-        Ok(())
+    }
+
+    /// Whether it has ended; otherwise wakes who asks when it does.
+    fn poll(&self, context: &Context<'_>) -> bool {
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        *waker = Some(context.waker().clone());
+        self.is_ended.load(Ordering::Acquire)
     }
 }
 
@@ -220,15 +257,23 @@ impl GuardedBody {
     /// Follows what has come.
     fn advance(&mut self, mut bytes: &[u8]) -> Result<(), Status> {
         while !bytes.is_empty() {
-            let (was_between, was_inside, left) = (self.framing.is_between(), self.framing.missing > 0, bytes.len());
+            let (was_between, was_inside, all) = (self.framing.is_between(), self.framing.missing > 0, bytes);
             if let Some(length) = self.framing.take(&mut bytes)? {
                 let more = Duration::from_secs((length / BYTES_A_SECOND) as u64);
                 self.restart(self.policy.patience + more);
+                self.walk.begin(length);
+                if length == 0 {
+                    self.come_whole()?;
+                }
             } else if was_inside {
-                self.received_bytes += left - bytes.len();
-                if self.received_bytes > FREE_BYTES {
-                    let full = |_| Status::resource_exhausted("too much is being received at once; send it later");
-                    self.received.grow(self.received_bytes).map_err(full)?;
+                let part = &all[..all.len() - bytes.len()];
+                self.received_bytes += part.len();
+                let takes_bytes = self.received_bytes + self.walk.advance(part)?;
+                if takes_bytes > FREE_BYTES {
+                    self.received.grow(takes_bytes).map_err(|Full| too_much())?;
+                }
+                if self.framing.is_between() {
+                    self.come_whole()?;
                 }
             } else if was_between {
                 self.restart(self.policy.patience);
@@ -237,6 +282,15 @@ impl GuardedBody {
                 self.deadline = None;
             }
         }
+        Ok(())
+    }
+
+    /// A message is there. Who may not do what it asks for has no part of it decoded.
+    fn come_whole(&self) -> Result<(), Status> {
+        if let Some(head) = self.walk.finish()? {
+            (self.policy.authorize)(&head)?;
+        }
+        self.received.keep();
         Ok(())
     }
 
@@ -255,6 +309,9 @@ impl HttpBody for GuardedBody {
             // The session has done what it was asked for and waits for the next message.
             body.received_bytes = 0;
             body.received.release();
+        }
+        if body.received.0.ending.poll(context) {
+            return Poll::Ready(Some(Err(too_much())));
         }
         match Pin::new(&mut body.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
@@ -280,6 +337,10 @@ impl HttpBody for GuardedBody {
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
     }
+}
+
+fn too_much() -> Status {
+    Status::resource_exhausted("too much is being received at once; send it later")
 }
 
 /// Where messages begin and end.

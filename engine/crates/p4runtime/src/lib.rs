@@ -37,12 +37,14 @@ pub mod proto;
 mod read;
 mod reconfigure;
 mod role;
+mod room;
 mod server;
 mod service;
 mod stream;
 #[cfg(test)]
 mod testing;
 mod tls;
+mod wire;
 
 pub use error::ApiError;
 pub use hub::{Call, Delivery, DeviceAccess, DeviceCommand, DeviceHub, Notification, Waker, Work};

@@ -8,17 +8,20 @@ use slotwise_p4::Limits;
 /// Bounds on what clients, all of them or each, may use. The defaults are for a switch with a few controllers.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
-    /// Connections at once; further ones are closed at once.
+    /// Connections at once. A further one takes the place of the oldest of those that have come least far; where all have a
+    /// primary, it is closed.
     pub connections: usize,
     /// Calls and streams at once on one connection.
     pub calls_a_connection: u32,
     /// Bytes of one Write or SetForwardingPipelineConfig. Other messages are of 1 MiB at most.
     pub message_bytes: usize,
-    /// Bytes that have come of all messages being received. One connection has a quarter, or a whole message if that is more.
+    /// Bytes of all messages being received, as they come and as they are decoded. One connection has half, or a whole message
+    /// if that is more. When there is no more, others than primaries give way first, and who has most.
     pub receiving_bytes: usize,
     /// Entities in one Read.
     pub queries: usize,
-    /// Reads at once, until their clients have taken the answers.
+    /// Reads at once, until their clients have taken the answers. A further one ends another, of one that is no primary or has
+    /// as many.
     pub reads: usize,
     /// Bytes that one client may leave unread on one stream.
     pub unread_bytes_a_stream: usize,

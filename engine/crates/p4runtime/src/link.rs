@@ -13,6 +13,7 @@ use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
+use crate::incoming::{Caller, PrimaryMark};
 use crate::outbox::{Claim, FREE_BYTES, Outbox};
 use crate::p4info::P4Info;
 use crate::proto::google::rpc;
@@ -39,7 +40,7 @@ const ERROR: Claim = Claim {
     reserve: RESERVED,
     free_bytes: 0,
 };
-/// Roles that a device knows, those without streams included, and streams that it takes for each.
+/// Roles that a device knows, those without streams included, and streams that it takes for each: more make others go.
 const MAX_ROLES: usize = 64;
 const MAX_STREAMS: usize = 256;
 const MAX_ROLE_NAME: usize = 256;
@@ -50,6 +51,18 @@ const DEVICE_DIGEST_BYTES: usize = 64 << 20;
 
 /// The server's end of a StreamChannel.
 pub(crate) type StreamSender = Outbox<v1::StreamMessageResponse>;
+
+/// A StreamChannel, and whose it is.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub sender: StreamSender,
+    pub caller: Caller,
+}
+
+struct Member {
+    client: Client,
+    was_primary: bool,
+}
 
 /// Controllers of a device, and what the owner's thread needs to send them something.
 pub(crate) struct Link {
@@ -69,7 +82,9 @@ pub(crate) struct Link {
 #[derive(Default)]
 struct Role {
     election: Election,
-    streams: BTreeMap<StreamId, StreamSender>,
+    streams: BTreeMap<StreamId, Member>,
+    /// Its primary's connection is known as one.
+    mark: Option<PrimaryMark>,
     access: Arc<Access>,
     /// On their way to its primary.
     digests: Digests,
@@ -102,7 +117,10 @@ impl Link {
     pub fn stop(&mut self) {
         let streams = self.roles.values().flat_map(|role| role.streams.values());
         for stream in streams {
-            stream.finish(Some(Status::unavailable("the switch has stopped")));
+            stream
+                .client
+                .sender
+                .finish(Some(Status::unavailable("the switch has stopped")));
         }
         let down_ports = std::mem::take(&mut self.down_ports);
         *self = Link {
@@ -111,27 +129,27 @@ impl Link {
         };
     }
 
-    /// A stream joins a role's election or changes its id; tells everybody concerned.
+    /// The rights of the other roles that somebody has: what nobody controls any more is free for others.
+    pub fn other_roles(&self, role_name: &str) -> Vec<(String, Arc<Access>)> {
+        let others = self
+            .roles
+            .iter()
+            .filter(|(name, other)| *name != role_name && !other.streams.is_empty());
+        others
+            .map(|(name, other)| (name.clone(), other.access.clone()))
+            .collect()
+    }
+
+    /// A stream joins a role's election or changes its id; tells everybody concerned. Its rights do not conflict with those
+    /// of [`Link::other_roles`].
     pub fn arbitrate(
         &mut self,
         role_name: &str,
         stream: StreamId,
         election_id: Option<u128>,
         access: Access,
-        sender: &StreamSender,
+        client: &Client,
     ) -> Result<(), ApiError> {
-        // What nobody controls any more is free for others.
-        let others = self
-            .roles
-            .iter()
-            .filter(|(name, other)| *name != role_name && !other.streams.is_empty());
-        for (name, other) in others {
-            if let Some(id) = other.access.conflict(&access) {
-                return Err(ApiError::invalid(format!(
-                    "object {id:#010x} is exclusive, and role {name:?} has it too"
-                )));
-            }
-        }
         if !self.roles.contains_key(role_name) {
             if role_name.len() > MAX_ROLE_NAME || self.roles.len() >= MAX_ROLES && !self.forget_a_role() {
                 let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
@@ -140,9 +158,6 @@ impl Link {
             self.roles.insert(role_name.to_owned(), Role::default());
         }
         let role = self.roles.entry(role_name.to_owned()).or_default();
-        if role.election.len() >= MAX_STREAMS && !role.streams.contains_key(&stream) {
-            return Err(ApiError::exhausted(format!("a role takes {MAX_STREAMS} streams")));
-        }
         let before = role.election.primary();
         let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
             // Clients tell this case by the words "election id ... used".
@@ -151,9 +166,21 @@ impl Link {
                 "election id {id} is already used by another live controller of this role"
             ))
         })?;
-        role.streams.insert(stream, sender.clone());
-        if role.election.primary() == Some(stream) {
+        if role.election.len() > MAX_STREAMS {
+            role.end_a_stream();
+        }
+        let client = client.clone();
+        let is_primary = role.election.primary() == Some(stream);
+        let member = role.streams.entry(stream).or_insert(Member {
+            client,
+            was_primary: false,
+        });
+        if is_primary {
+            member.was_primary = true;
+            role.mark = Some(member.client.caller.mark_primary());
             role.access = Arc::new(access);
+        } else if role.election.primary().is_none() {
+            role.mark = None;
         }
         if role.election.primary() != before {
             // What the one before has learned, the new one has not.
@@ -165,16 +192,20 @@ impl Link {
     }
 
     /// Makes room for another role: forgets that of those without streams which has been so for longest, with the highest
-    /// election id that it had. False if all have streams.
+    /// election id that it had; or ends the streams of one that has no primary. False if all have one.
     fn forget_a_role(&mut self) -> bool {
-        let dead = self
+        let without_primary = self
             .roles
             .iter()
-            .filter(|(name, role)| !name.is_empty() && role.streams.is_empty());
-        let oldest = dead
-            .min_by_key(|(_, role)| role.departure)
+            .filter(|(name, role)| !name.is_empty() && role.election.primary().is_none());
+        let oldest = without_primary
+            .min_by_key(|(_, role)| (!role.streams.is_empty(), role.departure))
             .map(|(name, _)| name.clone());
-        oldest.is_some_and(|name| self.roles.remove(&name).is_some())
+        let Some(role) = oldest.and_then(|name| self.roles.remove(&name)) else {
+            return false;
+        };
+        role.streams.values().for_each(Member::end);
+        true
     }
 
     /// These digests are sent from now on.
@@ -227,6 +258,7 @@ impl Link {
             role.streams.remove(&stream);
             let advisory = role.election.leave(stream);
             if role.election.primary().is_none() {
+                role.mark = None;
                 role.digests.forget();
             }
             if role.streams.is_empty() {
@@ -278,7 +310,7 @@ impl Link {
     fn entitled(&self) -> impl Iterator<Item = (&str, &StreamSender, &Access)> {
         self.roles.iter().filter_map(|(name, role)| {
             let primary = role.streams.get(&role.election.primary()?)?;
-            Some((name.as_str(), primary, &*role.access))
+            Some((name.as_str(), &primary.client.sender, &*role.access))
         })
     }
 
@@ -376,8 +408,19 @@ impl Role {
         self.digests.configure(&configs.collect());
     }
 
+    /// Makes room for another stream: ends the oldest that never was primary or, if all were, that is not.
+    fn end_a_stream(&mut self) {
+        let primary = self.election.primary();
+        let others = self.streams.iter().filter(|(stream, _)| Some(**stream) != primary);
+        let oldest = others.min_by_key(|(stream, member)| (member.was_primary, **stream));
+        if let Some((&stream, _)) = oldest {
+            self.election.leave(stream);
+            self.streams.remove(&stream).iter().for_each(Member::end);
+        }
+    }
+
     fn advise(&self, device_id: u64, role_name: &str, advisory: Advisory) {
-        for (&stream, sender) in &self.streams {
+        for (&stream, Member { client, .. }) in &self.streams {
             if advisory != Advisory::All && advisory != Advisory::Only(stream) {
                 continue;
             }
@@ -392,10 +435,9 @@ impl Role {
                 message: message.to_owned(),
                 details: Vec::new(),
             };
-            let config = self.access.message.clone();
-            let role = (!role_name.is_empty() || config.is_some()).then(|| v1::Role {
+            // Without its rights: whoever sent them knows them, and they are long.
+            let role = (!role_name.is_empty()).then(|| v1::Role {
                 name: role_name.to_owned(),
-                config,
                 ..v1::Role::default()
             });
             let election_id = self.election.highest();
@@ -409,8 +451,18 @@ impl Role {
                 status: Some(status),
             };
             // A controller that left RESERVED messages unread learns its role from its next refused request.
-            let _ = sender.try_send(message_of(Update::Arbitration(update)), ARBITRATION);
+            let _ = client
+                .sender
+                .try_send(message_of(Update::Arbitration(update)), ARBITRATION);
         }
+    }
+}
+
+impl Member {
+    /// Others need its place.
+    fn end(&self) {
+        let message = "this role has many streams, or the device many roles: one that never was primary made room";
+        self.client.sender.cut(Status::resource_exhausted(message));
     }
 }
 
@@ -454,7 +506,11 @@ mod tests {
         };
         let streams: Vec<_> = (0..8).map(|_| outbox(bounds, &Budget::new(1 << 20))).collect();
         for (stream, (sender, _)) in (0..).zip(&streams) {
-            link.arbitrate(&format!("role {stream}"), stream, Some(1), Access::default(), sender)
+            let client = Client {
+                sender: sender.clone(),
+                caller: Caller::default(),
+            };
+            link.arbitrate(&format!("role {stream}"), stream, Some(1), Access::default(), &client)
                 .unwrap();
         }
         let held = |link: &Link| link.roles.values().map(|role| role.digests.bytes()).sum::<usize>();
@@ -468,5 +524,69 @@ mod tests {
             link.leave(&format!("role {stream}"), stream);
         }
         assert_eq!(held(&link), 0);
+    }
+
+    fn client() -> Client {
+        let bounds = Bounds {
+            messages: STREAM_QUEUE,
+            bytes: 1 << 20,
+        };
+        let (sender, inbox) = outbox(bounds, &Budget::new(1 << 20));
+        // Nobody reads what it is sent.
+        std::mem::forget(inbox);
+        Client {
+            sender,
+            caller: Caller::default(),
+        }
+    }
+
+    #[test]
+    fn strangers_do_not_keep_a_controller_out() {
+        let mut link = Link::new(1);
+        let join = |link: &mut Link, role: &str, stream: StreamId, id: Option<u128>, client: &Client| {
+            link.arbitrate(role, stream, id, Access::default(), client)
+        };
+        let controller = client();
+        join(&mut link, "", 0, Some(5), &controller).unwrap();
+        assert!(controller.caller.is_primary());
+        let strangers: Vec<_> = (1..).map(|stream| (stream, client())).take(MAX_STREAMS + 9).collect();
+        for (stream, stranger) in &strangers {
+            join(&mut link, "", *stream, None, stranger).unwrap();
+        }
+        let ended = strangers
+            .iter()
+            .take_while(|(_, client)| client.sender.is_over())
+            .count();
+        assert_eq!(ended, 10, "the oldest");
+        assert!(!controller.sender.is_over());
+        link.leave("", 0);
+        assert!(!controller.caller.is_primary());
+        // Another takes the place before it is back.
+        join(&mut link, "", 1000, None, &client()).unwrap();
+        let back = client();
+        join(&mut link, "", 1001, Some(6), &back).unwrap();
+        assert!(link.is_primary("", 1001) && back.caller.is_primary());
+        assert!(link.roles[""].streams.len() == MAX_STREAMS && link.roles[""].election.len() == MAX_STREAMS);
+    }
+
+    #[test]
+    fn roles_without_a_primary_make_room() {
+        let mut link = Link::new(1);
+        let (backups, primaries) = (client(), client());
+        for number in 1..MAX_ROLES as u64 {
+            let (id, client) = if number == 9 {
+                (None, &backups)
+            } else {
+                (Some(1), &primaries)
+            };
+            link.arbitrate(&format!("role {number}"), number, id, Access::default(), client)
+                .unwrap();
+        }
+        link.arbitrate("another", 1000, Some(1), Access::default(), &client())
+            .unwrap();
+        assert!(backups.sender.is_over() && !primaries.sender.is_over());
+        let refused = link.arbitrate("one more", 1001, Some(1), Access::default(), &client());
+        assert_eq!(refused.unwrap_err().code, tonic::Code::ResourceExhausted);
+        link.arbitrate("", 1002, Some(1), Access::default(), &client()).unwrap();
     }
 }

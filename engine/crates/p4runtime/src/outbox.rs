@@ -26,6 +26,9 @@ impl Budget {
     }
 }
 
+/// What is held for an outbox until its client has everything.
+pub(crate) type Place = Box<dyn Send>;
+
 /// What a message may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
@@ -62,7 +65,7 @@ struct State<T> {
     /// Bytes of memory that are not charged.
     free_bytes: usize,
     /// Held until the client has taken everything.
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
     /// Messages that the client has taken.
     count: u64,
     /// Nothing is queued any more; after the queue comes the status, if there is one.
@@ -211,7 +214,7 @@ impl<T: Message> Outbox<T> {
 
     /// Finishes it, and returns when the client has taken everything or is gone. A client that takes nothing for `patience`
     /// is ended. The place is free then.
-    pub async fn close(&self, status: Option<Status>, place: Option<OwnedSemaphorePermit>, patience: Duration) {
+    pub async fn close(&self, status: Option<Status>, place: Option<Place>, patience: Duration) {
         {
             let mut state = self.0.state();
             let has_unread = !state.queue.is_empty();
@@ -459,7 +462,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_left_unread_after_the_end_is_dropped() {
         let places = Arc::new(Semaphore::new(1));
-        let place = || Some(places.clone().try_acquire_owned().unwrap());
+        let place = || Some(Box::new(places.clone().try_acquire_owned().unwrap()) as Place);
         for (status, code) in [
             (None, Code::ResourceExhausted),
             (Some(Status::aborted("over")), Code::Aborted),

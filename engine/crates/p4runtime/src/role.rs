@@ -2,7 +2,7 @@
 //! What a role may do. The specification leaves `Role.config` open; we take the message `stratum.P4RoleConfig` of the
 //! Stratum switch, which other clients know.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use prost::Message;
 
@@ -35,12 +35,22 @@ struct PacketFilter {
     value: Vec<u8>,
 }
 
+/// Objects that a role may name.
+const MAX_OBJECTS: usize = 4096;
+/// Enough for so many, whatever their numbers.
+const MAX_CONFIG_BYTES: usize = 32 * 1024;
+
 /// The rights of a role. By default, all.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Access {
-    /// As it was sent, for advisories.
-    pub message: Option<prost_types::Any>,
-    limits: Option<RoleConfig>,
+pub(crate) struct Access(Option<Limits>);
+
+#[derive(Debug, Clone)]
+struct Limits {
+    /// The objects that it may use, and whether nobody else may.
+    objects: BTreeMap<u32, bool>,
+    packet_in_filter: Option<PacketFilter>,
+    receives_packet_ins: bool,
+    can_push_pipeline: bool,
 }
 
 impl Access {
@@ -55,30 +65,46 @@ impl Access {
                 "role.config is {given:?}; {TYPE_NAME} is what is taken"
             )));
         }
-        let limits = RoleConfig::decode(config.value.as_slice())
+        let too_large = |given: String| {
+            ApiError::exhausted(format!(
+                "role.config has {given}; at most {MAX_OBJECTS} objects in {MAX_CONFIG_BYTES} bytes are taken"
+            ))
+        };
+        if config.value.len() > MAX_CONFIG_BYTES {
+            return Err(too_large(format!("{} bytes", config.value.len())));
+        }
+        let config = RoleConfig::decode(config.value.as_slice())
             .map_err(|error| ApiError::invalid(format!("role.config is not a {TYPE_NAME}: {error}")))?;
-        Ok(Access {
-            message: Some(config.clone()),
-            limits: Some(limits),
-        })
+        let named = config.exclusive_p4_ids.len() + config.shared_p4_ids.len();
+        if named > MAX_OBJECTS {
+            return Err(too_large(format!("{named} objects")));
+        }
+        let shared = config.shared_p4_ids.into_iter().map(|id| (id, false));
+        let exclusive = config.exclusive_p4_ids.into_iter().map(|id| (id, true));
+        Ok(Access(Some(Limits {
+            objects: shared.chain(exclusive).collect(),
+            packet_in_filter: config.packet_in_filter,
+            receives_packet_ins: config.receives_packet_ins,
+            can_push_pipeline: config.can_push_pipeline,
+        })))
     }
 
     /// Whether writes, reads and notifications about a P4Info object are for this role. Packet replication has id 0:
     /// it is for roles without limits.
     pub fn permits(&self, object_id: u32) -> bool {
-        self.limits.as_ref().is_none_or(|limits| {
-            limits.exclusive_p4_ids.contains(&object_id) || limits.shared_p4_ids.contains(&object_id)
-        })
+        self.0
+            .as_ref()
+            .is_none_or(|limits| limits.objects.contains_key(&object_id))
     }
 
     /// Whether it may set the forwarding pipeline.
     pub fn may_configure(&self) -> bool {
-        self.limits.as_ref().is_none_or(|limits| limits.can_push_pipeline)
+        self.0.as_ref().is_none_or(|limits| limits.can_push_pipeline)
     }
 
     /// Whether a packet-in with this metadata is for this role.
     pub fn takes_packet(&self, metadata: &[PacketMetadata]) -> bool {
-        let Some(limits) = &self.limits else { return true };
+        let Some(limits) = &self.0 else { return true };
         let matches = |filter: &PacketFilter| {
             let wanted = bits::canonical(&filter.value);
             metadata
@@ -90,22 +116,15 @@ impl Access {
 
     /// An object that both claim although one of them claims it for itself alone.
     pub fn conflict(&self, other: &Access) -> Option<u32> {
-        let (Some(ours), Some(theirs)) = (&self.limits, &other.limits) else {
+        let (Some(ours), Some(theirs)) = (&self.0, &other.0) else {
             return None;
         };
-        let all = |limits: &RoleConfig| -> BTreeSet<u32> {
-            limits
-                .exclusive_p4_ids
-                .iter()
-                .chain(&limits.shared_p4_ids)
-                .copied()
-                .collect()
-        };
-        let (our_ids, their_ids) = (all(ours), all(theirs));
-        let taken = ours.exclusive_p4_ids.iter().find(|id| their_ids.contains(id));
-        taken
-            .or_else(|| theirs.exclusive_p4_ids.iter().find(|id| our_ids.contains(id)))
-            .copied()
+        let both = ours
+            .objects
+            .iter()
+            .filter_map(|(id, is_exclusive)| Some((*id, *is_exclusive, *theirs.objects.get(id)?)));
+        let mut taken = both.filter(|(_, ours, theirs)| *ours || *theirs);
+        taken.next().map(|(id, ..)| id)
     }
 }
 
@@ -166,6 +185,26 @@ mod tests {
         assert_eq!(ids(&[1], &[2]).conflict(&ids(&[2], &[])), Some(2));
         assert_eq!(ids(&[1], &[]).conflict(&ids(&[], &[1])), Some(1));
         assert_eq!(ids(&[1], &[]).conflict(&Access::default()), None);
+    }
+
+    #[test]
+    fn objects_of_a_role_are_bounded() {
+        let parsed = |ids: u32| {
+            let config = RoleConfig {
+                exclusive_p4_ids: (0..ids / 2).map(|id| u32::MAX - id).collect(),
+                shared_p4_ids: (ids / 2..ids).map(|id| u32::MAX - id).collect(),
+                ..RoleConfig::default()
+            };
+            let config = Some(crate::error::any(TYPE_NAME, &config));
+            Access::parse(&Role {
+                config,
+                ..Role::default()
+            })
+        };
+        assert!(parsed(MAX_OBJECTS as u32).unwrap().permits(u32::MAX));
+        for ids in [MAX_OBJECTS as u32 + 1, 200_000] {
+            assert_eq!(parsed(ids).unwrap_err().code, tonic::Code::ResourceExhausted);
+        }
     }
 
     #[test]

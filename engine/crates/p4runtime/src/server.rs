@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicU64;
 
 use slotwise_p4::{Memory, PipelineConfig};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
+use tonic::Status;
 
 use crate::compiler::Compiler;
 use crate::device::{Device, Installed};
@@ -22,8 +23,10 @@ use crate::outbox::Budget;
 use crate::programs::Programs;
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::{ForwardingPipelineConfig, p4_runtime_server::P4RuntimeServer};
+use crate::room::Room;
 use crate::service::{Service, Shared};
 use crate::tls::Tls;
+use crate::wire::Head;
 
 /// Commands that wait for the owner; controllers wait when it is full.
 const COMMAND_QUEUE: usize = 1024;
@@ -185,7 +188,7 @@ impl Server {
             lock_step: config.lock_step,
             memory,
             unread: Budget::new(limits.unread_bytes),
-            reads: Arc::new(Semaphore::new(limits.reads.min(Semaphore::MAX_PERMITS))),
+            reads: Room::new(limits.reads, limits.reads),
             compiler: Compiler::new(programs, config.prepare_compiler),
             limits: limits.clone(),
             next_stream: AtomicU64::new(1),
@@ -202,12 +205,14 @@ impl Server {
             let listener = tokio::net::TcpListener::from_std(listener).map_err(listen)?;
             Incoming::new(listener, &limits)
         };
+        let authorizing = shared.clone();
+        let authorize = Box::new(move |head: &Head| authorizing.authorize(head).map_err(Status::from));
         let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(limits.message_bytes);
         let mut server = tonic::transport::Server::builder()
             .max_concurrent_streams(limits.calls_a_connection)
             .http2_keepalive_interval(Some(limits.keepalive))
             .http2_keepalive_timeout(Some(limits.keepalive))
-            .layer(GuardLayer::new(&limits, config.token, config.takes_guests));
+            .layer(GuardLayer::new(&limits, config.token, config.takes_guests, authorize));
         if let Some(tls) = &config.tls {
             server = server.tls_config(tls.into()).map_err(StartError::Tls)?;
         }

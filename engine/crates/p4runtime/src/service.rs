@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use slotwise_p4::{Memory, Port};
-use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::compiler::Compiler;
@@ -15,12 +14,16 @@ use crate::entity::{self, State, Touched};
 use crate::error::{ApiError, batch_status};
 use crate::guard::{Guest, Received};
 use crate::hub::{DeviceAccess, Owner};
+use crate::incoming::Caller;
 use crate::limits::ServerLimits;
-use crate::link::STREAM_QUEUE;
+use crate::link::{Client, STREAM_QUEUE};
 use crate::outbox::{Bounds, Budget, Inbox, Outbox, outbox};
 use crate::proto::p4::v1;
 use crate::proto::p4::v1::{p4_runtime_server::P4Runtime, write_request::Atomicity};
+use crate::role::Access;
+use crate::room::{Full, Room};
 use crate::stream::Session;
+use crate::wire::Head;
 
 /// The version of the specification that the server follows.
 const API_VERSION: &str = "1.5.0";
@@ -39,7 +42,7 @@ pub(crate) struct Shared {
     pub memory: Memory,
     /// Bytes that clients have not read yet.
     pub unread: Budget,
-    pub reads: Arc<Semaphore>,
+    pub reads: Arc<Room>,
     pub compiler: Compiler,
     pub next_stream: AtomicU64,
 }
@@ -145,12 +148,22 @@ impl Shared {
         }
     }
 
+    /// Whether who sends this may do so.
+    pub fn authorize(&self, head: &Head) -> Result<(), ApiError> {
+        match head {
+            Head::Write(request) => self.authorize_write(self.device(request.device_id)?, request).map(drop),
+            Head::Config(request) => self.authorize_config(self.device(request.device_id)?, request),
+        }
+    }
+
+    fn authorize_write(&self, device: &Device, request: &v1::WriteRequest) -> Result<Arc<Access>, ApiError> {
+        let election_id = election_id(request.election_id.as_ref());
+        device.link().authorize(&request.role, election_id)
+    }
+
     async fn write(&self, request: v1::WriteRequest) -> Result<(), Status> {
         let device = self.device(request.device_id)?;
-        let authorize = || {
-            let election_id = election_id(request.election_id.as_ref());
-            device.link().authorize(&request.role, election_id)
-        };
+        let authorize = || self.authorize_write(device, &request);
         // Who may not write does not wait for those who may.
         authorize()?;
         let mut control = device.control.lock().await;
@@ -223,18 +236,24 @@ impl P4Runtime for Service {
     }
 
     async fn read(&self, request: Request<v1::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
-        let reading = self.0.reads.clone().try_acquire_owned().map_err(|_| {
-            let reads = self.0.limits.reads;
-            Status::resource_exhausted(format!("{reads} reads are under way; read later"))
-        })?;
         let (sender, replies) = self.0.outbox(READ_QUEUE);
+        let ending = sender.clone();
+        let end = Arc::new(move || ending.cut(Status::resource_exhausted("others read, too; read later")));
+        let reading = self
+            .0
+            .reads
+            .take(&Caller::of(request.extensions()), 1, end)
+            .map_err(|Full| {
+                let reads = self.0.limits.reads;
+                Status::resource_exhausted(format!("{reads} reads are under way; read later"))
+            })?;
         let shared = self.0.clone();
         let (request, received) = taken(request);
         tokio::spawn(async move {
             let outcome = shared.read(request, &sender).await;
             drop(received);
             let patience = shared.limits.patience;
-            sender.close(outcome.err(), Some(reading), patience).await;
+            sender.close(outcome.err(), Some(Box::new(reading)), patience).await;
         });
         Ok(Response::new(replies))
     }
@@ -270,9 +289,10 @@ impl P4Runtime for Service {
         let (sender, replies) = self.0.outbox(STREAM_QUEUE);
         let shared = self.0.clone();
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
-        let is_guest = request.extensions().get::<Guest>().is_some();
-        let client = (stream, is_guest);
-        tokio::spawn(async move { Session::run(&shared, client, request.into_inner(), sender).await });
+        let id = (stream, request.extensions().get::<Guest>().is_some());
+        let caller = Caller::of(request.extensions());
+        let client = Client { sender, caller };
+        tokio::spawn(async move { Session::run(&shared, id, request.into_inner(), client).await });
         Ok(Response::new(replies))
     }
 

@@ -8,7 +8,7 @@ use crate::arbitration::StreamId;
 use crate::device::Device;
 use crate::error::ApiError;
 use crate::hub::{DeviceCommand, HubEvent, Work};
-use crate::link::{StreamSender, send_error};
+use crate::link::{Client, send_error};
 use crate::proto::p4::v1::{self, stream_error::Details, stream_message_request};
 use crate::proto::slotwise::v1::Done;
 use crate::role::Access;
@@ -24,7 +24,7 @@ pub(crate) struct Session<'a> {
     stream: StreamId,
     /// The client may listen, but never be primary, and nothing that it sends counts.
     is_guest: bool,
-    sender: StreamSender,
+    client: Client,
     /// Device and role: fixed by the first arbitration.
     member: Option<(&'a Device, String)>,
 }
@@ -35,16 +35,16 @@ impl<'a> Session<'a> {
         shared: &'a Shared,
         (stream, is_guest): (StreamId, bool),
         mut requests: Streaming<v1::StreamMessageRequest>,
-        sender: StreamSender,
+        client: Client,
     ) {
+        let outbox = client.sender.clone();
         let mut session = Session {
             shared,
             stream,
             is_guest,
-            sender,
+            client,
             member: None,
         };
-        let outbox = session.sender.clone();
         // In lock step nothing depends on the wall clock; a controller that does not read is noticed at its turn.
         let patience = (!shared.lock_step || is_guest).then_some(shared.limits.patience);
         let ended = async {
@@ -72,6 +72,9 @@ impl<'a> Session<'a> {
         loop {
             match requests.message().await {
                 Ok(Some(request)) => {
+                    if self.client.sender.is_over() {
+                        return None;
+                    }
                     if let Err(error) = self.handle(request).await {
                         return Some(error.into());
                     }
@@ -123,7 +126,7 @@ impl<'a> Session<'a> {
                 details: Some(details),
                 ..v1::StreamError::default()
             };
-            send_error(&self.sender, error);
+            send_error(&self.client.sender, error);
         }
         Ok(())
     }
@@ -157,9 +160,18 @@ impl<'a> Session<'a> {
         let in_flight = device.control.lock().await;
         // Without one, a stream is never primary.
         let election_id = election_id(update.election_id.as_ref()).filter(|_| !self.is_guest);
+        // No role comes meanwhile, and the owner's thread does not wait.
+        let others = device.link().other_roles(&role.name);
+        for (name, other) in others {
+            if let Some(id) = other.conflict(&access) {
+                return Err(ApiError::invalid(format!(
+                    "object {id:#010x} is exclusive, and role {name:?} has it too"
+                )));
+            }
+        }
         device
             .link()
-            .arbitrate(&role.name, self.stream, election_id, access, &self.sender)?;
+            .arbitrate(&role.name, self.stream, election_id, access, &self.client)?;
         self.member = Some((device, role.name));
         drop(in_flight);
         self.shared.owner.send(HubEvent::StreamJoined).await

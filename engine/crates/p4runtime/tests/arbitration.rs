@@ -161,10 +161,10 @@ async fn roles_that_nobody_has_make_room_for_others() {
         assert_eq!(stream.advisory().await, (Code::Ok, Some(9)), "role {number}");
         stream.close().await;
     }
-    let mut again = Stream::open(&mut client).await;
-    again.arbitrate(1, "role 99", Some(8)).await;
+    let mut without_primary = Stream::open(&mut client).await;
+    without_primary.arbitrate(1, "role 99", Some(8)).await;
     assert_eq!(
-        again.advisory().await,
+        without_primary.advisory().await,
         (Code::NotFound, Some(9)),
         "the highest id of a role that nobody has is known for a while"
     );
@@ -179,6 +179,11 @@ async fn roles_that_nobody_has_make_room_for_others() {
         assert_eq!(stream.advisory().await.0, Code::Ok, "living {number}");
         living.push(stream);
     }
+    let mut last = Stream::open(&mut client).await;
+    last.arbitrate(1, "last", Some(1)).await;
+    assert_eq!(last.advisory().await.0, Code::Ok);
+    let ended = without_primary.next().await.unwrap_err();
+    assert_eq!(ended.code(), Code::ResourceExhausted, "it makes room");
     let mut one_too_many = Stream::open(&mut client).await;
     one_too_many.arbitrate(1, "one too many", Some(1)).await;
     assert_eq!(one_too_many.next().await.unwrap_err().code(), Code::ResourceExhausted);

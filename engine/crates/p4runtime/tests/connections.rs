@@ -49,11 +49,8 @@ async fn connections_beyond_the_limit_are_closed_and_places_come_free() {
     let mut config = server_config(false);
     config.limits.connections = 2;
     let bench = Bench::with(config);
-    let mut first = bench.client().await;
-    let mut second = bench.client().await;
-    for client in [&mut first, &mut second] {
-        client.capabilities(CapabilitiesRequest::default()).await.unwrap();
-    }
+    let first = Primary::of(&bench.server, 1, 1).await;
+    let _second = Primary::of(&bench.server, 2, 1).await;
     closed(TcpStream::connect(bench.server.address()).await.unwrap()).await;
     drop(first);
     let address = format!("http://{}", bench.server.address());
@@ -67,6 +64,31 @@ async fn connections_beyond_the_limit_are_closed_and_places_come_free() {
         }
     };
     tokio::time::timeout(SOON, next).await.unwrap();
+}
+
+#[tokio::test]
+async fn connections_without_a_primary_make_room() {
+    let mut config = server_config(false);
+    config.limits.connections = 2;
+    let bench = Bench::with(config);
+    let mut primary = bench.ready(&TABLES).await;
+    for _ in 0..3 {
+        // Each takes the place of the one before, although that has called and answers.
+        let stranger = connect(bench.server.address()).await;
+        assert_eq!(
+            half_sent_on(&stranger, "Read", begun(2, 0)).await,
+            Code::ResourceExhausted
+        );
+        let mut newcomer = bench.client().await;
+        newcomer.capabilities(CapabilitiesRequest::default()).await.unwrap();
+        let gone = async {
+            while stranger.clone().ready().await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(SOON, gone).await.unwrap();
+    }
+    primary.write(vec![insert(mac_entry(&TABLES, 1, &[1]))]).await.unwrap();
 }
 
 type Connection = h2::client::SendRequest<Bytes>;
@@ -136,7 +158,7 @@ async fn half_sent_messages_are_not_waited_for() {
         cases.extend([&[0, 0, 0][..], &[0, 0, 0, 3, 0, 1, 2]].map(|part| (method, part)));
     }
     // Nothing; and a whole message, but no end of the call.
-    cases.extend([("Write", &[][..]), ("Write", &[0, 0, 0, 0, 0])]);
+    cases.extend([("Write", &[][..]), ("Read", &[0, 0, 0, 0, 0])]);
     let sent = cases.into_iter().map(|(method, part)| {
         let code = tokio::spawn(half_sent(address, method, part));
         (method, part, code)
@@ -187,12 +209,79 @@ async fn a_connection_has_a_share_of_what_is_received() {
     let bench = Bench::with(config);
     let connection = connect(bench.server.address()).await;
     let mut begun_messages = JoinSet::new();
-    for _ in 0..3 {
+    for _ in 0..5 {
         begun_messages.spawn(half_sent_on(&connection, "Write", begun(1, 1_000_000)));
     }
     let refused = begun_messages.join_next().await.unwrap().unwrap();
     assert_eq!(refused, Code::ResourceExhausted);
     assert_eq!(write_of(1_000_000, &bench).await, Code::NotFound);
+}
+
+/// The beginning of a Write of empty updates.
+fn empty_updates(count: usize) -> Bytes {
+    let mut bytes = vec![0, 0, 16, 0, 0];
+    bytes.extend([0x22, 0].repeat(count));
+    bytes.into()
+}
+
+#[tokio::test]
+async fn updates_count_as_what_they_become() {
+    let mut config = server_config(false);
+    config.limits.receiving_bytes = 4 << 20;
+    let bench = Bench::with(config);
+    let address = bench.server.address();
+    assert_eq!(
+        half_sent(address, "Write", empty_updates(60_000)).await,
+        Code::ResourceExhausted
+    );
+    let bench = Bench::start();
+    let address = bench.server.address();
+    assert_eq!(
+        half_sent(address, "Write", empty_updates(65_537)).await,
+        Code::ResourceExhausted
+    );
+}
+
+#[tokio::test]
+async fn who_may_not_write_is_told_so_whatever_it_sends() {
+    let bench = Bench::start();
+    let _primary = bench.ready(&TABLES).await;
+    let mut message = vec![0, 0, 0, 0, 6];
+    // Device 1, and updates that nothing can be decoded from.
+    message.extend([8, 1, 0x22, 2, 0x12, 0x0f]);
+    let denied = half_sent(bench.server.address(), "Write", message.clone()).await;
+    assert_eq!(denied, Code::InvalidArgument);
+    message.truncate(7);
+    message[4] = 2;
+    let denied = half_sent(bench.server.address(), "Write", message).await;
+    assert_eq!(
+        denied,
+        Code::PermissionDenied,
+        "without waiting for the end of the call"
+    );
+}
+
+#[tokio::test]
+async fn primaries_write_although_strangers_send() {
+    let mut config = server_config(false);
+    config.limits.message_bytes = 1 << 20;
+    config.limits.receiving_bytes = 2 << 20;
+    let bench = Bench::with(config);
+    let mut primary = bench.ready(&TABLES).await;
+    let mut strangers = JoinSet::new();
+    for _ in 0..4 {
+        strangers.spawn(half_sent(bench.server.address(), "Write", begun(1, 500_000)));
+    }
+    // Three of them have come then.
+    let full = async { while write_of(1_000_000, &bench).await != Code::ResourceExhausted {} };
+    tokio::time::timeout(SOON, full).await.unwrap();
+    let entry = TableEntry {
+        metadata: vec![1; 900_000],
+        ..mac_entry(&TABLES, 1, &[1])
+    };
+    primary.write(vec![insert(entry)]).await.unwrap();
+    let ended = strangers.join_next().await.unwrap().unwrap();
+    assert_eq!(ended, Code::ResourceExhausted);
 }
 
 #[tokio::test]
@@ -207,7 +296,7 @@ async fn a_message_counts_until_what_it_asks_for_is_done() {
     let bench = Bench::with(config);
     let mut primary = Primary::of(&bench.server, 1, 1).await;
     let program = ForwardingPipelineConfig {
-        p4_device_config: vec![b' '; 1_000_000],
+        p4_device_config: vec![b' '; 800_000],
         ..TABLES.config(1)
     };
     let compiled = tokio::spawn(async move {

@@ -218,11 +218,21 @@ async fn queries_and_reads_are_bounded() {
     let mut client = near_client(bench.server.address()).await;
     let mut responses = client.read(all_routes()).await.unwrap().into_inner();
     responses.message().await.unwrap().unwrap();
-    let refused = primary.read(vec![query()]).await.unwrap_err();
+    let refused = client.read(all_routes()).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
     rest(&mut responses).await;
     // The place is free when the last of the read has been taken, before its end is sent.
+    let mut responses = client.read(all_routes()).await.unwrap().into_inner();
+    responses.message().await.unwrap().unwrap();
+    // Primaries take the places of others.
     assert_eq!(primary.read(vec![query()]).await.unwrap().len(), 1);
+    let ended = loop {
+        match responses.message().await {
+            Ok(response) => assert!(response.is_some(), "it is not whole"),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!(ended.code(), Code::ResourceExhausted);
 }
 
 #[tokio::test]
