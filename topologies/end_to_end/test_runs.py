@@ -31,8 +31,12 @@ def slotwise(*arguments) -> subprocess.CompletedProcess:
 
 
 def children(pid: int) -> list[int]:
-    """Process ids of the children of a process."""
-    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+    """Process ids of the children of a process that is there. A thread may end meanwhile; its children go to another one."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def command_name(pid: int) -> str:
