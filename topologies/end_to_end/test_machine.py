@@ -69,6 +69,14 @@ def keeper(run: Emulation) -> int:
     return found
 
 
+def kill_keeper(run: Emulation) -> None:
+    """Kills it, and waits until it has ended."""
+    kept = keeper(run)
+    descriptor = os.pidfd_open(kept)
+    os.kill(kept, signal.SIGKILL)
+    await_end(descriptor)
+
+
 def await_end(descriptor: int) -> None:
     """Of a process."""
     assert select.select([descriptor], [], [], PATIENCE_S)[0]
@@ -106,10 +114,7 @@ def test_a_run_with_hosts_that_is_killed(before):
 def test_a_run_whose_keeper_is_killed_puts_things_back_itself(before, tmp_path):
     with attached(tmp_path) as run:
         must_change(run)
-        kept = keeper(run)
-        descriptor = os.pidfd_open(kept)
-        os.kill(kept, signal.SIGKILL)
-        await_end(descriptor)
+        kill_keeper(run)
         assert differences(before)
         # It is still this run's machine.
         (tmp_path / "other").mkdir()
@@ -136,11 +141,8 @@ def clean_net(_tmp_path) -> str:
 def test_a_run_that_is_killed_with_its_keeper(put_back, before, tmp_path):
     with attached(tmp_path) as run:
         must_change(run)
-        kept = keeper(run)
-        descriptor = os.pidfd_open(kept)
         # The keeper first: it would do its work.
-        os.kill(kept, signal.SIGKILL)
-        await_end(descriptor)
+        kill_keeper(run)
         run.process.kill()
         run.process.wait()
         assert differences(before)

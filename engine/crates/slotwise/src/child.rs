@@ -13,6 +13,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::notes::note;
+
 /// What a child said or did.
 #[derive(Debug)]
 pub enum ChildEvent {
@@ -57,8 +59,7 @@ impl JsonChild {
                             return;
                         }
                     }
-                    // Whoever reads this may have gone.
-                    _ => drop(writeln!(io::stderr(), "{name}: {line}")),
+                    _ => note!("{name}: {line}"),
                 }
             }
             let _ = events.send(wrap(ChildEvent::Closed));
@@ -91,7 +92,7 @@ impl JsonChild {
                 return Ok(status);
             }
             if Instant::now() >= deadline {
-                let _ = writeln!(io::stderr(), "{}: does not stop, killed", self.name);
+                note!("{}: does not stop, killed", self.name);
                 let _ = kill(group, Signal::SIGKILL);
                 return self.child.wait();
             }

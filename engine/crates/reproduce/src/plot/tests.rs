@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+
+fn entry(plot: &str, fact: &str) -> Entry {
+    let text = format!(
+        "{{id: e, title: t, published: p, plot: {plot}, facts: [{{text: t, where: w, from_s: 2, to_s: 4, band: [60, 90], why: y, {fact}}}]}}"
+    );
+    serde_yaml_ng::from_str(&text).unwrap()
+}
+
+const QUEUE: &str = "{table: queues, column: sent_bytes, of: [edge0->edge1]}";
+
+/// Two seconds of a queue that sent so much of 100 bytes granted a period.
+fn recording(sent_bytes: f64) -> Recording {
+    let mut recording = Recording::default();
+    for second in 1..=4u32 {
+        let sent = if second == 1 { 0.0 } else { sent_bytes };
+        let row = [f64::from(second), 0.0, 0.0, 0.0, 0.0, 1.0, 100.0, sent, 0.0, 0.0, 0.0];
+        recording.queues.push("edge0->edge1", row);
+    }
+    recording
+}
+
+#[test]
+fn a_line_is_the_mean_over_all_seeds_with_its_spread_in_percent_of_what_was_granted() {
+    let text = format!("{{runs: [a, b], draw: {QUEUE}, percent_of: granted_bytes, mean_over_s: 2}}");
+    let plot: Plot = serde_yaml_ng::from_str(&text).unwrap();
+    let lines = lines(&plot, "b", &[recording(60.0), recording(80.0)], 1.0).unwrap();
+    let point = |x, y, low, high| Point { x, y, low, high };
+    let points = vec![point(2.0, 35.0, 30.0, 40.0), point(4.0, 70.0, 60.0, 80.0)];
+    assert_eq!(
+        lines,
+        [Line {
+            name: "b".to_owned(),
+            points
+        }]
+    );
+}
+
+#[test]
+fn one_run_may_be_named_alone_and_its_lines_keep_their_own_names() {
+    let plot: Plot = serde_yaml_ng::from_str(&format!("{{run: a, draw: {QUEUE}}}")).unwrap();
+    let lines = lines(&plot, "a", &[recording(60.0)], 1.0).unwrap();
+    assert_eq!((lines[0].name.as_str(), lines[0].points.len()), ("edge0->edge1", 4));
+}
+
+#[test]
+fn bands_and_published_values_of_what_is_drawn_are_in_the_picture() {
+    let plot = format!("{{run: a, draw: {QUEUE}}}");
+    let line = Line {
+        name: "ours".to_owned(),
+        points: spread(&[vec![(1.0, 50.0), (5.0, 100.0)]]),
+    };
+    let drawn = |fact: &str| {
+        let entry = entry(&plot, fact);
+        draw(&entry, entry.plot.as_ref().unwrap(), std::slice::from_ref(&line), 1.0).unwrap()
+    };
+    let with = drawn(&format!("run: a, measure: {QUEUE}, stat: mean, published: 75"));
+    assert!(
+        with.contains("band of a fact") && !with.contains("band of an extreme"),
+        "{with}"
+    );
+    assert!(with.contains("published"));
+    let extreme = drawn(&format!("run: a, measure: {QUEUE}, stat: max"));
+    assert!(
+        extreme.contains("band of an extreme") && !extreme.contains("band of a fact"),
+        "{extreme}"
+    );
+    assert!(!extreme.contains("published"));
+    for other in [
+        format!("run: b, measure: {QUEUE}, stat: mean, published: 75"),
+        format!("run: a, measure: {QUEUE}, stat: sum"),
+        format!("run: a, measure: {QUEUE}, stat: {{percent: {{of: granted_bytes}}}}"),
+    ] {
+        assert!(!drawn(&other).contains("band"), "{other}");
+    }
+}
+
+#[test]
+fn columns_are_called_by_words_and_units() {
+    for (column, words) in [
+        ("rate_kbyte_s", "rate, kB/s"),
+        ("worst_error_ns", "worst error, ns"),
+        ("mean_queue_packets", "mean queue, packets"),
+        ("utilization", "utilization"),
+        ("rated_utilization", "rated utilization"),
+    ] {
+        assert_eq!(spoken(column), words);
+    }
+}
+
+#[test]
+fn a_line_is_drawn_as_far_as_it_is_on_the_scale() {
+    let scale = (0.0, 40.0);
+    assert_eq!(
+        on_scale(&[(0.0, 20.0), (1.0, 60.0), (2.0, 80.0), (3.0, 0.0)], scale),
+        [vec![(0.0, 20.0), (0.5, 40.0)], vec![(2.5, 40.0), (3.0, 0.0)]]
+    );
+    assert_eq!(
+        on_scale(&[(0.0, 0.0), (1.0, 40.0), (2.0, 40.0)], scale),
+        [vec![(0.0, 0.0), (1.0, 40.0), (2.0, 40.0)]]
+    );
+    assert_eq!(
+        on_scale(&[(0.0, -40.0), (1.0, 80.0)], scale),
+        [vec![(1.0 / 3.0, 0.0), (2.0 / 3.0, 40.0)]],
+        "from below to above"
+    );
+    assert!(on_scale(&[(0.0, 50.0), (1.0, 60.0)], scale).is_empty());
+}
+
+#[test]
+fn a_legend_has_room_for_its_longest_name() {
+    let legend = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (Sign::Area, (*name).to_owned()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(legend_columns(&legend(&["measured", "published"])), 4);
+    assert_eq!(
+        legend_columns(&legend(&["equation 3.2, our 215.5 bytes a slot", "published"])),
+        2
+    );
+    assert_eq!(legend_columns(&legend(&["x".repeat(500).as_str()])), 1);
+}
+
+#[test]
+fn a_band_of_one_value_can_be_seen() {
+    let plot = format!("{{run: a, draw: {QUEUE}}}");
+    let fact = format!("run: a, measure: {QUEUE}, stat: mean");
+    let mut entry = entry(&plot, &fact);
+    let borders = |entry: &Entry| {
+        let points = spread(&[vec![(1.0, 5.0), (5.0, 100.0)]]);
+        let name = "ours".to_owned();
+        let svg = draw(entry, entry.plot.as_ref().unwrap(), &[Line { name, points }], 1.0).unwrap();
+        svg.matches("opacity=\"0.25\" fill=\"none\"").count()
+    };
+    let wide = borders(&entry);
+    assert!(wide > 0);
+    entry.facts[0].band = [75.0, 75.0];
+    assert_eq!(borders(&entry), wide);
+    entry.facts.clear();
+    assert_eq!(borders(&entry), 0);
+}
+
+#[test]
+fn room_is_left_for_the_longest_number_of_the_scale() {
+    let plot = format!("{{run: a, draw: {QUEUE}, top: 400000}}");
+    let entry = entry(&plot, &format!("run: b, measure: {QUEUE}, stat: mean"));
+    let points = spread(&[vec![(1.0, 5.0), (5.0, 100_000.0)]]);
+    let line = Line {
+        name: "ours".to_owned(),
+        points,
+    };
+    let svg = draw(&entry, entry.plot.as_ref().unwrap(), &[line], 1.0).unwrap();
+    let texts: Vec<(f64, &str, &str)> = svg
+        .split("<text ")
+        .skip(1)
+        .map(|text| {
+            let attribute = |name: &str| {
+                text.split_once(&format!("{name}=\""))
+                    .unwrap()
+                    .1
+                    .split('"')
+                    .next()
+                    .unwrap()
+            };
+            (
+                attribute("x").parse().unwrap(),
+                attribute("text-anchor"),
+                text.split('>').nth(1).unwrap().trim(),
+            )
+        })
+        .collect();
+    let label = texts
+        .iter()
+        .find(|(_, _, text)| text.starts_with("sent, bytes, ours"))
+        .unwrap();
+    let number = texts.iter().find(|(_, _, text)| text.starts_with("400000")).unwrap();
+    assert_eq!(number.1, "end");
+    let left_end = number.0 - f64::from(DIGIT_WIDTH) * "400000".len() as f64;
+    assert!(left_end > label.0 + 4.0, "{label:?} {number:?}");
+}
