@@ -80,6 +80,11 @@ final class Connections extends AbstractLifeCycle implements Connection.Listener
         scheduleCheck();
     }
 
+    /** How many there are. */
+    synchronized int count() {
+        return byEnd.size();
+    }
+
     private void scheduleCheck() {
         if (!isStopping() && !isStopped()) {
             long periodMs = Math.max(1, Math.min(limits.handshakeMs(), Math.min(limits.headMs(), limits.exchangeMs())) / 10);

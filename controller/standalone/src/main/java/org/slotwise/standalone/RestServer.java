@@ -37,12 +37,14 @@ final class RestServer implements AutoCloseable {
 
     private final Server server;
     private final ServerConnector connector;
+    private final Connections connections;
     private final AccessHandler access;
     private final RestSettings settings;
 
-    private RestServer(Server server, ServerConnector connector, AccessHandler access, RestSettings settings) {
+    private RestServer(Server server, ServerConnector connector, Connections connections, AccessHandler access, RestSettings settings) {
         this.server = server;
         this.connector = connector;
+        this.connections = connections;
         this.access = access;
         this.settings = settings;
     }
@@ -77,7 +79,7 @@ final class RestServer implements AutoCloseable {
             throw new IOException("rest: cannot listen on " + settings.host() + ":" + settings.port() + ": "
                     + cause.getMessage(), e);
         }
-        return new RestServer(server, connector, access, settings);
+        return new RestServer(server, connector, connections, access, settings);
     }
 
     private static ServerConnector connector(Server server, RestSettings settings) {
@@ -122,6 +124,11 @@ final class RestServer implements AutoCloseable {
         String host = settings.host();
         String shown = host.contains(":") ? "[" + host + "]" : host;
         return (settings.tls() == null ? "http://" : "https://") + shown + ":" + connector.getLocalPort();
+    }
+
+    /** How many callers are connected. */
+    int connections() {
+        return connections.count();
     }
 
     @Override

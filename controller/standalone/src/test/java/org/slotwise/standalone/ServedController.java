@@ -62,6 +62,16 @@ final class ServedController implements AutoCloseable {
         return server.url();
     }
 
+    /** Until the server has begun with so many callers: its threads begin with them in any order. */
+    void awaitConnections(int callers) throws InterruptedException {
+        while (server.connections() < callers) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException(server.connections() + " callers of " + callers);
+            }
+            Thread.yield();
+        }
+    }
+
     /** The audit log is whole then. */
     @Override
     public void close() {
