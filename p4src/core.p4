@@ -31,19 +31,19 @@ control CoreIngress(inout core_headers_t hdr,
         mark_to_drop(standard_metadata);  // unless something below sends it
         params.apply(meta);
 
-        if (standard_metadata.parser_error != error.NoError) {
+        if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE
+            && standard_metadata.ingress_port < PORT_OPTICAL_BASE + MAX_FIBRES) {
+            crossbar.apply(meta, standard_metadata);
+        } else if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
         } else if (standard_metadata.ingress_port == PORT_LINECARD) {
-            clock.apply(hdr, standard_metadata, meta.drop_reason);
+            clock.apply(hdr, meta, standard_metadata);
         } else if (standard_metadata.ingress_port == PORT_CORE_CONTROL) {
-            beacon.apply(hdr, meta.drop_reason);
+            beacon.apply(hdr, meta);
         } else if (standard_metadata.ingress_port == PORT_CPU) {
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
-        } else if (standard_metadata.ingress_port < PORT_OPTICAL_BASE
-                   || standard_metadata.ingress_port >= PORT_OPTICAL_BASE + MAX_FIBRES) {
-            meta.drop_reason = DropReason.UNEXPECTED_PORT;
         } else {
-            crossbar.apply(meta, standard_metadata);
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
         }
         drop_accounting.apply(meta.drop_reason);
     }

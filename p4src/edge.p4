@@ -15,65 +15,153 @@
 #include "include/headers.p4"
 #include "include/edge_parser.p4"
 #include "include/params.p4"
-#include "include/membership.p4"
-#include "include/linecard.p4"
-#include "include/edge_control.p4"
-#include "include/fibre.p4"
 #include "include/access.p4"
 #include "include/routing.p4"
+#include "include/sort.p4"
+#include "include/slot.p4"
+#include "include/membership.p4"
+#include "include/emit.p4"
+#include "include/check.p4"
 #include "include/edge_xcp.p4"
+#include "include/packet_out.p4"
 #include "include/drops.p4"
+
+// What is neither an IPv4 packet to forward nor from a host: the line cards', the controller's, and other edges' messages.
+control Messages(inout edge_headers_t hdr,
+                 inout edge_metadata_t meta,
+                 inout standard_metadata_t standard_metadata) {
+    @name(".EdgeIngress") MembershipParams() membership_params;
+    Sort() sort;
+    PacketOut() send;
+    Slot() slot;
+    Answer() make_answer;
+    @name(".EdgeIngress") Members() members;
+    Examine() examine;
+    Verdict() verdict;
+
+    @hidden action read_versions() {
+        READ_VERSIONS(meta.core, meta.versions)
+        meta.queue = SIGNALING_QUEUE;
+    }
+
+    @hidden action read_member() {
+        READ_MEMBER(meta.core, meta.member)
+    }
+
+    @hidden action note_queue() {
+        meta.output = (index_t)hdr.queue_report.queue;
+        backlog_bytes.write(meta.output, hdr.queue_report.backlog_bytes);
+        arrived_bytes.write(meta.output, hdr.queue_report.arrived_bytes);
+    }
+
+    apply {
+        membership_params.apply(meta);
+        sort.apply(hdr, meta);
+        if (meta.duty == Duty.SEND) {
+            send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
+        } else if (meta.duty == Duty.NOTE_QUEUE || meta.duty == Duty.TICK_XCP) {
+            if (hdr.queue_report.queue > SIGNALING_QUEUE) {
+                meta.drop_reason = DropReason.BAD_QUEUE;
+            } else {
+                note_queue();
+                if (meta.duty == Duty.TICK_XCP) {
+                    active_version.read(meta.versions.active, meta.core);
+                    meta.xcp = 1;
+                }
+            }
+        } else if (meta.duty != Duty.REFUSED) {
+            read_versions();
+            if (meta.by_invitation == 1) {
+                read_member();
+            }
+            if (meta.duty == Duty.START_SLOT) {
+                slot.apply(hdr, meta);
+            } else if (meta.duty == Duty.ANSWER_INVITATION || meta.duty == Duty.TELL_ALARM) {
+                make_answer.apply(hdr, meta);
+            } else {
+                if (meta.to_controller == 1 && meta.inviting == 1 && meta.duty != Duty.TELL_ANSWER) {
+                    members.apply(hdr, meta, standard_metadata);
+                }
+                if (meta.wrong.not_a_member == 0) {
+                    examine.apply(hdr, meta);
+                }
+                verdict.apply(meta.wrong, meta.drop_reason);
+            }
+        }
+    }
+}
 
 // The instances that hold tables and counters are named so that P4Info says EdgeIngress.<table>.
 control EdgeIngress(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
+    bit<32> crc = 0;
+
     Star() star;
     @name(".EdgeIngress") EdgeParams() params;
-    @name(".EdgeIngress") MembershipParams() membership_params;
-    LineCard() line_card;
-    EdgeControl() edge_control;
-    Fibre() fibre;
-    Access() access;
+    Age() age;
     @name(".EdgeIngress") Routing() routing;
+    Access() access;
+    Messages() messages;
+    Encapsulate() encapsulate;
     @name(".EdgeIngress") EdgeXcp() edge_xcp;
-    Seal() seal;
+    SendMessage() send_message;
+    MessageCrc() message_crc;
+    ToController() to_controller;
+    Take() take;
+    ToLineCard() to_line_card;
     @name(".EdgeIngress") DropAccounting() drop_accounting;
 
     apply {
         mark_to_drop(standard_metadata);  // unless something below sends it
-        star.apply(hdr, standard_metadata, meta);
-        params.apply(meta);
-        // Data has no part in who is a member.
-        if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE && !hdr.ipv4.isValid()) {
-            membership_params.apply(meta);
+        meta.core = NO_CORE;
+        if (meta.from != From.ACCESS) {
+            star.apply(hdr, standard_metadata, meta);
         }
+        params.apply(meta);
 
         if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
-        } else if (standard_metadata.ingress_port == PORT_LINECARD) {
-            line_card.apply(hdr, meta, standard_metadata);
-        } else if (standard_metadata.ingress_port == PORT_CPU) {
-            edge_control.apply(hdr, meta, standard_metadata);
-        } else if (standard_metadata.ingress_port == PORT_SELF
-                   || (standard_metadata.ingress_port >= PORT_OPTICAL_BASE && meta.core == NO_CORE)) {
-            meta.drop_reason = DropReason.UNEXPECTED_PORT;
-        } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE) {
-            fibre.apply(hdr, meta, standard_metadata);
-        } else if (hdr.optical.isValid() || hdr.linecard.isValid()) {
-            meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (meta.from == From.ACCESS && IS_FORWARDABLE(hdr.ipv4) && !hdr.optical.isValid()) {
+            age.apply(hdr.ipv4);
+            meta.routable = 1;
+        } else if (meta.from == From.FIBRE && meta.message == Message.DATA && hdr.ipv4.isValid()
+                   && hdr.optical.dst_edge == meta.edge_id) {
+            meta.routable = 1;
+        } else if (meta.from == From.ACCESS && meta.message == Message.NONE) {
+            access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
         } else {
-            access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason, meta.routable);
+            messages.apply(hdr, meta, standard_metadata);
         }
 
-        if (meta.routable) {
+        if (meta.routable == 1) {
             routing.apply(hdr, meta, standard_metadata);
         }
-        if (meta.xcp) {
+        if (meta.to_fibre == 1) {
+            encapsulate.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.xcp == 1) {
             edge_xcp.apply(hdr, meta, standard_metadata);
         }
-        if (hdr.packet_in.isValid()) {
-            seal.apply(hdr);
+        if (meta.duty != Duty.NONE) {
+            if (meta.to_fibre == 1) {
+                send_message.apply(hdr, meta);
+            }
+            if (hdr.optical.isValid() && (meta.from == From.CONTROLLER || meta.to_controller == 1)) {
+                message_crc.apply(hdr, crc);
+                if (meta.from == From.CONTROLLER && hdr.check.crc != crc) {
+                    meta.drop_reason = DropReason.BAD_CHECK;
+                }
+            }
+            if (meta.drop_reason == DropReason.NONE) {
+                take.apply(hdr, meta);
+                if (meta.to_controller == 1) {
+                    to_controller.apply(hdr, crc, standard_metadata);
+                }
+                if (meta.to_linecard == 1) {
+                    to_line_card.apply(hdr, meta, standard_metadata);
+                }
+            }
         }
         drop_accounting.apply(meta.drop_reason);
     }

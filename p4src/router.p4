@@ -22,6 +22,7 @@ control RouterIngress(inout router_headers_t hdr,
                       inout standard_metadata_t standard_metadata) {
     @name(".RouterIngress") RouterParams() params;
     PacketOut() send;
+    Age() age;
     Access() access;
     @name(".RouterIngress") RouterForwarding() forwarding;
     @name(".RouterIngress") RouterXcp() router_xcp;
@@ -33,32 +34,30 @@ control RouterIngress(inout router_headers_t hdr,
 
         if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
-        } else if (standard_metadata.ingress_port == PORT_LINECARD) {
-            if (hdr.interval_tick.isValid()) {
-                if ((bit<32>)hdr.queue_report.queue >= MAX_QUEUES) {
-                    meta.drop_reason = DropReason.BAD_QUEUE;
-                } else {
-                    meta.xcp = true;
-                    meta.output = (bit<32>)hdr.queue_report.queue;
-                }
-            } else if (!hdr.linecard.isValid()) {
+        } else if (standard_metadata.ingress_port < PORT_OPTICAL_BASE && standard_metadata.ingress_port != PORT_SELF) {
+            if (IS_FORWARDABLE(hdr.ipv4)) {
+                age.apply(hdr.ipv4);
+                forwarding.apply(hdr, meta, standard_metadata);
+            } else if (hdr.linecard.isValid()) {
                 meta.drop_reason = DropReason.UNEXPECTED_PORT;
-            } else if (!hdr.queue_report.isValid()) {
-                meta.drop_reason = DropReason.BAD_VERSION;
+            } else {
+                access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
             }
         } else if (standard_metadata.ingress_port == PORT_CPU) {
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
-        } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE
-                   || standard_metadata.ingress_port == PORT_SELF
-                   || hdr.linecard.isValid()) {
+        } else if (standard_metadata.ingress_port != PORT_LINECARD || !hdr.linecard.isValid()) {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
-        } else {
-            access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason, meta.routable);
+        } else if (!hdr.queue_report.isValid()) {
+            meta.drop_reason = DropReason.BAD_VERSION;
+        } else if (hdr.interval_tick.isValid()) {
+            if (hdr.queue_report.queue > SIGNALING_QUEUE) {
+                meta.drop_reason = DropReason.BAD_QUEUE;
+            } else {
+                meta.xcp = true;
+                meta.output = (index_t)hdr.queue_report.queue;
+            }
         }
 
-        if (meta.routable) {
-            forwarding.apply(hdr, meta, standard_metadata);
-        }
         if (meta.xcp) {
             router_xcp.apply(hdr, meta, standard_metadata);
         }

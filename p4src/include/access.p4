@@ -3,16 +3,30 @@
 #define SLOTWISE_ACCESS_P4
 #include "headers.p4"
 
-// Frames from hosts and neighbouring routers. Hosts share one subnet, so the switch answers every ARP request
-// with its own address and gets all they send; IPv4 is routed, anything else has no business here.
+// An IPv4 packet from a host, or a neighbouring router, that may be forwarded.
+#define IS_FORWARDABLE(ipv4) ((ipv4).isValid() && (ipv4).version == 4 && (ipv4).ihl >= 5 && (ipv4).ttl > 1)
+
+// RFC 1141: one less in the high byte of a 16-bit word is 0x0100 more in the one's complement sum.
+control Age(inout ipv4_t ipv4) {
+    @hidden action age() {
+        ipv4.ttl = ipv4.ttl - 1;
+        ipv4.checksum = ipv4.checksum + 0x0100 + (bit<16>)((bit<17>)ipv4.checksum + 0x0101)[16:16];
+    }
+
+    apply {
+        age();
+    }
+}
+
+// The other frames from hosts and neighbouring routers. Hosts share one subnet, so the switch answers every ARP request
+// with its own address and gets all they send; anything else has no business here.
 control Access(inout ethernet_t ethernet,
                inout arp_ipv4_t arp,
-               inout ipv4_t ipv4,
-               in bit<48> mac,
+               in ipv4_t ipv4,
+               in mac_t mac,
                inout standard_metadata_t standard_metadata,
-               inout DropReason drop_reason,
-               inout bool routable) {
-    bit<32> requested_ip;
+               inout DropReason drop_reason) {
+    ipv4_address_t requested_ip;
 
     apply {
         if (arp.isValid()) {
@@ -32,17 +46,8 @@ control Access(inout ethernet_t ethernet,
             }
         } else if (!ipv4.isValid() || ipv4.version != 4 || ipv4.ihl < 5) {
             drop_reason = DropReason.NO_ROUTE;
-        } else if (ipv4.ttl <= 1) {
-            drop_reason = DropReason.TTL_EXPIRED;
         } else {
-            // RFC 1141: one less in the high byte of a 16-bit word is 0x0100 more in the one's complement sum.
-            ipv4.ttl = ipv4.ttl - 1;
-            if (ipv4.checksum >= 0xfeff) {
-                ipv4.checksum = ipv4.checksum + 0x0101;
-            } else {
-                ipv4.checksum = ipv4.checksum + 0x0100;
-            }
-            routable = true;
+            drop_reason = DropReason.TTL_EXPIRED;
         }
     }
 }

@@ -3,6 +3,7 @@
 // `scripts/gen-constants` turns this file and headers.p4 into Rust, Java and Python.
 #ifndef SLOTWISE_CONSTANTS_P4
 #define SLOTWISE_CONSTANTS_P4
+#include "types.p4"
 
 // EtherTypes. The two local ones are IEEE 802's "local experimental" values.
 const bit<16> ETHERTYPE_IPV4     = 0x0800;  // IPv4
@@ -10,33 +11,33 @@ const bit<16> ETHERTYPE_ARP      = 0x0806;  // ARP
 const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows
 const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
-const bit<8>  IP_PROTOCOL_TCP = 6;   // l4_ports_t follows
-const bit<8>  IP_PROTOCOL_UDP = 17;  // l4_ports_t follows
-const bit<8>  IP_PROTOCOL_XCP = 253; // xcp_t follows (RFC 3692's first number for experiments)
-const bit<16> ARP_REQUEST     = 1;   // opcode of arp_ipv4_t
-const bit<16> ARP_REPLY       = 2;   // opcode of arp_ipv4_t
+const bit<8>  IP_PROTOCOL_TCP = 6;    // l4_ports_t follows
+const bit<8>  IP_PROTOCOL_UDP = 17;   // l4_ports_t follows
+const bit<8>  IP_PROTOCOL_XCP = 253;  // xcp_t follows (RFC 3692's first number for experiments)
+const bit<16> ARP_REQUEST     = 1;    // opcode of arp_ipv4_t
+const bit<16> ARP_REPLY       = 2;    // opcode of arp_ipv4_t
 
-const bit<4> OPTICAL_VERSION  = 1;  // the only version of optical_t
-const bit<4> LINECARD_VERSION = 1;  // the only version of linecard_t
-const bit<4> XCP_VERSION      = 1;  // the only version of xcp_t
-const bit<8> XCP_LENGTH       = 20; // bytes of xcp_t
+const bit<4> OPTICAL_VERSION  = 1;   // the only version of optical_t
+const bit<4> LINECARD_VERSION = 1;   // the only version of linecard_t
+const bit<4> XCP_VERSION      = 1;   // the only version of xcp_t
+const bit<8> XCP_LENGTH       = 20;  // bytes of xcp_t
 
 // Switch ports, the same plan on every target (BMv2 has ports 0..511 and drops at 511).
 // Access ports are 1..255. Fibre k of a switch is port PORT_OPTICAL_BASE + k, k < MAX_FIBRES:
 // on an edge k is the core's number, on a core it is the edge's number.
-const bit<9> PORT_SELF         = 0;    // packet-out to this port: a message for the switch itself
-const bit<9> PORT_OPTICAL_BASE = 256;  // port of fibre 0
-const bit<9> MAX_FIBRES        = 240;  // fibres of one switch
-const bit<32> MAX_CORES        = 8;    // overlaid stars, each with a core of its own
-const bit<32> NO_CORE          = 0xFFFFFFFF; // of what belongs to no star
-const bit<9> PORT_LINECARD     = 500;  // ticks and reports in, flow control out
-const bit<9> PORT_CORE_CONTROL = 501;  // master edge <-> core, electrical and co-located
-const bit<9> PORT_CPU          = 510;  // packet-in and packet-out
-const bit<9> PORT_DROP         = 511;  // what goes here is dropped
+const port_t PORT_SELF         = 0;           // packet-out to this port: a message for the switch itself
+const port_t PORT_OPTICAL_BASE = 256;         // port of fibre 0
+const port_t MAX_FIBRES        = 240;         // fibres of one switch
+const core_t MAX_CORES         = 8;           // overlaid stars, each with a core of its own
+const core_t NO_CORE           = 0xFFFFFFFF;  // of what belongs to no star
+const port_t PORT_LINECARD     = 500;         // ticks and reports in, flow control out
+const port_t PORT_CORE_CONTROL = 501;         // master edge <-> core, electrical and co-located
+const port_t PORT_CPU          = 510;         // packet-in and packet-out
+const port_t PORT_DROP         = 511;         // what goes here is dropped
 
 // Queues of a line card. VOQs are 0..SIGNALING_QUEUE-1.
-const bit<32> MAX_QUEUES      = 1024;  // queues of a line card, the signaling queue included
-const bit<16> SIGNALING_QUEUE = 1023;  // requests and commits wait here
+const index_t MAX_QUEUES      = 1024;  // queues of a line card, the signaling queue included
+const queue_t SIGNALING_QUEUE = 1023;  // requests and commits wait here
 const bit<16> REQUEST_ENTRIES = 16;    // VOQs of one request; block b holds VOQs 16*b .. 16*b+15
 
 // Bits of request_t.flags.
@@ -44,19 +45,19 @@ const bit<16> REQUEST_BEACON   = 1;  // the sender has heard a recent beacon
 const bit<16> REQUEST_NO_LIGHT = 2;  // no light comes to the sender by this star's fibre
 
 // Edges that join by invitation.
-const bit<16> ANSWER_SLOT       = 0xFFFF;      // slot of the tick that becomes the answer to an invitation
-const bit<16> INVITATION_ANSWER = 1;           // bit of invitation_t.flags
-const bit<32> MAX_ANSWER_NS     = 1000000000;  // longest time from an invitation to its answer
-const bit<32> MAX_SLOT_NS       = 1000000000;  // longest slot that a configuration may name
-const bit<64> MAX_PHASE_NS      = 1000000000;  // largest T_d, either sign
-const bit<32> MAX_MEMBERS       = 240;         // edges that a master measures
-const bit<16> HOLD_FRAMES       = 8;           // that an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration
+const slot_t    ANSWER_SLOT       = 0xFFFF;      // slot of the tick that becomes the answer to an invitation
+const bit<16>   INVITATION_ANSWER = 1;           // bit of invitation_t.flags
+const bit<32>   MAX_ANSWER_NS     = 1000000000;  // longest time from an invitation to its answer
+const bit<32>   MAX_SLOT_NS       = 1000000000;  // longest slot that a configuration may name
+const time_ns_t MAX_PHASE_NS      = 1000000000;  // largest T_d, either sign
+const index_t   MAX_MEMBERS       = 240;         // edges that a master measures
+const bit<16>   HOLD_FRAMES       = 8;           // that an edge goes unmeasured beyond what is on its way: of hold_frames, in a configuration
 
 // Frame numbers and versions are serial numbers (RFC 1982): only the difference of two of them says which is newer.
-const bit<32> FRAME_LEAD        = 1;     // frames that a control message may be ahead of who takes it: their ticks may differ by that
-const bit<32> FRAME_WINDOW      = 1024;  // frames that it may be behind; no beacon hold is longer
-const bit<32> ORDER_WINDOW      = 65536; // the same of what the controller wants of a master: its view may be old
-const bit<32> MAX_COMMIT_LEAD   = 256;   // frames that the first_frame that it wants may be ahead of the master's
+const frame_t FRAME_LEAD      = 1;      // frames that a control message may be ahead of who takes it: their ticks may differ by that
+const frame_t FRAME_WINDOW    = 1024;   // frames that it may be behind; no beacon hold is longer
+const frame_t ORDER_WINDOW    = 65536;  // the same of what the controller wants of a master: its view may be old
+const frame_t MAX_COMMIT_LEAD = 256;    // frames that the first_frame that it wants may be ahead of the master's
 
 // An interval timer whose tick is not answered in this time ticks again.
 const bit<32> TIMER_RETRY_NS = 100000000;
@@ -123,7 +124,7 @@ enum bit<8> XcpVerdict {
     BAD_FORMAT  = 4,
     BAD_FIELDS  = 5   // packets further apart than a round trip, or not apart at all
 }
-const bit<32> MAX_XCP_VERDICTS = 8;  // size of the `xcp_headers` counter
+const index_t MAX_XCP_VERDICTS = 8;  // size of the `xcp_headers` counter
 
 // Why a switch dropped a packet: the index of its `drops` counter. Edge and core share one space.
 enum bit<8> DropReason {
@@ -148,6 +149,6 @@ enum bit<8> DropReason {
     BAD_FIELD        = 18,  // control message with a field out of range
     BAD_CHECK        = 19   // message from the controller that is not as it was made
 }
-const bit<32> MAX_DROP_REASONS = 32;  // size of the `drops` counter
+const index_t MAX_DROP_REASONS = 32;  // size of the `drops` counter
 
 #endif

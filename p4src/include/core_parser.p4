@@ -2,6 +2,7 @@
 #ifndef SLOTWISE_CORE_PARSER_P4
 #define SLOTWISE_CORE_PARSER_P4
 #include "headers.p4"
+#include "version.p4"
 
 struct core_headers_t {
     packet_in_t  packet_in;
@@ -15,10 +16,12 @@ struct core_headers_t {
 
 struct core_metadata_t {
     // Set by core_params, in the target's timestamp unit.
-    bit<48> guard;
-    bit<48> slot;
-    bit<48> time_per_byte_q16;
+    clock_t guard;
+    clock_t slot;
+    clock_t time_per_byte_q16;
 
+    versions_t versions;
+    wrong_t    wrong;
     DropReason drop_reason;
 }
 

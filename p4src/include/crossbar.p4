@@ -11,20 +11,20 @@
 //
 //   guard? ──> crossbar (bank, slot, input) ──connect──> overrun? ──> collision? ──> output
 control Crossbar(inout core_metadata_t meta, inout standard_metadata_t standard_metadata) {
-    bit<32> active = 0;
-    bit<1>  bank = 0;
-    bit<16> slot = 0;
-    bit<48> start = 0;
-    bit<48> duration = 0;
-    bit<48> offset = 0;
-    bit<48> busy = 0;
-    bit<9>  output_port = PORT_DROP;
+    version_t active = 0;
+    bit<1>    bank = 0;
+    slot_t    slot = 0;
+    clock_t   start = 0;
+    clock_t   duration = 0;
+    clock_t   offset = 0;
+    clock_t   busy = 0;
+    port_t    output_port = PORT_DROP;
 
-    register<bit<48>>((bit<32>)PORT_DROP + 1) busy_until;
+    register<clock_t>((bit<32>)PORT_DROP + 1) busy_until;
     counter((bit<32>)PORT_DROP + 1, CounterType.packets_and_bytes) output_traffic;
     direct_counter(CounterType.packets_and_bytes) crossbar_counter;
 
-    action connect(bit<9> port) {
+    action connect(port_t port) {
         output_port = port;
     }
 

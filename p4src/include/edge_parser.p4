@@ -2,61 +2,150 @@
 #ifndef SLOTWISE_EDGE_PARSER_P4
 #define SLOTWISE_EDGE_PARSER_P4
 #include "headers.p4"
+#include "member_state.p4"
+#include "verdict.p4"
+#include "version.p4"
 
 const bit<3> IP_MORE_FRAGMENTS = 1;  // bit of ipv4_t.flags
 
+// The REQUEST_ENTRIES times request_entry_t of a REQUEST: one header, since the deparser asks of each whether it is there.
+#define ENTRY(i) bit<32> backlog_bytes_##i; bit<32> arrived_bytes_##i;
+header request_entries_t {
+    ENTRY(0) ENTRY(1) ENTRY(2) ENTRY(3) ENTRY(4) ENTRY(5) ENTRY(6) ENTRY(7)
+    ENTRY(8) ENTRY(9) ENTRY(10) ENTRY(11) ENTRY(12) ENTRY(13) ENTRY(14) ENTRY(15)
+}
+
 struct edge_headers_t {
-    packet_in_t         packet_in;
-    packet_out_t        packet_out;
-    ethernet_t          ethernet;
-    linecard_t          linecard;
-    slot_tick_t         slot_tick;
-    interval_tick_t     interval_tick;
-    queue_report_t      queue_report;
-    flow_control_t      flow_control;
-    alarm_t             alarm;
-    optical_t           optical;
-    check_t             check;
-    stamp_t             stamp;
-    invitation_t        invitation;
-    configuration_t     configuration;
-    sync_t              sync;
-    fault_t             fault;
-    commit_t            commit;
-    request_t           request;
-    request_entry_t[16] entries;  // REQUEST_ENTRIES
-    arp_ipv4_t          arp;
-    ipv4_t              ipv4;
-    l4_ports_t          l4;
-    xcp_t               xcp;
+    packet_in_t       packet_in;
+    packet_out_t      packet_out;
+    ethernet_t        ethernet;
+    linecard_t        linecard;
+    slot_tick_t       slot_tick;
+    interval_tick_t   interval_tick;
+    queue_report_t    queue_report;
+    flow_control_t    flow_control;
+    alarm_t           alarm;
+    optical_t         optical;
+    check_t           check;
+    stamp_t           stamp;
+    invitation_t      invitation;
+    configuration_t   configuration;
+    sync_t            sync;
+    fault_t           fault;
+    commit_t          commit;
+    request_t         request;
+    request_entries_t entries;
+    arp_ipv4_t        arp;
+    ipv4_t            ipv4;
+    l4_ports_t        l4;
+    xcp_t             xcp;
+}
+
+// Where a packet comes from.
+enum bit<8> From {
+    ACCESS         = 0,
+    LINECARD       = 1,
+    CONTROLLER     = 2,  // for this switch
+    CONTROLLER_OUT = 3,  // for a port
+    FIBRE          = 4,
+    NOWHERE        = 5   // a port that nothing may come from
+}
+
+// What it is, if it is ours.
+enum bit<8> Message {
+    NONE           = 0,
+    OTHER_LINECARD = 1,  // of a version or kind that this program does not know
+    SLOT_TICK      = 2,
+    ANSWER_TICK    = 3,
+    QUEUE_REPORT   = 4,
+    INTERVAL_TICK  = 5,
+    ALARM          = 6,
+    OTHER_OPTICAL  = 7,  // of a version that this program does not know
+    OTHER_KIND     = 8,
+    DATA           = 9,
+    REQUEST        = 10,
+    COMMIT         = 11,
+    INVITATION     = 12,
+    CONFIGURATION  = 13,
+    SYNC           = 14,
+    FAULT          = 15
+}
+
+// What this switch has to do with a message.
+enum bit<8> Duty {
+    NONE                = 0,
+    REFUSED             = 1,
+    SEND                = 2,   // by the port that the controller names
+    START_SLOT          = 3,
+    ANSWER_INVITATION   = 4,
+    NOTE_QUEUE          = 5,
+    TICK_XCP            = 6,   // and note the queue
+    TELL_ALARM          = 7,
+    TAKE_BEACON         = 8,
+    STAGE_VERSION       = 9,
+    TAKE_ORDER          = 10,
+    TAKE_INVITATION     = 11,
+    TAKE_CONFIGURATION  = 12,
+    TAKE_MEASUREMENT    = 13,
+    LEAVE               = 14,
+    TELL_REQUEST        = 15,  // the controller, as all that follow
+    TELL_MEASURED       = 16,
+    TELL_FAULT          = 17,
+    TELL_ANSWER         = 18
 }
 
 struct edge_metadata_t {
-    bit<32> core;  // whose star the packet belongs to; NO_CORE: none's
+    From    from;
+    Message message;
+    Duty    duty;
+    core_t  core;  // whose star the packet belongs to; NO_CORE: none's
 
     // Set by edge_params.
-    bit<16> edge_id;
-    bit<1>  is_master;
-    bit<16> master;
-    bit<48> mac;
-    bit<64> guard_ns;
-    bit<64> slot_ns;
-    bit<32> beacon_hold_frames;
+    edge_t    edge_id;
+    bit<1>    is_master;
+    edge_t    master;
+    mac_t     mac;
+    time_ns_t guard_ns;
+    time_ns_t slot_ns;
+    bit<32>   beacon_hold_frames;
 
     // Set by membership.
-    bit<1>  by_invitation;
-    bit<1>  inviting;
-    bit<1>  out_of_band;  // beacons come from the controller, not as light
-    bit<9>  fault_port;
-    bit<64> margin_ns;
-    bit<1>  acquiring;  // joined, but T_d is not known well enough for data
-    bit<64> own_phase_ns;
-    bit<32> session;  // of this edge; at the master, of the edge that a message comes from
+    bit<1>    by_invitation;
+    bit<1>    inviting;
+    bit<1>    out_of_band;  // beacons come from the controller, not as light
+    port_t    fault_port;
+    time_ns_t margin_ns;
+    bit<1>    acquiring;    // joined, but T_d is not known well enough for data
+    time_ns_t own_phase_ns;
+    session_t session;      // of this edge; at the master, of the edge that a message comes from
 
+    // What this switch knows of the star.
+    versions_t versions;
+    member_t   member;
+    wrong_t    wrong;
     DropReason drop_reason;
-    bool       routable;  // an IPv4 packet that came through an access port or for this edge through a fibre
-    bool       xcp;       // an XCP packet for the queue `output`, or an interval tick of it
-    bit<32>    output;
+
+    // What the packet becomes.
+    bit<1>      routable;       // an IPv4 packet that came through an access port or for this edge through a fibre
+    bit<1>      to_fibre;       // it gets an optical header
+    OpticalKind kind;
+    bit<8>      traffic_class;
+    edge_t      dst_edge;
+    queue_t     queue;
+    bit<16>     inner_type;
+    port_t      egress_port;
+    bit<1>      to_controller;
+    bit<1>      to_linecard;    // it becomes a flow-control message
+    FlowOp      op;
+    time_ns_t   open_ns;
+    time_ns_t   close_ns;
+    time_ns_t   value;
+    bit<1>      xcp;            // an interval tick of `output`
+    index_t     output;         // queue whose XCP it is
+
+    // Of TCP and UDP.
+    bit<16> l4_src;
+    bit<16> l4_dst;
 }
 
 parser EdgeParser(packet_in packet,
@@ -65,26 +154,51 @@ parser EdgeParser(packet_in packet,
                   inout standard_metadata_t standard_metadata) {
     state start {
         transition select(standard_metadata.ingress_port) {
-            PORT_CPU: parse_packet_out;
-            default:  parse_ethernet;
+            PORT_LINECARD:                                                              from_linecard;
+            PORT_CPU:                                                                   from_controller;
+            PORT_OPTICAL_BASE .. PORT_OPTICAL_BASE + (port_t)MAX_CORES - 1:             from_fibre;
+            PORT_OPTICAL_BASE .. PORT_DROP:                                             from_nowhere;
+            PORT_SELF:                                                                  from_nowhere;
+            default:                                                                    parse_ethernet;
         }
     }
 
+    state from_linecard {
+        meta.from = From.LINECARD;
+        transition parse_ethernet;
+    }
+
+    state from_fibre {
+        meta.from = From.FIBRE;
+        transition parse_ethernet;
+    }
+
+    state from_nowhere {
+        meta.from = From.NOWHERE;
+        transition parse_ethernet;
+    }
+
     // Only a message for the switch itself is looked into.
-    state parse_packet_out {
+    state from_controller {
+        meta.from = From.CONTROLLER_OUT;
         packet.extract(hdr.packet_out);
         transition select(hdr.packet_out.egress_port) {
-            PORT_SELF: parse_ethernet;
+            PORT_SELF: for_self;
             default:   accept;
         }
+    }
+
+    state for_self {
+        meta.from = From.CONTROLLER;
+        transition parse_ethernet;
     }
 
     state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4:     parse_ipv4;
             ETHERTYPE_OPTICAL:  parse_optical;
             ETHERTYPE_LINECARD: parse_linecard;
-            ETHERTYPE_IPV4:     parse_ipv4;
             ETHERTYPE_ARP:      parse_arp;
             default:            accept;
         }
@@ -92,6 +206,7 @@ parser EdgeParser(packet_in packet,
 
     state parse_linecard {
         packet.extract(hdr.linecard);
+        meta.message = Message.OTHER_LINECARD;
         transition select(hdr.linecard.version, hdr.linecard.kind) {
             (LINECARD_VERSION, LineCardKind.SLOT_TICK):     parse_slot_tick;
             (LINECARD_VERSION, LineCardKind.QUEUE_REPORT):  parse_queue_report;
@@ -103,21 +218,34 @@ parser EdgeParser(packet_in packet,
 
     state parse_slot_tick {
         packet.extract(hdr.slot_tick);
+        meta.message = Message.SLOT_TICK;
+        transition select(hdr.slot_tick.slot) {
+            ANSWER_SLOT: parse_answer_tick;
+            default:     accept;
+        }
+    }
+
+    state parse_answer_tick {
+        meta.message = Message.ANSWER_TICK;
         transition accept;
     }
 
     state parse_interval_tick {
         packet.extract(hdr.interval_tick);
-        transition parse_queue_report;
+        packet.extract(hdr.queue_report);
+        meta.message = Message.INTERVAL_TICK;
+        transition accept;
     }
 
     state parse_queue_report {
         packet.extract(hdr.queue_report);
+        meta.message = Message.QUEUE_REPORT;
         transition accept;
     }
 
     state parse_alarm {
         packet.extract(hdr.alarm);
+        meta.message = Message.ALARM;
         transition accept;
     }
 
@@ -135,63 +263,69 @@ parser EdgeParser(packet_in packet,
     }
 
     state parse_kind {
-        transition select(hdr.optical.version, hdr.optical.kind, hdr.optical.inner_type) {
-            (OPTICAL_VERSION, OpticalKind.DATA, ETHERTYPE_IPV4): parse_ipv4;
-            (OPTICAL_VERSION, OpticalKind.REQUEST, _):           parse_request;
-            (OPTICAL_VERSION, OpticalKind.COMMIT, _):            parse_commit;
-            (OPTICAL_VERSION, OpticalKind.INVITATION, _):        parse_invitation;
-            (OPTICAL_VERSION, OpticalKind.CONFIGURATION, _):     parse_configuration;
-            (OPTICAL_VERSION, OpticalKind.SYNC, _):              parse_sync;
-            (OPTICAL_VERSION, OpticalKind.FAULT, _):             parse_fault;
-            default:                                             accept;
+        meta.message = Message.OTHER_KIND;
+        transition select(hdr.optical.version, hdr.optical.kind) {
+            (OPTICAL_VERSION, OpticalKind.DATA):          parse_data;
+            (OPTICAL_VERSION, OpticalKind.REQUEST):       parse_request;
+            (OPTICAL_VERSION, OpticalKind.COMMIT):        parse_commit;
+            (OPTICAL_VERSION, OpticalKind.INVITATION):    parse_invitation;
+            (OPTICAL_VERSION, OpticalKind.CONFIGURATION): parse_configuration;
+            (OPTICAL_VERSION, OpticalKind.SYNC):          parse_sync;
+            (OPTICAL_VERSION, OpticalKind.FAULT):         parse_fault;
+            (OPTICAL_VERSION, _):                         accept;
+            default:                                      other_version;
+        }
+    }
+
+    state other_version {
+        meta.message = Message.OTHER_OPTICAL;
+        transition accept;
+    }
+
+    state parse_data {
+        meta.message = Message.DATA;
+        transition select(hdr.optical.inner_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            default:        accept;
         }
     }
 
     state parse_commit {
         packet.extract(hdr.commit);
+        meta.message = Message.COMMIT;
         transition accept;
     }
 
     state parse_invitation {
         packet.extract(hdr.stamp);
         packet.extract(hdr.invitation);
+        meta.message = Message.INVITATION;
         transition accept;
     }
 
     state parse_configuration {
         packet.extract(hdr.configuration);
+        meta.message = Message.CONFIGURATION;
         transition accept;
     }
 
     state parse_sync {
         packet.extract(hdr.stamp);
         packet.extract(hdr.sync);
+        meta.message = Message.SYNC;
         transition accept;
     }
 
     state parse_fault {
         packet.extract(hdr.fault);
+        meta.message = Message.FAULT;
         transition accept;
     }
 
     state parse_request {
         packet.extract(hdr.request);
-        packet.extract(hdr.entries[0]);
-        packet.extract(hdr.entries[1]);
-        packet.extract(hdr.entries[2]);
-        packet.extract(hdr.entries[3]);
-        packet.extract(hdr.entries[4]);
-        packet.extract(hdr.entries[5]);
-        packet.extract(hdr.entries[6]);
-        packet.extract(hdr.entries[7]);
-        packet.extract(hdr.entries[8]);
-        packet.extract(hdr.entries[9]);
-        packet.extract(hdr.entries[10]);
-        packet.extract(hdr.entries[11]);
-        packet.extract(hdr.entries[12]);
-        packet.extract(hdr.entries[13]);
-        packet.extract(hdr.entries[14]);
-        packet.extract(hdr.entries[15]);
+        packet.extract(hdr.entries);
+        meta.message = Message.REQUEST;
         transition accept;
     }
 
@@ -227,6 +361,8 @@ parser EdgeParser(packet_in packet,
 
     state parse_l4_ports {
         packet.extract(hdr.l4);
+        meta.l4_src = hdr.l4.src;
+        meta.l4_dst = hdr.l4.dst;
         transition accept;
     }
 }

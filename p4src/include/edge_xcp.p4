@@ -7,7 +7,6 @@
 #ifndef SLOTWISE_EDGE_XCP_P4
 #define SLOTWISE_EDGE_XCP_P4
 #include "edge_parser.p4"
-#include "timer.p4"
 #include "version.p4"
 #include "xcp.p4"
 #include "xcp_interval.p4"
@@ -15,13 +14,11 @@
 control EdgeXcp(inout edge_headers_t hdr,
                 inout edge_metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
-    bit<64>    capacity = 0;
+    throughput_t capacity = 0;
     bit<32>    overhead_bytes = 0;
-    bool       slotted = false;
-    bit<32>    active = 0;
+    bit<1>     slotted = 0;
     bit<1>     bank = 0;
     bit<16>    slots = 0;
-    bit<64>    next_ns = 0;
     XcpVerdict verdict = XcpVerdict.STANDARD;
     xcp_params_t params;
 
@@ -29,22 +26,21 @@ control EdgeXcp(inout edge_headers_t hdr,
     XcpPacket() packet;
     @name(".EdgeIngress") XcpParams() xcp_params;
     XcpTick() tick;
-    SetTimer() set_timer;
 
     counter(MAX_XCP_VERDICTS, CounterType.packets_and_bytes) xcp_headers;
 
     // Capacities in 1/16 byte/s; a packet takes `overhead` bytes of its fibre more than its IP length.
 
     action fixed_capacity(bit<44> throughput, bit<16> overhead) {
-        capacity = (bit<64>)throughput;
+        capacity = (throughput_t)throughput;
         overhead_bytes = (bit<32>)overhead;
     }
 
     // What one slot a frame is worth.
     action slot_capacity(bit<44> throughput, bit<16> overhead) {
-        capacity = (bit<64>)throughput;
+        capacity = (throughput_t)throughput;
         overhead_bytes = (bit<32>)overhead;
-        slotted = true;
+        slotted = 1;
     }
 
     action no_controller() {
@@ -83,6 +79,22 @@ control EdgeXcp(inout edge_headers_t hdr,
         size = 2 * MAX_QUEUES;
     }
 
+    // What the slots granted in a frame are worth.
+    @hidden action grant_capacity() {
+        capacity = capacity * (throughput_t)slots;
+        AT_MOST(capacity, XCP_MAX_RATE)
+    }
+
+    // The timer ticks again `meta.value` after this tick.
+    @hidden action set_timer() {
+        meta.to_linecard = 1;
+        meta.queue = hdr.queue_report.queue;
+        meta.op = FlowOp.SET_QUEUE_TIMER;
+        if (hdr.interval_tick.timer == IntervalTimer.CONTROL) {
+            meta.op = FlowOp.SET_CONTROL_TIMER;
+        }
+    }
+
     apply {
         if (hdr.xcp.isValid()) {
             check.apply(hdr.xcp, hdr.ipv4.total_len, standard_metadata.packet_length, verdict);
@@ -91,18 +103,15 @@ control EdgeXcp(inout edge_headers_t hdr,
         if (xcp_output.apply().hit) {
             if (hdr.xcp.isValid()) {
                 packet.apply(meta.output, (bit<32>)hdr.ipv4.total_len + overhead_bytes, verdict, hdr.xcp);
-            } else if (hdr.linecard.isValid()) {
-                if (slotted) {
-                    active_version.read(active, meta.core);
-                    bank = active[0:0];
+            } else {
+                if (slotted == 1) {
+                    bank = meta.versions.active[0:0];
                     xcp_slots.apply();
-                    capacity = capacity * (bit<64>)slots;
-                    capacity = MIN(capacity, XCP_MAX_RATE);
+                    grant_capacity();
                 }
                 xcp_params.apply(params);
-                tick.apply(params, meta.output, hdr.interval_tick, hdr.queue_report.backlog_bytes, capacity, next_ns);
-                set_timer.apply(hdr.linecard, hdr.interval_tick, hdr.flow_control, hdr.queue_report.queue, next_ns);
-                standard_metadata.egress_spec = PORT_LINECARD;
+                tick.apply(params, meta.output, hdr.interval_tick, hdr.queue_report.backlog_bytes, capacity, meta.value);
+                set_timer();
             }
         } else if (hdr.interval_tick.isValid()) {
             meta.drop_reason = DropReason.NO_SIGNALING;

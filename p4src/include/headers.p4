@@ -3,10 +3,11 @@
 #ifndef SLOTWISE_HEADERS_P4
 #define SLOTWISE_HEADERS_P4
 #include "constants.p4"
+#include "types.p4"
 
 header ethernet_t {
-    bit<48> dst;
-    bit<48> src;
+    mac_t   dst;
+    mac_t   src;
     bit<16> ether_type;
 }
 
@@ -14,15 +15,15 @@ header ethernet_t {
 
 // Shim between Ethernet and payload. A DATA packet keeps the payload's EtherType in `inner_type`.
 header optical_t {
-    bit<4>  version;     // OPTICAL_VERSION
-    bit<4>  kind;        // OpticalKind
+    bit<4>  version;        // OPTICAL_VERSION
+    bit<4>  kind;           // OpticalKind
     bit<8>  traffic_class;
-    bit<16> src_edge;
-    bit<16> dst_edge;
-    bit<16> queue;       // VOQ of the sending line card
-    bit<8>  train;       // 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
-    bit<8>  core;        // in a message from the controller, or to it out of band: whose star it is about; 0 in light
-    bit<32> sequence;    // per (src_edge, queue), starts at 1
+    edge_t  src_edge;
+    edge_t  dst_edge;
+    queue_t queue;          // VOQ of the sending line card
+    bit<8>  train;          // 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
+    bit<8>  core;           // in a message from the controller, or to it out of band: whose star it is about; 0 in light
+    bit<32> sequence;       // per (src_edge, queue), starts at 1
     bit<16> inner_type;
 }
 
@@ -33,11 +34,11 @@ header check_t {
 
 // REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t.
 header request_t {
-    bit<32> frame;           // of the sender, when it made the request
-    bit<32> active_version;  // schedule version in force at the sender
-    bit<32> next_version;    // version announced to it, or active_version
-    bit<16> block;           // entries are VOQs REQUEST_ENTRIES*block ...
-    bit<16> flags;           // REQUEST_BEACON, REQUEST_NO_LIGHT
+    frame_t   frame;           // of the sender, when it made the request
+    version_t active_version;  // schedule version in force at the sender
+    version_t next_version;    // version announced to it, or active_version
+    bit<16>   block;           // entries are VOQs REQUEST_ENTRIES*block ...
+    bit<16>   flags;           // REQUEST_BEACON, REQUEST_NO_LIGHT
 }
 
 header request_entry_t {
@@ -50,55 +51,55 @@ header request_entry_t {
 // ignored. From the master, every frame, to the core and to each slave: the beacon that tells both what is in force and
 // what comes, with versions that are equal or follow each other. The bank of a version is its lowest bit.
 header commit_t {
-    bit<32> frame;           // in which it was sent
-    bit<32> active_version;
-    bit<32> next_version;    // active_version if nothing is announced
-    bit<32> first_frame;     // from which next_version holds
+    frame_t   frame;           // in which it was sent
+    version_t active_version;
+    version_t next_version;    // active_version if nothing is announced
+    frame_t   first_frame;     // from which next_version holds
 }
 
 // Behind optical_t of INVITATION and SYNC. The sending line card writes sent_ns when the first bit leaves, the
 // receiving one received_ns when the first bit comes, each by its own clock.
 header stamp_t {
-    bit<64> sent_ns;
-    bit<64> received_ns;
+    time_ns_t sent_ns;
+    time_ns_t received_ns;
 }
 
 // INVITATION: optical_t, stamp_t, invitation_t. From the master to an edge that has not joined, and back as its answer.
 header invitation_t {
-    bit<32> nonce;      // newer than that of any invitation before; becomes the session
-    bit<48> mac;        // of the invited edge
-    bit<16> flags;      // INVITATION_ANSWER
-    bit<32> answer_ns;  // from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
+    session_t nonce;      // newer than that of any invitation before; becomes the session
+    mac_t     mac;        // of the invited edge
+    bit<16>   flags;      // INVITATION_ANSWER
+    bit<32>   answer_ns;  // from the invitation's first bit to the answer's, local time of the edge; at most MAX_ANSWER_NS
 }
 
 // CONFIGURATION: optical_t, configuration_t. From the master, or out of band the controller, to an edge that has
 // answered; it has joined then.
 header configuration_t {
-    bit<32> session;      // nonce of the invitation that was answered
-    bit<32> slot_ns;      // at most MAX_SLOT_NS
-    bit<32> guard_ns;     // less than slot_ns
-    bit<16> slots;        // of a frame
-    bit<16> hold_frames;  // the edge falls silent when its last measurement is older than this; at least 1
-    bit<64> phase_ns;     // T_d, two's complement; at most MAX_PHASE_NS either way
+    session_t session;      // nonce of the invitation that was answered
+    bit<32>   slot_ns;      // at most MAX_SLOT_NS
+    bit<32>   guard_ns;     // less than slot_ns
+    bit<16>   slots;        // of a frame
+    bit<16>   hold_frames;  // the edge falls silent when its last measurement is older than this; at least 1
+    time_ns_t phase_ns;     // T_d, two's complement; at most MAX_PHASE_NS either way
 }
 
 // SYNC: optical_t, stamp_t, sync_t. From each edge in each frame to be measured, and back with what was
 // measured, from the master or out of band from the controller.
 header sync_t {
-    bit<32> session;
-    bit<32> frame;     // in which the edge sent what is (to be) measured
-    bit<64> edge_ns;   // from the master: sent_ns of the message that was measured
-    bit<64> phase_ns;  // from an edge: its T_d in use; from the master: T_d measured; two's complement
+    session_t session;
+    frame_t   frame;     // in which the edge sent what is (to be) measured
+    time_ns_t edge_ns;   // from the master: sent_ns of the message that was measured
+    time_ns_t phase_ns;  // from an edge: its T_d in use; from the master: T_d measured; two's complement
 }
 
 // FAULT: optical_t, fault_t. From an edge to the master or the controller; from the master that ends, to its slaves; from
 // the controller to the master, which is to end.
 header fault_t {
-    bit<32> session;  // of the edge; 0 from the controller
-    bit<32> frame;    // of the sender; 0 from an edge that has none; from the controller newer than in its last order
-    bit<8>  code;     // FaultCode
-    bit<8>  flags;    // bit 0: it is over
-    bit<16> edge;     // that has the fault
+    session_t session;  // of the edge; 0 from the controller
+    frame_t   frame;    // of the sender; 0 from an edge that has none; from the controller newer than in its last order
+    bit<8>    code;     // FaultCode
+    bit<8>    flags;    // bit 0: it is over
+    edge_t    edge;     // that has the fault
 }
 
 // ---- between line card and switch: Ethernet (ETHERTYPE_LINECARD), then linecard_t, then by kind ----
@@ -112,36 +113,36 @@ header linecard_t {
 
 // At each slot start; in signaling slots repeated (repeat = 0, 1, ...), so that one tick makes one message.
 header slot_tick_t {
-    bit<32> frame;
-    bit<16> slot;
-    bit<16> repeat;
-    bit<64> local_ns;  // local time of the card at the slot's start
+    frame_t   frame;
+    slot_t    slot;
+    bit<16>   repeat;
+    time_ns_t local_ns;  // local time of the card at the slot's start
 }
 
 // When an interval timer of a queue expires; a queue_report_t of the queue follows.
 header interval_tick_t {
-    bit<8>  timer;                // IntervalTimer
-    bit<24> reserved;
-    bit<32> least_backlog_bytes;  // smallest backlog of the queue since the last tick of this timer
-    bit<64> local_ns;             // local time of the card
+    bit<8>    timer;                // IntervalTimer
+    bit<24>   reserved;
+    bit<32>   least_backlog_bytes;  // smallest backlog of the queue since the last tick of this timer
+    time_ns_t local_ns;             // local time of the card
 }
 
 header queue_report_t {
-    bit<16> queue;
+    queue_t queue;
     bit<16> reserved;
     bit<32> backlog_bytes;
-    bit<32> arrived_bytes;   // since start, modulo 2^32
-    bit<32> hol_delay_ns;    // age of the head of the queue, saturated
-    bit<32> dropped_packets; // since start, modulo 2^32
+    bit<32> arrived_bytes;    // since start, modulo 2^32
+    bit<32> hol_delay_ns;     // age of the head of the queue, saturated
+    bit<32> dropped_packets;  // since start, modulo 2^32
 }
 
 header flow_control_t {
-    bit<16> queue;
-    bit<8>  op;       // FlowOp
-    bit<8>  reserved;
-    bit<64> open_ns;
-    bit<64> close_ns;
-    bit<64> value;
+    queue_t   queue;
+    bit<8>    op;        // FlowOp
+    bit<8>    reserved;
+    time_ns_t open_ns;
+    time_ns_t close_ns;
+    bit<64>   value;
 }
 
 // What the card finds wrong: P4 tells the master or the controller.
@@ -154,19 +155,19 @@ header alarm_t {
 // ---- hosts ----
 
 header ipv4_t {
-    bit<4>  version;
-    bit<4>  ihl;
-    bit<6>  dscp;
-    bit<2>  ecn;
-    bit<16> total_len;
-    bit<16> identification;
-    bit<3>  flags;
-    bit<13> frag_offset;
-    bit<8>  ttl;
-    bit<8>  protocol;
-    bit<16> checksum;
-    bit<32> src;
-    bit<32> dst;
+    bit<4>         version;
+    bit<4>         ihl;
+    bit<6>         dscp;
+    bit<2>         ecn;
+    bit<16>        total_len;
+    bit<16>        identification;
+    bit<3>         flags;
+    bit<13>        frag_offset;
+    bit<8>         ttl;
+    bit<8>         protocol;
+    bit<16>        checksum;
+    ipv4_address_t src;
+    ipv4_address_t dst;
 }
 
 // The first four bytes of both TCP and UDP.
@@ -190,28 +191,28 @@ header xcp_t {
 }
 
 header arp_ipv4_t {
-    bit<16> hw_type;
-    bit<16> proto_type;
-    bit<8>  hw_len;
-    bit<8>  proto_len;
-    bit<16> opcode;
-    bit<48> sender_mac;
-    bit<32> sender_ip;
-    bit<48> target_mac;
-    bit<32> target_ip;
+    bit<16>        hw_type;
+    bit<16>        proto_type;
+    bit<8>         hw_len;
+    bit<8>         proto_len;
+    bit<16>        opcode;
+    mac_t          sender_mac;
+    ipv4_address_t sender_ip;
+    mac_t          target_mac;
+    ipv4_address_t target_ip;
 }
 
 // ---- controller (P4Runtime packet I/O) ----
 
 @controller_header("packet_in")
 header packet_in_t {
-    bit<9> ingress_port;
+    port_t ingress_port;
     bit<7> _pad;
 }
 
 @controller_header("packet_out")
 header packet_out_t {
-    bit<9> egress_port;
+    port_t egress_port;
     bit<7> _pad;
 }
 

@@ -6,17 +6,32 @@
 // Whose star a packet belongs to: that of the fibre, or of the line card, that it came by, or the one that the
 // controller names.
 control Star(in edge_headers_t hdr, in standard_metadata_t standard_metadata, inout edge_metadata_t meta) {
-    apply {
+    @hidden action of_line_card() {
+        meta.core = (core_t)hdr.linecard.port - (core_t)PORT_OPTICAL_BASE;
+    }
+
+    @hidden action of_controller() {
+        meta.core = (core_t)hdr.optical.core;
+    }
+
+    @hidden action of_port() {
+        meta.core = (core_t)standard_metadata.ingress_port - (core_t)PORT_OPTICAL_BASE;
+    }
+
+    @hidden action of_none() {
         meta.core = NO_CORE;
-        if (standard_metadata.ingress_port == PORT_LINECARD && hdr.linecard.isValid()) {
-            meta.core = (bit<32>)hdr.linecard.port - (bit<32>)PORT_OPTICAL_BASE;
-        } else if (standard_metadata.ingress_port == PORT_CPU && hdr.optical.isValid()) {
-            meta.core = (bit<32>)hdr.optical.core;
-        } else if (standard_metadata.ingress_port >= PORT_OPTICAL_BASE) {
-            meta.core = (bit<32>)standard_metadata.ingress_port - (bit<32>)PORT_OPTICAL_BASE;
+    }
+
+    apply {
+        if (meta.from == From.LINECARD && hdr.linecard.isValid()) {
+            of_line_card();
+        } else if (meta.from == From.CONTROLLER && hdr.optical.isValid()) {
+            of_controller();
+        } else if (meta.from == From.FIBRE) {
+            of_port();
         }
         if (meta.core >= MAX_CORES) {
-            meta.core = NO_CORE;
+            of_none();
         }
     }
 }
@@ -24,12 +39,12 @@ control Star(in edge_headers_t hdr, in standard_metadata_t standard_metadata, in
 // What an edge knows about itself in each star. The default action, which the controller sets, is for all stars that
 // have no entry.
 control EdgeParams(inout edge_metadata_t meta) {
-    action set_edge_params(bit<16> edge_id,
+    action set_edge_params(edge_t edge_id,
                            bit<1> is_master,
-                           bit<16> master,
-                           bit<48> mac,
-                           bit<64> guard_ns,
-                           bit<64> slot_ns,
+                           edge_t master,
+                           mac_t mac,
+                           time_ns_t guard_ns,
+                           time_ns_t slot_ns,
                            bit<32> beacon_hold_frames) {
         meta.edge_id = edge_id;
         meta.is_master = is_master;
@@ -54,6 +69,48 @@ control EdgeParams(inout edge_metadata_t meta) {
 
     apply {
         edge_params.apply();
+    }
+}
+
+// Whether this edge joins a star by invitation, or invites; the default action, which the controller sets, is for all
+// stars that have no entry. Without it the edge is a member as it is: its line card knows T_d.
+control MembershipParams(inout edge_metadata_t meta) {
+    // `fault_port`: where faults go, PORT_CPU or a fibre. `margin_ns`: by how much the gates open late and shut early,
+    // since T_d is not known to the nanosecond. `out_of_band`: the controller tells the schedule, as below.
+    action by_invitation(port_t fault_port, time_ns_t margin_ns, bit<1> out_of_band) {
+        meta.by_invitation = 1;
+        meta.fault_port = fault_port;
+        meta.margin_ns = margin_ns;
+        meta.out_of_band = out_of_band;
+    }
+
+    // `own_phase_ns`: the master's own T_d, its fibre's delay.
+    action inviting(time_ns_t own_phase_ns) {
+        meta.inviting = 1;
+        meta.own_phase_ns = own_phase_ns;
+    }
+
+    // The edge is a member as it is, and hears of the schedule from the controller only.
+    action out_of_band() {
+        meta.out_of_band = 1;
+    }
+
+    table membership {
+        key = {
+            meta.core: exact @name("core");
+        }
+        actions = {
+            by_invitation;
+            inviting;
+            out_of_band;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = MAX_CORES;
+    }
+
+    apply {
+        membership.apply();
     }
 }
 

@@ -5,7 +5,7 @@
 
 // What a router knows about itself; one default action that the controller sets.
 control RouterParams(inout router_metadata_t meta) {
-    action set_router_params(bit<48> mac) {
+    action set_router_params(mac_t mac) {
         meta.mac = mac;
     }
 
@@ -29,11 +29,11 @@ control RouterForwarding(inout router_headers_t hdr,
                          inout standard_metadata_t standard_metadata) {
     direct_counter(CounterType.packets_and_bytes) ipv4_route_counter;
 
-    action to_port(bit<9> port, bit<48> mac) {
+    action to_port(port_t port, mac_t mac) {
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
         standard_metadata.egress_spec = port;
-        meta.output = (bit<32>)port;
+        meta.output = (index_t)port;
     }
 
     action no_route() {

@@ -16,11 +16,10 @@ struct router_headers_t {
 }
 
 struct router_metadata_t {
-    bit<48>    mac;  // set by router_params
+    mac_t      mac;  // set by router_params
     DropReason drop_reason;
-    bool       routable;  // an IPv4 packet that may be forwarded
-    bool       xcp;       // an XCP packet for `output`, or an interval tick of it
-    bit<32>    output;    // port, and number of the queue before it
+    bool       xcp;     // an XCP packet for `output`, or an interval tick of it
+    index_t    output;  // port, and number of the queue before it
 }
 
 parser RouterParser(packet_in packet,

@@ -6,31 +6,25 @@
 #ifndef SLOTWISE_ROUTING_P4
 #define SLOTWISE_ROUTING_P4
 #include "edge_parser.p4"
-#include "optical.p4"
 
 control Routing(inout edge_headers_t hdr,
                 inout edge_metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
-    bit<16> dst_edge = 0;
-    bit<16> l4_src = 0;
-    bit<16> l4_dst = 0;
-    bit<8>  class = 0;
-    bit<16> chosen = 0;
-    bit<9>  fibre = PORT_DROP;
     bit<16> shared = 0;
-    bool    is_shared = false;
     bit<8>  part = 0;
-
-    Encapsulate() encapsulate;
 
     direct_counter(CounterType.packets_and_bytes) ipv4_route_counter;
 
-    action to_edge(bit<16> edge) {
-        dst_edge = edge;
+    // Until a VOQ is found the queue is one that no packet may go to.
+    action to_edge(edge_t edge) {
+        meta.dst_edge = edge;
+        meta.queue = SIGNALING_QUEUE;
+        meta.kind = OpticalKind.DATA;
+        meta.inner_type = ETHERTYPE_IPV4;
     }
 
     // Also restores what an optical header has taken the place of.
-    action to_host(bit<9> port, bit<48> mac) {
+    action to_host(port_t port, mac_t mac) {
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
@@ -59,15 +53,15 @@ control Routing(inout edge_headers_t hdr,
     direct_counter(CounterType.packets_and_bytes) traffic_class_counter;
 
     action set_class(bit<8> traffic_class) {
-        class = traffic_class;
+        meta.traffic_class = traffic_class;
     }
 
     table traffic_class {
         key = {
             hdr.ipv4.dscp:     ternary @name("dscp");
             hdr.ipv4.protocol: ternary @name("protocol");
-            l4_src:            ternary @name("l4_src");
-            l4_dst:            ternary @name("l4_dst");
+            meta.l4_src:       ternary @name("l4_src");
+            meta.l4_dst:       ternary @name("l4_dst");
         }
         actions = {
             set_class;
@@ -80,15 +74,14 @@ control Routing(inout edge_headers_t hdr,
 
     direct_counter(CounterType.packets_and_bytes) voq_counter;
 
-    action enqueue(bit<16> queue, bit<9> port) {
-        chosen = queue;
-        fibre = port;
+    action enqueue(queue_t queue, port_t port) {
+        meta.queue = queue;
+        meta.egress_port = port;
     }
 
     // The edge is reached over several cores: the flow's share decides.
     action share(bit<16> shares) {
         shared = shares;
-        is_shared = true;
     }
 
     action no_voq() {
@@ -97,8 +90,8 @@ control Routing(inout edge_headers_t hdr,
 
     table voq {
         key = {
-            dst_edge: exact @name("dst_edge");
-            class:    exact @name("class");
+            meta.dst_edge:      exact @name("dst_edge");
+            meta.traffic_class: exact @name("class");
         }
         actions = {
             enqueue;
@@ -126,33 +119,33 @@ control Routing(inout edge_headers_t hdr,
         size = 4096;
     }
 
+    @hidden action choose_part() {
+        hash(part, HashAlgorithm.crc32, 8w0,
+             {hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, meta.l4_src, meta.l4_dst}, SHARES);
+    }
+
+    @hidden action to_voq() {
+        meta.to_fibre = 1;
+        meta.xcp = (bit<1>)hdr.xcp.isValid();
+    }
+
     apply {
         switch (ipv4_route.apply().action_run) {
             to_edge: {
                 if (hdr.optical.isValid()) {
                     meta.drop_reason = DropReason.MISDIRECTED;
                 } else {
-                    if (hdr.l4.isValid()) {
-                        l4_src = hdr.l4.src;
-                        l4_dst = hdr.l4.dst;
-                    }
                     traffic_class.apply();
-                    voq.apply();
-                    if (is_shared) {
-                        hash(part, HashAlgorithm.crc32, 8w0,
-                             {hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, l4_src, l4_dst}, SHARES);
-                        voq_share.apply();
-                    }
-                    if (meta.drop_reason == DropReason.NONE) {
-                        if (chosen >= SIGNALING_QUEUE) {
-                            meta.drop_reason = DropReason.BAD_QUEUE;
-                        } else {
-                            encapsulate.apply(hdr.ethernet, hdr.optical, OpticalKind.DATA, class,
-                                              meta.edge_id, dst_edge, chosen);
-                            standard_metadata.egress_spec = fibre;
-                            meta.xcp = hdr.xcp.isValid();
-                            meta.output = (bit<32>)chosen;
+                    switch (voq.apply().action_run) {
+                        share: {
+                            choose_part();
+                            voq_share.apply();
                         }
+                    }
+                    if (meta.queue < SIGNALING_QUEUE) {
+                        to_voq();
+                    } else if (meta.drop_reason == DropReason.NONE) {
+                        meta.drop_reason = DropReason.BAD_QUEUE;
                     }
                 }
             }

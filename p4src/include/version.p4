@@ -1,86 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which version of the schedule is in force, and which comes. The bank of a version is its lowest bit.
 //
-//   beacon ──> LearnVersion ──> known_*, next_* ──> FlipVersion at a slot's start ──> active_version
+//   beacon ──> EXAMINE_BEACON ──> KEEP_BEACON ──> known_*, next_* ──> FLIP_VERSION at a slot's start ──> active_version
 #ifndef SLOTWISE_VERSION_P4
 #define SLOTWISE_VERSION_P4
 #include "headers.p4"
+#include "verdict.p4"
 
 // By core, since an edge is in several stars; a core's own are at 0.
-register<bit<32>>(MAX_CORES) current_frame;   // of this switch's last slot tick
-register<bit<32>>(MAX_CORES) active_version;  // changes at a slot's start only
-register<bit<1>>(MAX_CORES)  beacon_heard;
-register<bit<32>>(MAX_CORES) known_version;   // in force from known_frame on, says the master
-register<bit<32>>(MAX_CORES) known_frame;     // of the newest beacon
-register<bit<32>>(MAX_CORES) next_version;    // equals known_version when nothing is announced
-register<bit<32>>(MAX_CORES) next_frame;      // from which next_version holds
+register<frame_t>(MAX_CORES)   current_frame;   // of this switch's last slot tick
+register<version_t>(MAX_CORES) active_version;  // changes at a slot's start only
+register<bit<1>>(MAX_CORES)    beacon_heard;
+register<version_t>(MAX_CORES) known_version;   // in force from known_frame on, says the master
+register<frame_t>(MAX_CORES)   known_frame;     // of the newest beacon
+register<version_t>(MAX_CORES) next_version;    // equals known_version when nothing is announced
+register<frame_t>(MAX_CORES)   next_frame;      // from which next_version holds
 
-// Whether a message that names the `frame` in which it was made may be of this one, `now`, or not older than `window`.
-control CheckFrame(in bit<32> frame, in bit<32> now, in bit<32> window, inout DropReason drop_reason) {
-    apply {
-        if (now + FRAME_LEAD - frame > window + FRAME_LEAD) {
-            drop_reason = DropReason.BAD_FIELD;
-            if ((int<32>)(now - frame) > 0) {
-                drop_reason = DropReason.STALE;
-            }
-        }
-    }
+// What these registers hold for one core.
+struct versions_t {
+    frame_t   now;
+    version_t active;
+    bit<1>    heard;
+    frame_t   known_frame;
+    version_t next;
+    frame_t   next_frame;
 }
 
-// At a slot's start: the newest version whose frame has come at this switch is in force.
-control FlipVersion(in bit<32> core, in bit<32> frame, out bit<32> active) {
-    bit<32> first_frame;
-    bit<32> told_frame;
+// Whether serial number `a` is newer than `b`, or the same.
+#define IS_NEWER(a, b) ((int<32>)((a) - (b)) > 0)
+#define IS_NOT_OLDER(a, b) ((int<32>)((a) - (b)) >= 0)
 
-    apply {
-        active_version.read(active, core);
-        next_frame.read(first_frame, core);
-        known_frame.read(told_frame, core);
-        if ((int<32>)(frame - first_frame) >= 0) {
-            next_version.read(active, core);
-            // 2^31 frames from now first_frame will be ahead again.
-            known_version.write(core, active);
-        } else if ((int<32>)(frame - told_frame) >= 0) {
-            known_version.read(active, core);
-        }
-        active_version.write(core, active);
+// Whether a message that names the `frame` in which it was made is neither of this one, `now`, nor of the `window` before.
+#define IS_OUTSIDE(frame, now, window) ((now) + FRAME_LEAD - (frame) > (window) + FRAME_LEAD)
+#define EXAMINE_FRAME(frame, now, window, wrong) \
+    if (IS_OUTSIDE(frame, now, window)) { \
+        wrong.ahead = 1; \
+        if (IS_NEWER(now, frame)) { \
+            wrong.old = 1; \
+        } \
     }
-}
 
-// Takes over what a beacon of the master says, if it is newer than the last one. What is in force does not change before
-// the next slot's start: a beacon that comes before its frame, or after a flip that it announces, does no harm. Its
-// versions may be older than those known: the master has started anew then.
-control LearnVersion(in bit<32> core, in commit_t beacon, inout DropReason drop_reason) {
-    bit<32> now;
-    bit<1>  heard;
-    bit<32> heard_frame;
+#define READ_VERSIONS(core, versions) \
+    current_frame.read(versions.now, core); \
+    active_version.read(versions.active, core); \
+    beacon_heard.read(versions.heard, core); \
+    known_frame.read(versions.known_frame, core); \
+    next_version.read(versions.next, core); \
+    next_frame.read(versions.next_frame, core);
 
-    CheckFrame() check_frame;
+// At a slot's start: the newest version whose frame has come at this switch is in force. The announced one is then the known one
+// too: 2^31 frames from now next_frame will be ahead again.
+#define FLIP_VERSION(core, frame, versions) \
+    if (IS_NOT_OLDER(frame, versions.next_frame)) { \
+        versions.active = versions.next; \
+        known_version.write(core, versions.active); \
+    } else if (IS_NOT_OLDER(frame, versions.known_frame)) { \
+        known_version.read(versions.active, core); \
+    } \
+    active_version.write(core, versions.active);
 
-    apply {
-        current_frame.read(now, core);
-        beacon_heard.read(heard, core);
-        known_frame.read(heard_frame, core);
-        // What was heard longer ago than the window no longer tells old from new.
-        if (now + FRAME_LEAD - heard_frame > FRAME_WINDOW + FRAME_LEAD) {
-            heard = 0;
-        }
-        check_frame.apply(beacon.frame, now, FRAME_WINDOW, drop_reason);
-        if (beacon.next_version != beacon.active_version && beacon.next_version != beacon.active_version + 1) {
-            drop_reason = DropReason.BAD_COMMIT;
-        } else if (drop_reason == DropReason.NONE && heard == 1 && (int<32>)(beacon.frame - heard_frame) <= 0) {
-            drop_reason = DropReason.STALE;
-        } else if (drop_reason == DropReason.NONE && beacon.next_version != beacon.active_version
-                   && beacon.first_frame - beacon.frame - 1 >= FRAME_WINDOW) {
-            drop_reason = DropReason.BAD_FIELD;
-        } else if (drop_reason == DropReason.NONE) {
-            beacon_heard.write(core, 1);
-            known_version.write(core, beacon.active_version);
-            known_frame.write(core, beacon.frame);
-            next_version.write(core, beacon.next_version);
-            next_frame.write(core, beacon.first_frame);
-        }
+// A beacon of the master counts if it is newer than the last one. Its versions may be older than those known: the master
+// has started anew then. What was heard longer ago than the window no longer tells old from new.
+#define EXAMINE_BEACON(versions, beacon, wrong) \
+    if (beacon.next_version != beacon.active_version) { \
+        if (beacon.next_version != beacon.active_version + 1) { \
+            wrong.bad_commit = 1; \
+        } \
+        if (beacon.first_frame - beacon.frame - 1 >= FRAME_WINDOW) { \
+            wrong.bad_field = 1; \
+        } \
+    } \
+    EXAMINE_FRAME(beacon.frame, versions.now, FRAME_WINDOW, wrong) \
+    if (versions.heard == 1 && !IS_OUTSIDE(versions.known_frame, versions.now, FRAME_WINDOW) \
+        && !IS_NEWER(beacon.frame, versions.known_frame)) { \
+        wrong.stale = 1; \
     }
-}
+
+// What is in force does not change before the next slot's start: a beacon that comes before its frame, or after a flip that
+// it announces, does no harm.
+#define KEEP_BEACON(core, beacon) \
+    beacon_heard.write(core, 1); \
+    known_version.write(core, beacon.active_version); \
+    known_frame.write(core, beacon.frame); \
+    next_version.write(core, beacon.next_version); \
+    next_frame.write(core, beacon.first_frame);
 
 #endif

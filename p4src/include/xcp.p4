@@ -29,7 +29,7 @@ const bit<32> ETHERNET_HEADER_BYTES = 14;
 // `packet_bytes` is what the IP header says, `frame_bytes` what came with Ethernet's header: who says more than it sends
 // would have it counted.
 control CheckXcp(in xcp_t xcp, in bit<16> packet_bytes, in bit<32> frame_bytes, out XcpVerdict verdict) {
-    apply {
+    @hidden action check() {
         verdict = XcpVerdict.STANDARD;
         if (xcp.version != XCP_VERSION) {
             verdict = XcpVerdict.BAD_VERSION;
@@ -43,82 +43,81 @@ control CheckXcp(in xcp_t xcp, in bit<16> packet_bytes, in bit<32> frame_bytes, 
             verdict = XcpVerdict.BAD_FIELDS;
         }
     }
+
+    apply {
+        check();
+    }
 }
 
-// The smaller of what the sender still asks for and what this output has for it.
-control WriteFeedback(in bit<32> output, in bit<32> size, inout xcp_t xcp) {
+// A packet for `output`, an output with a controller, that takes `size` bytes of its fibre or link. It is granted the
+// smaller of what the sender still asks for and what this output has for it.
+control XcpPacket(in bit<32> output, in bit<32> size, in XcpVerdict verdict, inout xcp_t xcp) {
+    bit<64> sum;
+    bit<64> product;
     bit<40> factor;
     bit<64> positive_residue;
     bit<64> negative_residue;
-    bit<64> part;
-    int<64> positive;
-    int<64> negative;
-    int<64> feedback;
-    int<64> delta;
+    bit<64> positive;
+    bit<64> negative;
+    bit<64> asked;    // delta_throughput + 2^31
+    bit<64> offered;  // `positive` + 2^31
 
-    Share() share;
+    @hidden action count_bytes() {
+        xcp_bytes.read(sum, output);
+        xcp_bytes.write(output, sum + (bit<64>)size);
+    }
 
-    apply {
+    @hidden action grant_nothing() {
+        if ((int<32>)xcp.delta_throughput > 0) {
+            xcp.delta_throughput = 0;
+        }
+    }
+
+    @hidden action write_feedback() {
+        xcp_sum_x.read(sum, output);
+        xcp_sum_x.write(output, sum + (bit<64>)xcp.x);
+        product = (bit<64>)MIN(xcp.rtt, XCP_MAX_RTT_NS) * (bit<64>)xcp.x;
+        xcp_sum_rtt_x_low.read(sum, output);
+        xcp_sum_rtt_x_low.write(output, sum + (bit<64>)product[31:0]);
+        xcp_sum_rtt_x_high.read(sum, output);
+        xcp_sum_rtt_x_high.write(output, sum + (bit<64>)product[63:32]);
+
         xcp_positive_factor.read(factor, output);
         xcp_positive_residue.read(positive_residue, output);
-        share.apply(factor, xcp.x, positive_residue, part);
-        positive = (int<64>)part;
+        take_share(factor, xcp.x, positive_residue, positive);
         xcp_negative_factor.read(factor, output);
         xcp_negative_residue.read(negative_residue, output);
-        share.apply(factor, size, negative_residue, part);
-        negative = (int<64>)part;
+        take_share(factor, size, negative_residue, negative);
 
-        feedback = positive - negative;
-        delta = (int<64>)(int<32>)xcp.delta_throughput;
-        if (delta >= feedback) {
+        // With 2^31 added nothing is negative. The residues are rates: sums have 46 bits at most.
+        asked = (bit<64>)(xcp.delta_throughput ^ 0x80000000);
+        offered = positive + 0x80000000;
+        if (asked + negative >= offered) {
             // Below the field's range is its smallest value; above it delta would be smaller.
             xcp.delta_throughput = 0x80000000;
-            if (feedback > -0x80000000) {
-                xcp.delta_throughput = (bit<32>)(bit<64>)feedback;
+            if (offered > negative) {
+                xcp.delta_throughput = positive[31:0] - negative[31:0];
             }
         } else {
             // A router before this one gave less: the rest of the positive feedback is left for others, as is
             // as much negative feedback.
-            negative = positive - delta;
-            if (negative > (int<64>)negative_residue) {
-                negative = (int<64>)negative_residue;
-            }
-            positive = delta + negative;
+            negative = offered - asked;
+            AT_MOST(negative, negative_residue)
+            positive = asked + negative - 0x80000000;
         }
-        if (positive > (int<64>)positive_residue) {
-            positive = (int<64>)positive_residue;
-        }
-        xcp_positive_residue.write(output, positive_residue - (bit<64>)positive);
-        xcp_negative_residue.write(output, negative_residue - (bit<64>)negative);
+        xcp_positive_residue.write(output, positive_residue - positive);
+        xcp_negative_residue.write(output, negative_residue - negative);
     }
-}
-
-// A packet for `output`, an output with a controller, that takes `size` bytes of its fibre or link.
-control XcpPacket(in bit<32> output, in bit<32> size, in XcpVerdict verdict, inout xcp_t xcp) {
-    bit<64> sum;
-    bit<64> product;
-
-    WriteFeedback() write_feedback;
 
     apply {
         if (verdict == XcpVerdict.STANDARD || verdict == XcpVerdict.MINIMAL) {
-            xcp_bytes.read(sum, output);
-            xcp_bytes.write(output, sum + (bit<64>)size);
+            count_bytes();
         }
         if (verdict == XcpVerdict.STANDARD) {
             if (xcp.rtt == 0) {
-                if ((int<32>)xcp.delta_throughput > 0) {
-                    xcp.delta_throughput = 0;
-                }
+                grant_nothing();
             } else {
-                xcp_sum_x.read(sum, output);
-                xcp_sum_x.write(output, sum + (bit<64>)xcp.x);
-                product = (bit<64>)MIN(xcp.rtt, XCP_MAX_RTT_NS) * (bit<64>)xcp.x;
-                xcp_sum_rtt_x_low.read(sum, output);
-                xcp_sum_rtt_x_low.write(output, sum + (bit<64>)product[31:0]);
-                xcp_sum_rtt_x_high.read(sum, output);
-                xcp_sum_rtt_x_high.write(output, sum + (bit<64>)product[63:32]);
-                write_feedback.apply(output, size, xcp);
+                write_feedback();
             }
         }
     }

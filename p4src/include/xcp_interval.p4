@@ -54,162 +54,14 @@ control XcpParams(out xcp_params_t params) {
     }
 }
 
-// What an output's packets have summed up in the control interval, which begins anew.
-control TakeSums(in bit<32> output, out bit<64> bytes, out bit<64> sum_x, out bit<64> low, out bit<64> high) {
-    apply {
-        xcp_bytes.read(bytes, output);
-        xcp_sum_x.read(sum_x, output);
-        xcp_sum_rtt_x_low.read(low, output);
-        xcp_sum_rtt_x_high.read(high, output);
-        xcp_bytes.write(output, 0);
-        xcp_sum_x.write(output, 0);
-        xcp_sum_rtt_x_low.write(output, 0);
-        xcp_sum_rtt_x_high.write(output, 0);
-    }
-}
-
-// sumRX / sumX, 1 ns at least. The sum of rtt * x is high * 2^32 + low; sum_x is not 0.
-control MeanRtt(in bit<64> low, in bit<64> high, in bit<64> sum_x, out bit<64> mean_rtt_ns) {
-    bit<64> sum_rtt_x;
-    bit<32> scale;
-
-    MulDiv() mul_div;
-
-    apply {
-        sum_rtt_x = high + (low >> 32);
-        if (sum_rtt_x >> 32 == 0) {
-            scale = 1;
-            sum_rtt_x = sum_rtt_x[31:0] ++ low[31:0];
-        } else {
-            // What is cut off is below 2^-31 of it.
-            scale = 1 << 31;
-            sum_rtt_x = sum_rtt_x << 1;
-        }
-        mul_div.apply(sum_rtt_x, scale, sum_x, mean_rtt_ns);
-        mean_rtt_ns = MAX(mean_rtt_ns, 1);
-    }
-}
-
-// What an output has to give (`positive`) and to take back (`negative`) in the next interval, 1/16 byte/s: phi, by
-// which the load has to change, and what is shuffled between flows beside it.
-control AggregateFeedback(in xcp_params_t params,
-                          in bit<64> capacity,
-                          in bit<64> bytes,
-                          in bit<64> elapsed_ns,
-                          in bit<32> persistent_bytes,
-                          in bit<64> mean_rtt_ns,
-                          out bit<64> positive,
-                          out bit<64> negative) {
-    bit<64> input_rate;
-    bit<64> queue_rate;
-    bit<64> shuffled;
-    int<64> phi;
-
-    MulDiv() mul_div;
-
-    apply {
-        mul_div.apply(bytes << 2, XCP_QUARTER_RATE, elapsed_ns, input_rate);
-        input_rate = MIN(input_rate, XCP_MAX_RATE);
-        mul_div.apply((bit<64>)persistent_bytes << 2, XCP_QUARTER_RATE, mean_rtt_ns, queue_rate);
-        queue_rate = MIN(queue_rate, XCP_MAX_RATE);
-
-        phi = (int<64>)(bit<64>)params.alpha_q16 * ((int<64>)capacity - (int<64>)input_rate);
-        phi = (phi - (int<64>)((bit<64>)params.beta_q16 * queue_rate)) >> 16;
-        shuffled = ((bit<64>)params.gamma_q16 * input_rate) >> 16;
-        if (phi < 0) {
-            positive = shuffled |-| (bit<64>)(-phi);
-            negative = MAX(shuffled, (bit<64>)(-phi));
-        } else {
-            positive = MAX(shuffled, (bit<64>)phi);
-            negative = shuffled |-| (bit<64>)phi;
-        }
-    }
-}
-
-// The control interval of `output` ends.
-control XcpControlTick(in xcp_params_t params,
-                       in bit<32> output,
-                       in bit<64> local_ns,
-                       in bit<64> capacity,
-                       out bit<64> next_ns) {
-    bit<64> elapsed_ns;
-    bit<64> bytes;
-    bit<64> sum_x;
-    bit<64> low;
-    bit<64> high;
-    bit<64> mean_rtt_ns;
-    bit<32> persistent_bytes;
-    bit<64> positive;
-    bit<64> negative;
-    bit<40> factor;
-
-    TakeSums() take_sums;
-    MeanRtt() mean_rtt;
-    AggregateFeedback() aggregate_feedback;
-    MakeFactor() make_factor;
-
-    apply {
-        xcp_last_tick_ns.read(elapsed_ns, output);
-        xcp_last_tick_ns.write(output, local_ns);
-        elapsed_ns = local_ns - elapsed_ns;
-        take_sums.apply(output, bytes, sum_x, low, high);
-        mean_rtt_ns = (bit<64>)params.initial_rtt_ns;
-        positive = 0;
-        negative = 0;
-        if (elapsed_ns == 0 || elapsed_ns[63:32] != 0) {
-            // The first tick, or one after a gap: the sums are of no interval.
-            bytes = 0;
-            sum_x = 0;
-        } else {
-            if (sum_x != 0) {
-                mean_rtt.apply(low, high, sum_x, mean_rtt_ns);
-            }
-            xcp_persistent_bytes.read(persistent_bytes, output);
-            aggregate_feedback.apply(params, capacity, bytes, elapsed_ns, persistent_bytes, mean_rtt_ns, positive, negative);
-        }
-        factor = 0;
-        if (sum_x != 0) {
-            make_factor.apply(positive, sum_x, factor);
-        }
-        xcp_positive_factor.write(output, factor);
-        factor = 0;
-        if (bytes != 0) {
-            make_factor.apply(negative, bytes, factor);
-        }
-        xcp_negative_factor.write(output, factor);
-        xcp_positive_residue.write(output, positive);
-        xcp_negative_residue.write(output, negative);
-        xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
-        next_ns = MAX(mean_rtt_ns, (bit<64>)params.min_control_ns);
-    }
-}
-
-// The queue interval of `output` ends. The next one is half a round trip without the time that the queue takes.
-control XcpQueueTick(in xcp_params_t params,
-                     in bit<32> output,
-                     in bit<32> least_bytes,
-                     in bit<32> backlog,
-                     in bit<64> capacity,
-                     out bit<64> next_ns) {
-    bit<32> mean_rtt_ns;
-    bit<64> drain_ns;
-
-    MulDiv() mul_div;
-
-    apply {
-        xcp_persistent_bytes.write(output, least_bytes);
-        xcp_mean_rtt_ns.read(mean_rtt_ns, output);
-        if (mean_rtt_ns == 0) {
-            mean_rtt_ns = (bit<32>)params.initial_rtt_ns;
-        }
-        drain_ns = (bit<64>)mean_rtt_ns;
-        if (capacity != 0) {
-            mul_div.apply((bit<64>)backlog << 2, XCP_QUARTER_RATE, capacity, drain_ns);
-        }
-        next_ns = ((bit<64>)mean_rtt_ns |-| drain_ns) >> 1;
-        next_ns = MAX(next_ns, (bit<64>)params.min_queue_ns);
-    }
-}
+// What is divided in a tick, in this order: the first and the last in either timer's, the others when the control interval
+// ends.
+const bit<8> DIVIDE_MEAN_RTT   = 0;  // sumRX / sumX; when the queue interval ends, the time that the queue takes
+const bit<8> DIVIDE_INPUT_RATE = 1;
+const bit<8> DIVIDE_QUEUE_RATE = 2;
+const bit<8> DIVIDE_POSITIVE   = 3;
+const bit<8> DIVIDE_NEGATIVE   = 4;
+const bit<8> DIVIDE_QUANTA     = 5;
 
 // A tick of one of the two timers of `output`, an output with a controller of `capacity` (1/16 byte/s, at most
 // XCP_MAX_RATE). The timer ticks next after `next_ns`.
@@ -219,19 +71,203 @@ control XcpTick(in xcp_params_t params,
                 in bit<32> backlog,
                 in bit<64> capacity,
                 out bit<64> next_ns) {
-    XcpControlTick() control_tick;
-    XcpQueueTick() queue_tick;
-    MulDiv() mul_div;
+    bool    control_ends;
+    bool    is_interval;  // of which the sums are
+    bit<64> elapsed_ns;
+    bit<64> bytes;
+    bit<64> sum_x;
+    bit<64> low;          // the sum of rtt * x is high * 2^32 + low
+    bit<64> high;
+    bit<32> scale;
+    bit<32> mean_rtt_bits;
+    bit<64> mean_rtt_ns;
+    bit<32> persistent_bytes;
+    bit<64> drain_ns;
+    bit<64> input_rate;
+    bit<64> queue_rate;
+    bit<64> shuffled;
+    bit<64> wanted_rate;
+    bit<64> used_rate;
+    bit<64> change;
+    bit<64> positive;
+    bit<64> negative;
+    bit<40> positive_factor;
+    bit<40> negative_factor;
+
+    bool    wanted;
+    bit<64> a;
+    bit<32> b;
+    bit<64> c;
+    bit<64> value;
+    bit<40> factor;
+
+    // What an output's packets have summed up in the control interval, which begins anew.
+    @hidden action take_sums() {
+        control_ends = true;
+        xcp_last_tick_ns.read(elapsed_ns, output);
+        xcp_last_tick_ns.write(output, tick.local_ns);
+        elapsed_ns = tick.local_ns - elapsed_ns;
+        xcp_bytes.read(bytes, output);
+        xcp_sum_x.read(sum_x, output);
+        xcp_sum_rtt_x_low.read(low, output);
+        xcp_sum_rtt_x_high.read(high, output);
+        xcp_bytes.write(output, 0);
+        xcp_sum_x.write(output, 0);
+        xcp_sum_rtt_x_low.write(output, 0);
+        xcp_sum_rtt_x_high.write(output, 0);
+        xcp_persistent_bytes.read(persistent_bytes, output);
+        mean_rtt_ns = (bit<64>)params.initial_rtt_ns;
+        is_interval = elapsed_ns != 0 && elapsed_ns[63:32] == 0;
+        if (!is_interval) {
+            // The first tick, or one after a gap.
+            bytes = 0;
+            sum_x = 0;
+        }
+        high = high + (low >> 32);
+        scale = 1;
+        low = high[31:0] ++ low[31:0];
+        if (high >> 32 != 0) {
+            // What is cut off is below 2^-31 of it.
+            scale = 1 << 31;
+            low = high << 1;
+        }
+    }
+
+    // The queue interval of `output` ends. The next one is half a round trip without the time that the queue takes.
+    @hidden action note_queue() {
+        control_ends = false;
+        is_interval = false;
+        elapsed_ns = 0;
+        bytes = 0;
+        sum_x = 0;
+        low = 0;
+        scale = 1;
+        persistent_bytes = tick.least_backlog_bytes;
+        xcp_persistent_bytes.write(output, persistent_bytes);
+        xcp_mean_rtt_ns.read(mean_rtt_bits, output);
+        if (mean_rtt_bits == 0) {
+            mean_rtt_bits = (bit<32>)params.initial_rtt_ns;
+        }
+        mean_rtt_ns = (bit<64>)mean_rtt_bits;
+    }
+
+    // What an output has to give (`positive`) and to take back (`negative`) in the next interval, 1/16 byte/s: by how much
+    // the load has to change (phi is `change`, less if `wanted_rate` is below `used_rate`), and what is shuffled between
+    // flows beside it. The products have 60 bits at most.
+    action aggregate_feedback() {
+        wanted_rate = (bit<64>)params.alpha_q16 * capacity;
+        used_rate = (bit<64>)params.alpha_q16 * input_rate + (bit<64>)params.beta_q16 * queue_rate;
+        shuffled = (bit<64>)params.gamma_q16 * input_rate;
+        shuffled = shuffled >> 16;
+        change = wanted_rate |-| used_rate;
+        negative = shuffled;
+        positive = shuffled;
+        if (wanted_rate < used_rate) {
+            change = used_rate - wanted_rate + 0xffff;  // phi is rounded down
+        }
+        change = change >> 16;
+        if (wanted_rate < used_rate) {
+            positive = positive |-| change;
+            AT_LEAST(negative, change)
+        } else {
+            negative = negative |-| change;
+            AT_LEAST(positive, change)
+        }
+    }
+
+    @hidden action work_out() {
+        positive = 0;
+        negative = 0;
+        positive_factor = 0;
+        negative_factor = 0;
+        input_rate = 0;
+        queue_rate = 0;
+        drain_ns = mean_rtt_ns;
+        next_ns = 0;
+        for (bit<8> division = DIVIDE_MEAN_RTT; division <= DIVIDE_QUANTA; division = division + 1) {
+            b = XCP_QUARTER_RATE;
+            if (division == DIVIDE_MEAN_RTT && control_ends) {
+                wanted = sum_x != 0;
+                a = low;
+                b = scale;
+                c = sum_x;
+            } else if (division == DIVIDE_MEAN_RTT) {
+                wanted = capacity != 0;
+                a = (bit<64>)backlog << 2;
+                c = capacity;
+            } else if (division == DIVIDE_INPUT_RATE) {
+                wanted = is_interval;
+                a = bytes << 2;
+                c = elapsed_ns;
+            } else if (division == DIVIDE_QUEUE_RATE) {
+                wanted = is_interval;
+                a = (bit<64>)persistent_bytes << 2;
+                c = mean_rtt_ns;
+            } else if (division == DIVIDE_POSITIVE) {
+                wanted = sum_x != 0;
+                a = positive;
+                c = sum_x;
+            } else if (division == DIVIDE_NEGATIVE) {
+                wanted = bytes != 0;
+                a = negative;
+                c = bytes;
+            } else {
+                if (control_ends) {
+                    next_ns = mean_rtt_ns;
+                    AT_LEAST(next_ns, (bit<64>)params.min_control_ns)
+                } else {
+                    next_ns = (mean_rtt_ns |-| drain_ns) >> 1;
+                    AT_LEAST(next_ns, (bit<64>)params.min_queue_ns)
+                }
+                wanted = params.quantum_ns != 0;
+                a = next_ns + (bit<64>)params.quantum_ns - 1;
+                b = 1;
+                c = (bit<64>)params.quantum_ns;
+            }
+            if (wanted) {
+                divide(a, b, c, value, factor);
+                if (division == DIVIDE_MEAN_RTT && control_ends) {
+                    mean_rtt_ns = value;
+                    AT_LEAST(mean_rtt_ns, 1)
+                } else if (division == DIVIDE_MEAN_RTT) {
+                    drain_ns = value;
+                } else if (division == DIVIDE_INPUT_RATE) {
+                    input_rate = value;
+                    AT_MOST(input_rate, XCP_MAX_RATE)
+                } else if (division == DIVIDE_QUEUE_RATE) {
+                    queue_rate = value;
+                    AT_MOST(queue_rate, XCP_MAX_RATE)
+                    aggregate_feedback();
+                } else if (division == DIVIDE_POSITIVE) {
+                    positive_factor = factor;
+                } else if (division == DIVIDE_NEGATIVE) {
+                    negative_factor = factor;
+                } else {
+                    AT_LEAST(value, 1)
+                    next_ns = value * (bit<64>)params.quantum_ns;
+                }
+            }
+        }
+    }
+
+    // What the packets of the next control interval find.
+    @hidden action leave_feedback() {
+        xcp_positive_factor.write(output, positive_factor);
+        xcp_negative_factor.write(output, negative_factor);
+        xcp_positive_residue.write(output, positive);
+        xcp_negative_residue.write(output, negative);
+        xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
+    }
 
     apply {
-        if (tick.timer == (bit<8>)IntervalTimer.CONTROL) {
-            control_tick.apply(params, output, tick.local_ns, capacity, next_ns);
+        if (tick.timer == IntervalTimer.CONTROL) {
+            take_sums();
         } else {
-            queue_tick.apply(params, output, tick.least_backlog_bytes, backlog, capacity, next_ns);
+            note_queue();
         }
-        if (params.quantum_ns != 0) {
-            mul_div.apply(next_ns + (bit<64>)params.quantum_ns - 1, 1, (bit<64>)params.quantum_ns, next_ns);
-            next_ns = MAX(next_ns, 1) * (bit<64>)params.quantum_ns;
+        work_out();
+        if (control_ends) {
+            leave_feedback();
         }
     }
 }
