@@ -39,54 +39,70 @@ control Messages(inout edge_headers_t hdr,
     Examine() examine;
     Verdict() verdict;
 
-    @hidden action read_versions() {
-        READ_VERSIONS(meta.core, meta.versions)
-        meta.queue = SIGNALING_QUEUE;
-    }
-
-    @hidden action read_member() {
-        READ_MEMBER(meta.core, meta.member)
-    }
-
     @hidden action note_queue() {
         meta.output = (index_t)hdr.queue_report.queue;
         backlog_bytes.write(meta.output, hdr.queue_report.backlog_bytes);
         arrived_bytes.write(meta.output, hdr.queue_report.arrived_bytes);
     }
 
+    @hidden action tick_xcp() {
+        meta.xcp = 1;
+        meta.duty = Duty.TICK_XCP;
+    }
+
+    @hidden action read_star() {
+        own_session.read(meta.session, meta.core);
+        READ_VERSIONS(meta.core, meta.versions)
+        meta.queue = SIGNALING_QUEUE;
+        meta.output = (index_t)SIGNALING_QUEUE;
+    }
+
+    @hidden action read_own_membership() {
+        READ_MEMBER(meta.core, meta.member)
+    }
+
     apply {
-        membership_params.apply(meta);
-        sort.apply(hdr, meta);
-        if (meta.duty == Duty.SEND) {
-            send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
-        } else if (meta.duty == Duty.NOTE_QUEUE || meta.duty == Duty.TICK_XCP) {
+        if (meta.from == From.LINECARD && meta.core != NO_CORE && hdr.queue_report.isValid()) {
             if (hdr.queue_report.queue > SIGNALING_QUEUE) {
                 meta.drop_reason = DropReason.BAD_QUEUE;
             } else {
                 note_queue();
-                if (meta.duty == Duty.TICK_XCP) {
-                    active_version.read(meta.versions.active, meta.core);
-                    meta.xcp = 1;
+                if (hdr.interval_tick.isValid()) {
+                    tick_xcp();
                 }
             }
-        } else if (meta.duty != Duty.REFUSED) {
-            read_versions();
-            if (meta.by_invitation == 1) {
-                read_member();
+        } else if (meta.from == From.FIBRE || meta.from == From.CONTROLLER
+                   || meta.from == From.LINECARD && meta.core != NO_CORE
+                      && (hdr.slot_tick.isValid() || hdr.alarm.isValid())) {
+            membership_params.apply(meta);
+            if (meta.core != NO_CORE) {
+                read_star();
+                if (meta.by_invitation == 1) {
+                    read_own_membership();
+                }
             }
-            if (meta.duty == Duty.START_SLOT) {
+            if (meta.message == Message.SLOT_TICK && meta.from == From.LINECARD) {
                 slot.apply(hdr, meta);
-            } else if (meta.duty == Duty.ANSWER_INVITATION || meta.duty == Duty.TELL_ALARM) {
+            } else if (meta.from == From.LINECARD) {
                 make_answer.apply(hdr, meta);
             } else {
+                sort.apply(hdr, meta);
                 if (meta.to_controller == 1 && meta.inviting == 1 && meta.duty != Duty.TELL_ANSWER) {
                     members.apply(hdr, meta, standard_metadata);
                 }
-                if (meta.wrong.not_a_member == 0) {
-                    examine.apply(hdr, meta);
+                if (meta.duty != Duty.REFUSED) {
+                    if (meta.wrong.not_a_member == 0) {
+                        examine.apply(hdr, meta);
+                    }
+                    verdict.apply(meta.wrong, meta.drop_reason);
                 }
-                verdict.apply(meta.wrong, meta.drop_reason);
             }
+        } else if (meta.from == From.CONTROLLER_OUT) {
+            send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
+        } else if (meta.from == From.LINECARD && meta.message == Message.OTHER_LINECARD) {
+            meta.drop_reason = DropReason.BAD_VERSION;
+        } else {
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
         }
     }
 }
@@ -95,11 +111,8 @@ control Messages(inout edge_headers_t hdr,
 control EdgeIngress(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
-    bit<32> crc = 0;
-
     Star() star;
     @name(".EdgeIngress") EdgeParams() params;
-    Age() age;
     @name(".EdgeIngress") Routing() routing;
     Access() access;
     Messages() messages;
@@ -107,8 +120,8 @@ control EdgeIngress(inout edge_headers_t hdr,
     @name(".EdgeIngress") EdgeXcp() edge_xcp;
     SendMessage() send_message;
     MessageCrc() message_crc;
-    ToController() to_controller;
     Take() take;
+    ToController() to_controller;
     ToLineCard() to_line_card;
     @name(".EdgeIngress") DropAccounting() drop_accounting;
 
@@ -120,43 +133,40 @@ control EdgeIngress(inout edge_headers_t hdr,
         }
         params.apply(meta);
 
-        if (standard_metadata.parser_error != error.NoError) {
+        if (standard_metadata.parser_error == error.NoError
+            && (meta.from == From.ACCESS && IS_FORWARDABLE(hdr.ipv4) && !hdr.optical.isValid()
+                || meta.from == From.FIBRE && meta.message == Message.DATA && hdr.ipv4.isValid()
+                   && hdr.optical.dst_edge == meta.edge_id)) {
+            routing.apply(hdr, meta, standard_metadata);
+        } else if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
-        } else if (meta.from == From.ACCESS && IS_FORWARDABLE(hdr.ipv4) && !hdr.optical.isValid()) {
-            age.apply(hdr.ipv4);
-            meta.routable = 1;
-        } else if (meta.from == From.FIBRE && meta.message == Message.DATA && hdr.ipv4.isValid()
-                   && hdr.optical.dst_edge == meta.edge_id) {
-            meta.routable = 1;
         } else if (meta.from == From.ACCESS && meta.message == Message.NONE) {
             access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
         } else {
             messages.apply(hdr, meta, standard_metadata);
         }
 
-        if (meta.routable == 1) {
-            routing.apply(hdr, meta, standard_metadata);
-        }
         if (meta.to_fibre == 1) {
             encapsulate.apply(hdr, meta, standard_metadata);
         }
-        if (meta.xcp == 1) {
+        if (meta.xcp == 1 && (meta.to_fibre == 1 || meta.duty == Duty.TICK_XCP)) {
             edge_xcp.apply(hdr, meta, standard_metadata);
         }
         if (meta.duty != Duty.NONE) {
             if (meta.to_fibre == 1) {
                 send_message.apply(hdr, meta);
             }
-            if (hdr.optical.isValid() && (meta.from == From.CONTROLLER || meta.to_controller == 1)) {
-                message_crc.apply(hdr, crc);
-                if (meta.from == From.CONTROLLER && hdr.check.crc != crc) {
+            if (hdr.optical.isValid() && (meta.from == From.CONTROLLER
+                                          || meta.to_controller == 1 && meta.drop_reason == DropReason.NONE)) {
+                message_crc.apply(hdr, meta);
+                if (meta.from == From.CONTROLLER && hdr.check.crc != meta.crc) {
                     meta.drop_reason = DropReason.BAD_CHECK;
                 }
             }
             if (meta.drop_reason == DropReason.NONE) {
                 take.apply(hdr, meta);
                 if (meta.to_controller == 1) {
-                    to_controller.apply(hdr, crc, standard_metadata);
+                    to_controller.apply(hdr, meta, standard_metadata);
                 }
                 if (meta.to_linecard == 1) {
                     to_line_card.apply(hdr, meta, standard_metadata);

@@ -22,7 +22,6 @@ control RouterIngress(inout router_headers_t hdr,
                       inout standard_metadata_t standard_metadata) {
     @name(".RouterIngress") RouterParams() params;
     PacketOut() send;
-    Age() age;
     Access() access;
     @name(".RouterIngress") RouterForwarding() forwarding;
     @name(".RouterIngress") RouterXcp() router_xcp;
@@ -36,7 +35,6 @@ control RouterIngress(inout router_headers_t hdr,
             meta.drop_reason = DropReason.TRUNCATED;
         } else if (standard_metadata.ingress_port < PORT_OPTICAL_BASE && standard_metadata.ingress_port != PORT_SELF) {
             if (IS_FORWARDABLE(hdr.ipv4)) {
-                age.apply(hdr.ipv4);
                 forwarding.apply(hdr, meta, standard_metadata);
             } else if (hdr.linecard.isValid()) {
                 meta.drop_reason = DropReason.UNEXPECTED_PORT;

@@ -4,19 +4,15 @@
 #include "headers.p4"
 
 // An IPv4 packet from a host, or a neighbouring router, that may be forwarded.
-#define IS_FORWARDABLE(ipv4) ((ipv4).isValid() && (ipv4).version == 4 && (ipv4).ihl >= 5 && (ipv4).ttl > 1)
+#define IS_FORWARDABLE(ipv4) (ipv4.isValid() && ipv4.version == 4 && ipv4.ihl >= 5 && ipv4.ttl > 1)
 
-// RFC 1141: one less in the high byte of a 16-bit word is 0x0100 more in the one's complement sum.
-control Age(inout ipv4_t ipv4) {
-    @hidden action age() {
-        ipv4.ttl = ipv4.ttl - 1;
-        ipv4.checksum = ipv4.checksum + 0x0100 + (bit<16>)((bit<17>)ipv4.checksum + 0x0101)[16:16];
-    }
-
-    apply {
-        age();
-    }
-}
+// On its way through. RFC 1141: one less in the high byte of a 16-bit word is 0x0100 more in the one's complement sum.
+#define AGE(ipv4) \
+    ipv4.ttl = ipv4.ttl - 1; \
+    if (ipv4.checksum >= 0xfeff) { \
+        ipv4.checksum = ipv4.checksum + 1; \
+    } \
+    ipv4.checksum = ipv4.checksum + 0x0100;
 
 // The other frames from hosts and neighbouring routers. Hosts share one subnet, so the switch answers every ARP request
 // with its own address and gets all they send; anything else has no business here.

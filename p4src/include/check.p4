@@ -14,9 +14,9 @@ const bit<64> CRC_VALUES = 0x100000000;
 #define ENTRY_FIELDS(i) hdr.entries.backlog_bytes_##i, hdr.entries.arrived_bytes_##i
 
 // CRC-32 of optical_t and of the message behind it.
-control MessageCrc(in edge_headers_t hdr, out bit<32> crc) {
+control MessageCrc(in edge_headers_t hdr, inout edge_metadata_t meta) {
     @hidden action of_request() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, hdr.request.frame, hdr.request.active_version, hdr.request.next_version,
                hdr.request.block, hdr.request.flags,
                ENTRY_FIELDS(0), ENTRY_FIELDS(1), ENTRY_FIELDS(2), ENTRY_FIELDS(3),
@@ -26,35 +26,35 @@ control MessageCrc(in edge_headers_t hdr, out bit<32> crc) {
     }
 
     @hidden action of_commit() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, hdr.commit.frame, hdr.commit.active_version, hdr.commit.next_version,
                hdr.commit.first_frame }, CRC_VALUES);
     }
 
     @hidden action of_invitation() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, STAMP_FIELDS, hdr.invitation.nonce, hdr.invitation.mac, hdr.invitation.flags,
                hdr.invitation.answer_ns }, CRC_VALUES);
     }
 
     @hidden action of_configuration() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, hdr.configuration.session, hdr.configuration.slot_ns, hdr.configuration.guard_ns,
                hdr.configuration.slots, hdr.configuration.hold_frames, hdr.configuration.phase_ns }, CRC_VALUES);
     }
 
     @hidden action of_sync() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, STAMP_FIELDS, hdr.sync.session, hdr.sync.frame, hdr.sync.edge_ns, hdr.sync.phase_ns }, CRC_VALUES);
     }
 
     @hidden action of_fault() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS, hdr.fault.session, hdr.fault.frame, hdr.fault.code, hdr.fault.flags, hdr.fault.edge }, CRC_VALUES);
     }
 
     @hidden action of_header() {
-        hash(crc, HashAlgorithm.crc32, (bit<32>)0,
+        hash(meta.crc, HashAlgorithm.crc32, (bit<32>)0,
              { OPTICAL_FIELDS }, CRC_VALUES);
     }
 
@@ -84,7 +84,6 @@ control MessageCrc(in edge_headers_t hdr, out bit<32> crc) {
     }
 
     apply {
-        crc = 0;
         message_crc.apply();
     }
 }

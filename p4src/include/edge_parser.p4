@@ -73,25 +73,22 @@ enum bit<8> Message {
 
 // What this switch has to do with a message.
 enum bit<8> Duty {
-    NONE                = 0,
-    REFUSED             = 1,
-    SEND                = 2,   // by the port that the controller names
-    START_SLOT          = 3,
-    ANSWER_INVITATION   = 4,
-    NOTE_QUEUE          = 5,
-    TICK_XCP            = 6,   // and note the queue
-    TELL_ALARM          = 7,
-    TAKE_BEACON         = 8,
-    STAGE_VERSION       = 9,
-    TAKE_ORDER          = 10,
-    TAKE_INVITATION     = 11,
-    TAKE_CONFIGURATION  = 12,
-    TAKE_MEASUREMENT    = 13,
-    LEAVE               = 14,
-    TELL_REQUEST        = 15,  // the controller, as all that follow
-    TELL_MEASURED       = 16,
-    TELL_FAULT          = 17,
-    TELL_ANSWER         = 18
+    NONE               = 0,
+    REFUSED            = 1,
+    TICK_SLOT          = 2,
+    TICK_XCP           = 3,
+    SEND_MESSAGE       = 4,   // that a tick or an alarm has become
+    TAKE_BEACON        = 5,
+    STAGE_VERSION      = 6,
+    TAKE_ORDER         = 7,
+    TAKE_INVITATION    = 8,
+    TAKE_CONFIGURATION = 9,
+    TAKE_MEASUREMENT   = 10,
+    LEAVE              = 11,
+    TELL_REQUEST       = 12,  // the controller, as all that follow
+    TELL_MEASURED      = 13,
+    TELL_FAULT         = 14,
+    TELL_ANSWER        = 15
 }
 
 struct edge_metadata_t {
@@ -126,13 +123,11 @@ struct edge_metadata_t {
     DropReason drop_reason;
 
     // What the packet becomes.
-    bit<1>      routable;       // an IPv4 packet that came through an access port or for this edge through a fibre
     bit<1>      to_fibre;       // it gets an optical header
     OpticalKind kind;
     bit<8>      traffic_class;
     edge_t      dst_edge;
     queue_t     queue;
-    bit<16>     inner_type;
     port_t      egress_port;
     bit<1>      to_controller;
     bit<1>      to_linecard;    // it becomes a flow-control message
@@ -140,8 +135,11 @@ struct edge_metadata_t {
     time_ns_t   open_ns;
     time_ns_t   close_ns;
     time_ns_t   value;
-    bit<1>      xcp;            // an interval tick of `output`
-    index_t     output;         // queue whose XCP it is
+    bit<1>      xcp;            // an XCP packet for `output`, or an interval tick of it
+    index_t     output;         // the queue that it goes to, or is about
+    bit<16>     shares;         // that its edge is reached by
+    bit<8>      part;           // that is its flow's
+    bit<32>     crc;
 
     // Of TCP and UDP.
     bit<16> l4_src;
@@ -154,12 +152,12 @@ parser EdgeParser(packet_in packet,
                   inout standard_metadata_t standard_metadata) {
     state start {
         transition select(standard_metadata.ingress_port) {
-            PORT_LINECARD:                                                              from_linecard;
-            PORT_CPU:                                                                   from_controller;
-            PORT_OPTICAL_BASE .. PORT_OPTICAL_BASE + (port_t)MAX_CORES - 1:             from_fibre;
-            PORT_OPTICAL_BASE .. PORT_DROP:                                             from_nowhere;
-            PORT_SELF:                                                                  from_nowhere;
-            default:                                                                    parse_ethernet;
+            PORT_SELF:                                                      from_nowhere;
+            0 &&& PORT_OPTICAL_BASE:                                        parse_ethernet;
+            PORT_LINECARD:                                                  from_linecard;
+            PORT_CPU:                                                       from_controller;
+            PORT_OPTICAL_BASE .. PORT_OPTICAL_BASE + (port_t)MAX_CORES - 1: from_fibre;
+            default:                                                        from_nowhere;
         }
     }
 
@@ -356,6 +354,7 @@ parser EdgeParser(packet_in packet,
 
     state parse_xcp {
         packet.extract(hdr.xcp);
+        meta.xcp = 1;
         transition accept;
     }
 

@@ -79,6 +79,11 @@ control EdgeXcp(inout edge_headers_t hdr,
         size = 2 * MAX_QUEUES;
     }
 
+    @hidden action choose_bank() {
+        active_version.read(meta.versions.active, meta.core);
+        bank = meta.versions.active[0:0];
+    }
+
     // What the slots granted in a frame are worth.
     @hidden action grant_capacity() {
         capacity = capacity * (throughput_t)slots;
@@ -105,7 +110,7 @@ control EdgeXcp(inout edge_headers_t hdr,
                 packet.apply(meta.output, (bit<32>)hdr.ipv4.total_len + overhead_bytes, verdict, hdr.xcp);
             } else {
                 if (slotted == 1) {
-                    bank = meta.versions.active[0:0];
+                    choose_bank();
                     xcp_slots.apply();
                     grant_capacity();
                 }

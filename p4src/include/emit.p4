@@ -6,17 +6,9 @@
 
 register<bit<32>>(MAX_QUEUES) sequences;  // last one given out, by queue
 
-// Puts an optical header between Ethernet and what follows. `meta.queue` is below MAX_QUEUES.
+// Puts an optical header between Ethernet and what follows. `meta.output` is `meta.queue`, below MAX_QUEUES.
 control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
-    bit<32> sequence;
-
     @hidden action encapsulate() {
-        meta.output = (index_t)meta.queue;
-        sequences.read(sequence, meta.output);
-        sequence = sequence + 1;
-        sequences.write(meta.output, sequence);
-
-        hdr.ethernet.ether_type = ETHERTYPE_OPTICAL;
         hdr.optical.setValid();
         hdr.optical.version = OPTICAL_VERSION;
         hdr.optical.kind = meta.kind;
@@ -26,8 +18,11 @@ control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout 
         hdr.optical.queue = meta.queue;
         hdr.optical.train = 0;
         hdr.optical.core = 0;
-        hdr.optical.sequence = sequence;
-        hdr.optical.inner_type = meta.inner_type;
+        sequences.read(hdr.optical.sequence, meta.output);
+        hdr.optical.sequence = hdr.optical.sequence + 1;
+        sequences.write(meta.output, hdr.optical.sequence);
+        hdr.optical.inner_type = hdr.ethernet.ether_type;
+        hdr.ethernet.ether_type = ETHERTYPE_OPTICAL;
         standard_metadata.egress_spec = meta.egress_port;
     }
 
@@ -39,6 +34,7 @@ control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout 
 // A tick or an alarm has become a message.
 control SendMessage(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     @hidden action leave_card() {
+        hdr.optical.inner_type = 0;
         hdr.linecard.setInvalid();
     }
 
@@ -55,13 +51,13 @@ control SendMessage(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     }
 }
 
-control ToController(inout edge_headers_t hdr, in bit<32> crc, inout standard_metadata_t standard_metadata) {
+control ToController(inout edge_headers_t hdr, in edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
     @hidden action send() {
         hdr.packet_in.setValid();
         hdr.packet_in.ingress_port = standard_metadata.ingress_port;
         hdr.packet_in._pad = 0;
         hdr.check.setValid();
-        hdr.check.crc = crc;
+        hdr.check.crc = meta.crc;
         standard_metadata.egress_spec = PORT_CPU;
     }
 

@@ -34,6 +34,7 @@ control Answer(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         meta.egress_port = meta.fault_port;
         meta.dst_edge = meta.master;
         meta.to_fibre = 1;
+        meta.duty = Duty.SEND_MESSAGE;
     }
 
     @hidden action answer_invitation() {
@@ -50,15 +51,16 @@ control Answer(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         meta.egress_port = (port_t)hdr.linecard.port;
         meta.dst_edge = meta.master;
         meta.to_fibre = 1;
+        meta.duty = Duty.SEND_MESSAGE;
     }
 
     apply {
-        if (meta.duty == Duty.TELL_ALARM && hdr.alarm.code == FaultCode.LOSS_OF_SIGNAL) {
+        if (hdr.alarm.isValid() && hdr.alarm.code == FaultCode.LOSS_OF_SIGNAL) {
             note_light();
         }
         if (meta.by_invitation == 0) {
             meta.drop_reason = DropReason.NO_SIGNALING;
-        } else if (meta.duty == Duty.TELL_ALARM) {
+        } else if (hdr.alarm.isValid()) {
             tell_fault();
         } else if (meta.session != 0 || meta.member.answer != ANSWER_DUE) {
             meta.drop_reason = DropReason.NO_SIGNALING;

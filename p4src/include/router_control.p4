@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef SLOTWISE_ROUTER_CONTROL_P4
 #define SLOTWISE_ROUTER_CONTROL_P4
+#include "access.p4"
 #include "router_parser.p4"
 
 // What a router knows about itself; one default action that the controller sets.
@@ -30,6 +31,7 @@ control RouterForwarding(inout router_headers_t hdr,
     direct_counter(CounterType.packets_and_bytes) ipv4_route_counter;
 
     action to_port(port_t port, mac_t mac) {
+        AGE(hdr.ipv4)
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
         standard_metadata.egress_spec = port;

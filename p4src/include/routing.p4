@@ -5,26 +5,27 @@
 //        └──────to_edge──> traffic_class ──> voq ──share──> voq_share ──enqueue──> optical header, fibre
 #ifndef SLOTWISE_ROUTING_P4
 #define SLOTWISE_ROUTING_P4
+#include "access.p4"
 #include "edge_parser.p4"
 
 control Routing(inout edge_headers_t hdr,
                 inout edge_metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
-    bit<16> shared = 0;
-    bit<8>  part = 0;
-
     direct_counter(CounterType.packets_and_bytes) ipv4_route_counter;
 
     // Until a VOQ is found the queue is one that no packet may go to.
     action to_edge(edge_t edge) {
+        AGE(hdr.ipv4)
+        meta.to_fibre = 1;
         meta.dst_edge = edge;
         meta.queue = SIGNALING_QUEUE;
-        meta.kind = OpticalKind.DATA;
-        meta.inner_type = ETHERTYPE_IPV4;
     }
 
-    // Also restores what an optical header has taken the place of.
+    // What comes as light has aged where it became light. Also restores what an optical header has taken the place of.
     action to_host(port_t port, mac_t mac) {
+        if (!hdr.optical.isValid()) {
+            AGE(hdr.ipv4)
+        }
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
@@ -76,12 +77,13 @@ control Routing(inout edge_headers_t hdr,
 
     action enqueue(queue_t queue, port_t port) {
         meta.queue = queue;
+        meta.output = (index_t)queue;
         meta.egress_port = port;
     }
 
     // The edge is reached over several cores: the flow's share decides.
     action share(bit<16> shares) {
-        shared = shares;
+        meta.shares = shares;
     }
 
     action no_voq() {
@@ -107,8 +109,8 @@ control Routing(inout edge_headers_t hdr,
 
     table voq_share {
         key = {
-            shared: exact @name("shares");
-            part:   exact @name("part");
+            meta.shares: exact @name("shares");
+            meta.part:   exact @name("part");
         }
         actions = {
             enqueue;
@@ -120,19 +122,15 @@ control Routing(inout edge_headers_t hdr,
     }
 
     @hidden action choose_part() {
-        hash(part, HashAlgorithm.crc32, 8w0,
+        hash(meta.part, HashAlgorithm.crc32, 8w0,
              {hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv4.protocol, meta.l4_src, meta.l4_dst}, SHARES);
-    }
-
-    @hidden action to_voq() {
-        meta.to_fibre = 1;
-        meta.xcp = (bit<1>)hdr.xcp.isValid();
     }
 
     apply {
         switch (ipv4_route.apply().action_run) {
             to_edge: {
                 if (hdr.optical.isValid()) {
+                    meta.to_fibre = 0;
                     meta.drop_reason = DropReason.MISDIRECTED;
                 } else {
                     traffic_class.apply();
@@ -142,10 +140,11 @@ control Routing(inout edge_headers_t hdr,
                             voq_share.apply();
                         }
                     }
-                    if (meta.queue < SIGNALING_QUEUE) {
-                        to_voq();
-                    } else if (meta.drop_reason == DropReason.NONE) {
-                        meta.drop_reason = DropReason.BAD_QUEUE;
+                    if (meta.queue >= SIGNALING_QUEUE) {
+                        meta.to_fibre = 0;
+                        if (meta.drop_reason == DropReason.NONE) {
+                            meta.drop_reason = DropReason.BAD_QUEUE;
+                        }
                     }
                 }
             }

@@ -12,10 +12,9 @@
 
 // The start of a slot: a new version comes into force, and the gate of the slot's queue is opened.
 control Schedule(inout edge_headers_t hdr, inout edge_metadata_t meta) {
-    bit<1>  bank = 0;
-    bit<1>  fresh = 0;
-    bit<1>  expired = 0;
-    frame_t stale = 0;
+    bit<1>  bank;
+    bit<1>  fresh;
+    frame_t stale;
 
     AnnounceVersion() announce;
 
@@ -81,12 +80,12 @@ control Slot(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     @name(".EdgeIngress") Signaling() signaling;
 
     @hidden action note_frame() {
+        meta.duty = Duty.TICK_SLOT;
         current_frame.write(meta.core, hdr.slot_tick.frame);
     }
 
     @hidden action look_at_clock() {
         if (meta.session == 0) {
-            meta.duty = Duty.REFUSED;
             meta.drop_reason = DropReason.UNSYNCHRONIZED;
         } else if (meta.member.measurements == NO_TICK) {
             meta.acquiring = 1;
@@ -108,7 +107,7 @@ control Slot(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         if (meta.by_invitation == 1) {
             look_at_clock();
         }
-        if (meta.duty == Duty.START_SLOT) {
+        if (meta.duty == Duty.TICK_SLOT && meta.drop_reason == DropReason.NONE) {
             if (hdr.slot_tick.repeat == 0) {
                 schedule.apply(hdr, meta);
             } else {

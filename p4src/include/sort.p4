@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this switch has to do with a message, by where it comes from, what it is, and what this edge is in its star: all
-// of the rules, the first that applies counts. What the message says is looked at later.
+// What this switch has to do with a message of the controller or another edge, by where it comes from, what it is, and what
+// this edge is in its star: all of the rules, the first that applies counts. What the message says is looked at later.
 #ifndef SLOTWISE_SORT_P4
 #define SLOTWISE_SORT_P4
 #include "edge_parser.p4"
@@ -20,12 +20,12 @@ const bit<9> MASTER_INVITING      = MASTER | INVITING;
 const bit<9> BY_INVITATION_JOINED = BY_INVITATION | JOINED;
 
 control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
-    bit<9> traits = 0;
+    bit<9> traits;
 
     @hidden action look() {
+        traits = 0;
         if (meta.core != NO_CORE) {
             traits = traits | STAR;
-            own_session.read(meta.session, meta.core);
         }
         if (meta.session != 0) {
             traits = traits | JOINED;
@@ -81,15 +81,6 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
         }
         const default_action = refuse(DropReason.UNEXPECTED_PORT);
         const entries = {
-            (From.LINECARD, Message.OTHER_LINECARD, _):            refuse(DropReason.BAD_VERSION);
-            (From.LINECARD, Message.SLOT_TICK, STAR &&& STAR):     accept(Duty.START_SLOT);
-            (From.LINECARD, Message.QUEUE_REPORT, STAR &&& STAR):  accept(Duty.NOTE_QUEUE);
-            (From.LINECARD, Message.INTERVAL_TICK, STAR &&& STAR): accept(Duty.TICK_XCP);
-            (From.LINECARD, Message.ANSWER_TICK, STAR &&& STAR):   accept(Duty.ANSWER_INVITATION);
-            (From.LINECARD, Message.ALARM, STAR &&& STAR):         accept(Duty.TELL_ALARM);
-
-            (From.CONTROLLER_OUT, _, _): accept(Duty.SEND);
-
             (From.CONTROLLER, _, 0 &&& OPTICAL): refuse(DropReason.UNEXPECTED_PORT);
             (From.CONTROLLER, _, 0 &&& STAR):    refuse(DropReason.BAD_FIELD);
             (From.CONTROLLER, _, 0 &&& FOR_US):  refuse(DropReason.MISDIRECTED);
@@ -120,9 +111,6 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
             (From.FIBRE, _, MASTER &&& MASTER):                                 refuse(DropReason.NOT_A_MEMBER);
 
             // From the master, as light or by the controller.
-            (From.ACCESS, _, _):                               refuse(DropReason.UNEXPECTED_PORT);
-            (From.LINECARD, _, _):                             refuse(DropReason.UNEXPECTED_PORT);
-            (From.NOWHERE, _, _):                              refuse(DropReason.UNEXPECTED_PORT);
             (_, Message.COMMIT, 0 &&& FROM_MASTER):            refuse(DropReason.BAD_COMMIT);
             (_, Message.COMMIT, BY_INVITATION &&& BY_INVITATION_JOINED): refuse(DropReason.NOT_A_MEMBER);
             (_, Message.COMMIT, _):                            accept(Duty.TAKE_BEACON);
