@@ -153,7 +153,7 @@ control EdgeIngress(inout edge_headers_t hdr,
             edge_xcp.apply(hdr, meta, standard_metadata);
         }
         if (meta.duty != Duty.NONE) {
-            if (meta.to_fibre == 1) {
+            if (meta.duty == Duty.SEND_MESSAGE && meta.to_fibre == 1) {
                 send_message.apply(hdr, meta);
             }
             if (hdr.optical.isValid() && (meta.from == From.CONTROLLER
@@ -163,14 +163,14 @@ control EdgeIngress(inout edge_headers_t hdr,
                     meta.drop_reason = DropReason.BAD_CHECK;
                 }
             }
-            if (meta.drop_reason == DropReason.NONE) {
+            if (meta.duty != Duty.TICK_SLOT && meta.duty != Duty.TICK_XCP && meta.drop_reason == DropReason.NONE) {
                 take.apply(hdr, meta);
                 if (meta.to_controller == 1) {
                     to_controller.apply(hdr, meta, standard_metadata);
                 }
-                if (meta.to_linecard == 1) {
-                    to_line_card.apply(hdr, meta, standard_metadata);
-                }
+            }
+            if (meta.to_linecard == 1) {
+                to_line_card.apply(hdr, meta, standard_metadata);
             }
         }
         drop_accounting.apply(meta.drop_reason);

@@ -60,6 +60,7 @@ control CoreBeacon(in core_headers_t hdr, inout core_metadata_t meta) {
 
     @hidden action examine() {
         READ_VERSIONS(0, meta.versions)
+        READ_CLOCK(0, meta.versions)
         EXAMINE_BEACON(meta.versions, hdr.commit, meta.wrong)
     }
 

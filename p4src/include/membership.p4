@@ -26,7 +26,7 @@ control Answer(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     @hidden action tell_fault() {
         hdr.fault.setValid();
         hdr.fault.session = meta.member.nonce;
-        hdr.fault.frame = meta.versions.now;
+        current_frame.read(hdr.fault.frame, meta.core);
         hdr.fault.code = hdr.alarm.code;
         hdr.fault.flags = hdr.alarm.flags;
         hdr.fault.edge = meta.edge_id;

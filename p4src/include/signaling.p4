@@ -117,6 +117,7 @@ control Signaling(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     }
 
     @hidden action look() {
+        meta.duty = Duty.SEND_MESSAGE;
         shutting_down.read(ending, meta.core);
         if (meta.egress_port == PORT_CORE_CONTROL) {
             ending = 0;
@@ -149,14 +150,14 @@ control Signaling(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         hdr.request.active_version = meta.versions.active;
         hdr.request.next_version = meta.versions.next;
         hdr.request.block = requested;
-        FRESHNESS(hdr.slot_tick.frame, stale, fresh)
-        no_light.read(dark, meta.core);
-        hdr.request.flags = (bit<16>)(dark ++ fresh);
         hdr.entries.setValid();
         REQUEST_ENTRY(0) REQUEST_ENTRY(1) REQUEST_ENTRY(2) REQUEST_ENTRY(3)
         REQUEST_ENTRY(4) REQUEST_ENTRY(5) REQUEST_ENTRY(6) REQUEST_ENTRY(7)
         REQUEST_ENTRY(8) REQUEST_ENTRY(9) REQUEST_ENTRY(10) REQUEST_ENTRY(11)
         REQUEST_ENTRY(12) REQUEST_ENTRY(13) REQUEST_ENTRY(14) REQUEST_ENTRY(15)
+        FRESHNESS(hdr.slot_tick.frame, stale, fresh)
+        no_light.read(dark, meta.core);
+        hdr.request.flags = (bit<16>)(dark ++ fresh);
     }
 
     @hidden action write_commit() {

@@ -26,6 +26,7 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
         traits = 0;
         if (meta.core != NO_CORE) {
             traits = traits | STAR;
+            READ_CLOCK(meta.core, meta.versions)
         }
         if (meta.session != 0) {
             traits = traits | JOINED;

@@ -41,12 +41,15 @@ struct versions_t {
     }
 
 #define READ_VERSIONS(core, versions) \
-    current_frame.read(versions.now, core); \
     active_version.read(versions.active, core); \
-    beacon_heard.read(versions.heard, core); \
     known_frame.read(versions.known_frame, core); \
     next_version.read(versions.next, core); \
     next_frame.read(versions.next_frame, core);
+
+// What messages are compared with besides, and slot ticks are not.
+#define READ_CLOCK(core, versions) \
+    current_frame.read(versions.now, core); \
+    beacon_heard.read(versions.heard, core);
 
 // At a slot's start: the newest version whose frame has come at this switch is in force. The announced one is then the known one
 // too: 2^31 frames from now next_frame will be ahead again.

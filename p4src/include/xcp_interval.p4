@@ -66,44 +66,44 @@ const bit<8> DIVIDE_QUANTA     = 5;
 // A tick of one of the two timers of `output`, an output with a controller of `capacity` (1/16 byte/s, at most
 // XCP_MAX_RATE). The timer ticks next after `next_ns`.
 control XcpTick(in xcp_params_t params,
-                in bit<32> output,
+                in index_t output,
                 in interval_tick_t tick,
                 in bit<32> backlog,
-                in bit<64> capacity,
-                out bit<64> next_ns) {
-    bool    control_ends;
-    bool    is_interval;  // of which the sums are
-    bit<64> elapsed_ns;
-    bit<64> bytes;
-    bit<64> sum_x;
-    bit<64> low;          // the sum of rtt * x is high * 2^32 + low
-    bit<64> high;
-    bit<32> scale;
-    bit<32> mean_rtt_bits;
-    bit<64> mean_rtt_ns;
-    bit<32> persistent_bytes;
-    bit<64> drain_ns;
-    bit<64> input_rate;
-    bit<64> queue_rate;
-    bit<64> shuffled;
-    bit<64> wanted_rate;
-    bit<64> used_rate;
-    bit<64> change;
-    bit<64> positive;
-    bit<64> negative;
-    bit<40> positive_factor;
-    bit<40> negative_factor;
+                in throughput_t capacity,
+                out time_ns_t next_ns) {
+    bool         control_ends;
+    bool         is_interval;  // of which the sums are
+    time_ns_t    elapsed_ns;
+    bit<64>      bytes;
+    bit<64>      sum_x;
+    bit<64>      low;          // the sum of rtt * x is high * 2^32 + low
+    bit<64>      high;
+    bit<32>      scale;
+    bit<32>      mean_rtt_bits;
+    time_ns_t    mean_rtt_ns;
+    bit<32>      persistent_bytes;
+    time_ns_t    drain_ns;
+    throughput_t input_rate;
+    throughput_t queue_rate;
+    bit<64>      shuffled;
+    bit<64>      wanted_rate;
+    bit<64>      used_rate;
+    bit<64>      change;
+    throughput_t positive;
+    throughput_t negative;
+    factor_t     positive_factor;
+    factor_t     negative_factor;
 
-    bool    wanted;
-    bit<64> a;
-    bit<32> b;
-    bit<64> c;
-    bit<64> value;
-    bit<40> factor;
+    bit<8>   division;
+    bool     wanted;
+    bit<64>  a;
+    bit<32>  b;
+    bit<64>  c;
+    bit<64>  value;
+    factor_t factor;
 
     // What an output's packets have summed up in the control interval, which begins anew.
-    @hidden action take_sums() {
-        control_ends = true;
+    action take_sums() {
         xcp_last_tick_ns.read(elapsed_ns, output);
         xcp_last_tick_ns.write(output, tick.local_ns);
         elapsed_ns = tick.local_ns - elapsed_ns;
@@ -116,7 +116,7 @@ control XcpTick(in xcp_params_t params,
         xcp_sum_rtt_x_low.write(output, 0);
         xcp_sum_rtt_x_high.write(output, 0);
         xcp_persistent_bytes.read(persistent_bytes, output);
-        mean_rtt_ns = (bit<64>)params.initial_rtt_ns;
+        mean_rtt_ns = (time_ns_t)params.initial_rtt_ns;
         is_interval = elapsed_ns != 0 && elapsed_ns[63:32] == 0;
         if (!is_interval) {
             // The first tick, or one after a gap.
@@ -124,7 +124,6 @@ control XcpTick(in xcp_params_t params,
             sum_x = 0;
         }
         high = high + (low >> 32);
-        scale = 1;
         low = high[31:0] ++ low[31:0];
         if (high >> 32 != 0) {
             // What is cut off is below 2^-31 of it.
@@ -134,21 +133,13 @@ control XcpTick(in xcp_params_t params,
     }
 
     // The queue interval of `output` ends. The next one is half a round trip without the time that the queue takes.
-    @hidden action note_queue() {
-        control_ends = false;
-        is_interval = false;
-        elapsed_ns = 0;
-        bytes = 0;
-        sum_x = 0;
-        low = 0;
-        scale = 1;
-        persistent_bytes = tick.least_backlog_bytes;
-        xcp_persistent_bytes.write(output, persistent_bytes);
+    action note_queue() {
+        xcp_persistent_bytes.write(output, tick.least_backlog_bytes);
         xcp_mean_rtt_ns.read(mean_rtt_bits, output);
         if (mean_rtt_bits == 0) {
             mean_rtt_bits = (bit<32>)params.initial_rtt_ns;
         }
-        mean_rtt_ns = (bit<64>)mean_rtt_bits;
+        mean_rtt_ns = (time_ns_t)mean_rtt_bits;
     }
 
     // What an output has to give (`positive`) and to take back (`negative`) in the next interval, 1/16 byte/s: by how much
@@ -175,16 +166,48 @@ control XcpTick(in xcp_params_t params,
         }
     }
 
-    @hidden action work_out() {
+    // What the packets of the next control interval find.
+    action leave_feedback() {
+        xcp_positive_factor.write(output, positive_factor);
+        xcp_negative_factor.write(output, negative_factor);
+        xcp_positive_residue.write(output, positive);
+        xcp_negative_residue.write(output, negative);
+        xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
+    }
+
+    @hidden action answer_tick() {
+        is_interval = false;
+        elapsed_ns = 0;
+        bytes = 0;
+        sum_x = 0;
+        low = 0;
+        high = 0;
+        scale = 1;
+        mean_rtt_bits = 0;
+        mean_rtt_ns = 0;
+        persistent_bytes = 0;
+        input_rate = 0;
+        queue_rate = 0;
+        change = 0;
         positive = 0;
         negative = 0;
         positive_factor = 0;
         negative_factor = 0;
-        input_rate = 0;
-        queue_rate = 0;
-        drain_ns = mean_rtt_ns;
+        wanted = false;
+        a = 0;
+        b = 0;
+        c = 0;
+        value = 0;
+        factor = 0;
         next_ns = 0;
-        for (bit<8> division = DIVIDE_MEAN_RTT; division <= DIVIDE_QUANTA; division = division + 1) {
+        control_ends = tick.timer == IntervalTimer.CONTROL;
+        if (control_ends) {
+            take_sums();
+        } else {
+            note_queue();
+        }
+        drain_ns = mean_rtt_ns;
+        for (division = DIVIDE_MEAN_RTT; division <= DIVIDE_QUANTA; division = division + 1) {
             b = XCP_QUARTER_RATE;
             if (division == DIVIDE_MEAN_RTT && control_ends) {
                 wanted = sum_x != 0;
@@ -248,27 +271,13 @@ control XcpTick(in xcp_params_t params,
                 }
             }
         }
-    }
-
-    // What the packets of the next control interval find.
-    @hidden action leave_feedback() {
-        xcp_positive_factor.write(output, positive_factor);
-        xcp_negative_factor.write(output, negative_factor);
-        xcp_positive_residue.write(output, positive);
-        xcp_negative_residue.write(output, negative);
-        xcp_mean_rtt_ns.write(output, mean_rtt_ns[31:0]);
-    }
-
-    apply {
-        if (tick.timer == IntervalTimer.CONTROL) {
-            take_sums();
-        } else {
-            note_queue();
-        }
-        work_out();
         if (control_ends) {
             leave_feedback();
         }
+    }
+
+    apply {
+        answer_tick();
     }
 }
 
