@@ -139,6 +139,7 @@ struct edge_metadata_t {
     index_t     output;         // the queue that it goes to, or is about
     bit<16>     shares;         // that its edge is reached by
     bit<8>      part;           // that is its flow's
+    index_t     measured_edge;  // at the master: whose T_d it is about
     bit<32>     crc;
 
     // Of TCP and UDP.

@@ -151,8 +151,9 @@ control Examine(in edge_headers_t hdr, inout edge_metadata_t meta) {
 
     // T_d = received - sent - the way from the core to here, which is the master's own T_d (equation 3.3 of the AAPN thesis).
     @hidden action measured() {
-        told_frame.read(last, (index_t)hdr.optical.src_edge);
-        member_session.read(last_session, (index_t)hdr.optical.src_edge);
+        meta.measured_edge = (index_t)hdr.optical.src_edge;
+        told_frame.read(last, meta.measured_edge);
+        member_session.read(last_session, meta.measured_edge);
         meta.value = hdr.stamp.received_ns - hdr.stamp.sent_ns;
         if (hdr.sync.session != meta.session) {
             meta.wrong.not_a_member = 1;
@@ -302,11 +303,11 @@ control Take(inout edge_headers_t hdr, inout edge_metadata_t meta) {
 
     // The master tells its edge in the next signaling slot.
     @hidden action measured() {
-        member_session.write((index_t)hdr.optical.src_edge, hdr.sync.session);
-        told_frame.write((index_t)hdr.optical.src_edge, hdr.sync.frame);
-        told_edge_ns.write((index_t)hdr.optical.src_edge, hdr.stamp.sent_ns);
-        told_phase.write((index_t)hdr.optical.src_edge, meta.value - meta.own_phase_ns);
-        told_due.write((index_t)hdr.optical.src_edge, 1);
+        member_session.write(meta.measured_edge, hdr.sync.session);
+        told_frame.write(meta.measured_edge, hdr.sync.frame);
+        told_edge_ns.write(meta.measured_edge, hdr.stamp.sent_ns);
+        told_phase.write(meta.measured_edge, meta.value - meta.own_phase_ns);
+        told_due.write(meta.measured_edge, 1);
     }
 
     @hidden action nothing() {

@@ -13,9 +13,9 @@
 control RouterXcp(inout router_headers_t hdr,
                   inout router_metadata_t meta,
                   inout standard_metadata_t standard_metadata) {
-    bit<64>    capacity = 0;
+    throughput_t capacity = 0;
     bit<32>    overhead_bytes = 0;
-    bit<64>    next_ns = 0;
+    time_ns_t  next_ns = 0;
     XcpVerdict verdict = XcpVerdict.STANDARD;
     xcp_params_t params;
 
@@ -29,7 +29,7 @@ control RouterXcp(inout router_headers_t hdr,
 
     // In 1/16 byte/s; a packet takes `overhead` bytes of the link more than its IP length.
     action fixed_capacity(bit<44> throughput, bit<16> overhead) {
-        capacity = (bit<64>)throughput;
+        capacity = (throughput_t)throughput;
         overhead_bytes = (bit<32>)overhead;
     }
 

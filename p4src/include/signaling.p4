@@ -122,7 +122,8 @@ control Signaling(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         if (meta.egress_port == PORT_CORE_CONTROL) {
             ending = 0;
         }
-        if (meta.dst_edge >= (edge_t)MAX_MEMBERS) {
+        meta.measured_edge = (index_t)meta.dst_edge;
+        if (meta.measured_edge >= MAX_MEMBERS) {
             is_far = 1;
         }
         if ((hdr.slot_tick.frame & frame_mask) != 0) {
@@ -174,7 +175,7 @@ control Signaling(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         meta.to_fibre = 1;
         meta.kind = OpticalKind.FAULT;
         hdr.fault.setValid();
-        member_session.read(hdr.fault.session, (index_t)meta.dst_edge);
+        member_session.read(hdr.fault.session, meta.measured_edge);
         hdr.fault.frame = hdr.slot_tick.frame;
         hdr.fault.code = FaultCode.SHUTDOWN;
         hdr.fault.flags = 0;
@@ -202,12 +203,12 @@ control Signaling(inout edge_headers_t hdr, inout edge_metadata_t meta) {
         hdr.stamp.sent_ns = 0;
         hdr.stamp.received_ns = 0;
         hdr.sync.setValid();
-        told_due.read(due, (index_t)meta.dst_edge);
-        told_due.write((index_t)meta.dst_edge, 0);
-        member_session.read(hdr.sync.session, (index_t)meta.dst_edge);
-        told_frame.read(hdr.sync.frame, (index_t)meta.dst_edge);
-        told_edge_ns.read(hdr.sync.edge_ns, (index_t)meta.dst_edge);
-        told_phase.read(hdr.sync.phase_ns, (index_t)meta.dst_edge);
+        told_due.read(due, meta.measured_edge);
+        told_due.write(meta.measured_edge, 0);
+        member_session.read(hdr.sync.session, meta.measured_edge);
+        told_frame.read(hdr.sync.frame, meta.measured_edge);
+        told_edge_ns.read(hdr.sync.edge_ns, meta.measured_edge);
+        told_phase.read(hdr.sync.phase_ns, meta.measured_edge);
         if (due == 1) {
             meta.to_fibre = 1;
         } else {

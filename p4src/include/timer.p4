@@ -7,14 +7,14 @@
 control SetTimer(inout linecard_t linecard,
                  inout interval_tick_t interval_tick,
                  inout flow_control_t flow_control,
-                 in bit<16> queue,
-                 in bit<64> next_ns) {
+                 in queue_t queue,
+                 in time_ns_t next_ns) {
     apply {
         linecard.kind = LineCardKind.FLOW_CONTROL;
         flow_control.setValid();
         flow_control.queue = queue;
         flow_control.op = FlowOp.SET_QUEUE_TIMER;
-        if (interval_tick.timer == (bit<8>)IntervalTimer.CONTROL) {
+        if (interval_tick.timer == IntervalTimer.CONTROL) {
             flow_control.op = FlowOp.SET_CONTROL_TIMER;
         }
         flow_control.reserved = 0;
