@@ -82,45 +82,45 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
         }
         const default_action = refuse(DropReason.UNEXPECTED_PORT);
         const entries = {
-            (From.CONTROLLER, _, 0 &&& OPTICAL): refuse(DropReason.UNEXPECTED_PORT);
-            (From.CONTROLLER, _, 0 &&& STAR):    refuse(DropReason.BAD_FIELD);
-            (From.CONTROLLER, _, 0 &&& FOR_US):  refuse(DropReason.MISDIRECTED);
-            (From.CONTROLLER, Message.COMMIT, MASTER &&& MASTER): accept(Duty.STAGE_VERSION);
-            (From.CONTROLLER, Message.COMMIT, 0 &&& OUT_OF_BAND): refuse(DropReason.BAD_COMMIT);
-            (From.CONTROLLER, Message.FAULT, INVITING &&& INVITING): accept(Duty.TAKE_ORDER);
+            (From.CONTROLLER, _, 0 &&& OPTICAL):                                   refuse(DropReason.UNEXPECTED_PORT);
+            (From.CONTROLLER, _, 0 &&& STAR):                                      refuse(DropReason.BAD_FIELD);
+            (From.CONTROLLER, _, 0 &&& FOR_US):                                    refuse(DropReason.MISDIRECTED);
+            (From.CONTROLLER, Message.COMMIT, MASTER &&& MASTER):                  accept(Duty.STAGE_VERSION);
+            (From.CONTROLLER, Message.COMMIT, 0 &&& OUT_OF_BAND):                  refuse(DropReason.BAD_COMMIT);
+            (From.CONTROLLER, Message.FAULT, INVITING &&& INVITING):               accept(Duty.TAKE_ORDER);
             // An invitation comes as light only: its answer is timed by it.
-            (From.CONTROLLER, Message.OTHER_OPTICAL, _): refuse(DropReason.BAD_VERSION);
-            (From.CONTROLLER, Message.OTHER_KIND, _):    refuse(DropReason.BAD_VERSION);
-            (From.CONTROLLER, Message.DATA, _):          refuse(DropReason.BAD_VERSION);
-            (From.CONTROLLER, Message.REQUEST, _):       refuse(DropReason.BAD_VERSION);
-            (From.CONTROLLER, Message.INVITATION, _):    refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.OTHER_OPTICAL, _):                           refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.OTHER_KIND, _):                              refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.DATA, _):                                    refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.REQUEST, _):                                 refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.INVITATION, _):                              refuse(DropReason.BAD_VERSION);
 
-            (From.FIBRE, _, 0 &&& OPTICAL):           refuse(DropReason.UNEXPECTED_PORT);
-            (From.FIBRE, Message.OTHER_OPTICAL, _):   refuse(DropReason.BAD_VERSION);
-            (From.FIBRE, _, 0 &&& FOR_US):            refuse(DropReason.MISDIRECTED);
-            (From.FIBRE, Message.OTHER_KIND, _):      refuse(DropReason.BAD_VERSION);
-            (From.FIBRE, Message.DATA, _):            refuse(DropReason.NO_ROUTE);
-            (From.FIBRE, Message.COMMIT, OUT_OF_BAND &&& OUT_OF_BAND): refuse(DropReason.BAD_COMMIT);
-            (From.FIBRE, Message.COMMIT, MASTER &&& MASTER):           refuse(DropReason.BAD_COMMIT);
+            (From.FIBRE, _, 0 &&& OPTICAL):                                        refuse(DropReason.UNEXPECTED_PORT);
+            (From.FIBRE, Message.OTHER_OPTICAL, _):                                refuse(DropReason.BAD_VERSION);
+            (From.FIBRE, _, 0 &&& FOR_US):                                         refuse(DropReason.MISDIRECTED);
+            (From.FIBRE, Message.OTHER_KIND, _):                                   refuse(DropReason.BAD_VERSION);
+            (From.FIBRE, Message.DATA, _):                                         refuse(DropReason.NO_ROUTE);
+            (From.FIBRE, Message.COMMIT, OUT_OF_BAND &&& OUT_OF_BAND):             refuse(DropReason.BAD_COMMIT);
+            (From.FIBRE, Message.COMMIT, MASTER &&& MASTER):                       refuse(DropReason.BAD_COMMIT);
             // At the master, for the controller.
-            (From.FIBRE, Message.CONFIGURATION, MASTER &&& MASTER):             refuse(DropReason.BAD_VERSION);
-            (From.FIBRE, Message.REQUEST, 0 &&& MASTER):                        refuse(DropReason.UNEXPECTED_PORT);
-            (From.FIBRE, Message.REQUEST, _):                                   tell(Duty.TELL_REQUEST);
+            (From.FIBRE, Message.CONFIGURATION, MASTER &&& MASTER):                refuse(DropReason.BAD_VERSION);
+            (From.FIBRE, Message.REQUEST, 0 &&& MASTER):                           refuse(DropReason.UNEXPECTED_PORT);
+            (From.FIBRE, Message.REQUEST, _):                                      tell(Duty.TELL_REQUEST);
             (From.FIBRE, Message.INVITATION, MASTER_INVITING &&& MASTER_INVITING): tell(Duty.TELL_ANSWER);
-            (From.FIBRE, Message.SYNC, MASTER_INVITING &&& MASTER_INVITING):    tell(Duty.TELL_MEASURED);
-            (From.FIBRE, Message.FAULT, MASTER_INVITING &&& MASTER_INVITING):   tell(Duty.TELL_FAULT);
-            (From.FIBRE, _, MASTER &&& MASTER):                                 refuse(DropReason.NOT_A_MEMBER);
+            (From.FIBRE, Message.SYNC, MASTER_INVITING &&& MASTER_INVITING):       tell(Duty.TELL_MEASURED);
+            (From.FIBRE, Message.FAULT, MASTER_INVITING &&& MASTER_INVITING):      tell(Duty.TELL_FAULT);
+            (From.FIBRE, _, MASTER &&& MASTER):                                    refuse(DropReason.NOT_A_MEMBER);
 
             // From the master, as light or by the controller.
-            (_, Message.COMMIT, 0 &&& FROM_MASTER):            refuse(DropReason.BAD_COMMIT);
-            (_, Message.COMMIT, BY_INVITATION &&& BY_INVITATION_JOINED): refuse(DropReason.NOT_A_MEMBER);
-            (_, Message.COMMIT, _):                            accept(Duty.TAKE_BEACON);
-            (_, _, 0 &&& BY_INVITATION):                       refuse(DropReason.NOT_A_MEMBER);
-            (_, _, 0 &&& FROM_MASTER):                         refuse(DropReason.NOT_A_MEMBER);
-            (_, Message.INVITATION, _):                        accept(Duty.TAKE_INVITATION);
-            (_, Message.CONFIGURATION, _):                     accept(Duty.TAKE_CONFIGURATION);
-            (_, Message.SYNC, _):                              accept(Duty.TAKE_MEASUREMENT);
-            (_, Message.FAULT, _):                             accept(Duty.LEAVE);
+            (_, Message.COMMIT, 0 &&& FROM_MASTER):                                refuse(DropReason.BAD_COMMIT);
+            (_, Message.COMMIT, BY_INVITATION &&& BY_INVITATION_JOINED):           refuse(DropReason.NOT_A_MEMBER);
+            (_, Message.COMMIT, _):                                                accept(Duty.TAKE_BEACON);
+            (_, _, 0 &&& BY_INVITATION):                                           refuse(DropReason.NOT_A_MEMBER);
+            (_, _, 0 &&& FROM_MASTER):                                             refuse(DropReason.NOT_A_MEMBER);
+            (_, Message.INVITATION, _):                                            accept(Duty.TAKE_INVITATION);
+            (_, Message.CONFIGURATION, _):                                         accept(Duty.TAKE_CONFIGURATION);
+            (_, Message.SYNC, _):                                                  accept(Duty.TAKE_MEASUREMENT);
+            (_, Message.FAULT, _):                                                 accept(Duty.LEAVE);
         }
     }
 
