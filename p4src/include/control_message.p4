@@ -1,74 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an edge joins and follows its master's clock (docs/protocols.md). An edge that joins by invitation sends
-// nothing before it has joined but the answer to an invitation.
+// Messages of the controller and of other edges that this edge has something to do with: what they say is examined, and what
+// is taken goes into the registers. How an edge joins and follows its master's clock is in docs/protocols.md.
 //
 //   invitation ──> OPEN_AND_TICK ──> line card ──answer tick──> answer
 //   configuration ──> session, SET_PHASE
 //   measurement ──> SET_PHASE; none for too long, or a jump ──> STOP ──> alarm ──> fault
-#ifndef SLOTWISE_MEMBERSHIP_P4
-#define SLOTWISE_MEMBERSHIP_P4
+#ifndef SLOTWISE_CONTROL_MESSAGE_P4
+#define SLOTWISE_CONTROL_MESSAGE_P4
 #include "edge_parser.p4"
 #include "freshness.p4"
 #include "master.p4"
 #include "measure.p4"
-#include "signaling.p4"
 
 // The measurement after the second moves the change a frame by a quarter of what it differs from the expected one.
 const bit<8> CHANGE_GAIN_SHIFT = 2;
-
-// What a card finds wrong, and the tick that was asked for to answer an invitation, become messages.
-control Answer(inout edge_headers_t hdr, inout edge_metadata_t meta) {
-    // For the controller or in-band for the master. Whether there is light is also noted, for requests.
-    @hidden action note_light() {
-        no_light.write(meta.core, ~hdr.alarm.flags[0:0]);
-    }
-
-    @hidden action tell_fault() {
-        hdr.fault.setValid();
-        hdr.fault.session = meta.member.nonce;
-        current_frame.read(hdr.fault.frame, meta.core);
-        hdr.fault.code = hdr.alarm.code;
-        hdr.fault.flags = hdr.alarm.flags;
-        hdr.fault.edge = meta.edge_id;
-        meta.kind = OpticalKind.FAULT;
-        meta.egress_port = meta.fault_port;
-        meta.dst_edge = meta.master;
-        meta.to_fibre = 1;
-        meta.duty = Duty.SEND_MESSAGE;
-    }
-
-    @hidden action answer_invitation() {
-        answer.write(meta.core, ANSWER_SENT);
-        hdr.stamp.setValid();
-        hdr.stamp.sent_ns = 0;
-        hdr.stamp.received_ns = 0;
-        hdr.invitation.setValid();
-        hdr.invitation.nonce = meta.member.nonce;
-        hdr.invitation.mac = meta.mac;
-        hdr.invitation.flags = INVITATION_ANSWER;
-        hdr.invitation.answer_ns = 0;
-        meta.kind = OpticalKind.INVITATION;
-        meta.egress_port = (port_t)hdr.linecard.port;
-        meta.dst_edge = meta.master;
-        meta.to_fibre = 1;
-        meta.duty = Duty.SEND_MESSAGE;
-    }
-
-    apply {
-        if (hdr.alarm.isValid() && hdr.alarm.code == FaultCode.LOSS_OF_SIGNAL) {
-            note_light();
-        }
-        if (meta.by_invitation == 0) {
-            meta.drop_reason = DropReason.NO_SIGNALING;
-        } else if (hdr.alarm.isValid()) {
-            tell_fault();
-        } else if (meta.session != 0 || meta.member.answer != ANSWER_DUE) {
-            meta.drop_reason = DropReason.NO_SIGNALING;
-        } else {
-            answer_invitation();
-        }
-    }
-}
 
 // Compares what a control message says with what this edge knows.
 control Examine(in edge_headers_t hdr, inout edge_metadata_t meta) {
