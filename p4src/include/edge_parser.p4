@@ -124,7 +124,7 @@ struct edge_metadata_t {
 
     // What the packet becomes.
     bit<1>      to_fibre;       // it gets an optical header
-    OpticalKind kind;
+    OpticalKind kind;           // DATA unless something sets it
     bit<8>      traffic_class;
     edge_t      dst_edge;
     queue_t     queue;
