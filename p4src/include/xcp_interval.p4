@@ -54,14 +54,15 @@ control XcpParams(out xcp_params_t params) {
     }
 }
 
-// What is divided in a tick, in this order: the first and the last in either timer's, the others when the control interval
-// ends.
-const bit<8> DIVIDE_MEAN_RTT   = 0;  // sumRX / sumX; when the queue interval ends, the time that the queue takes
+// What is divided in a tick, in this order: all but the queue when the control interval ends, the last two when the queue
+// interval ends.
+const bit<8> DIVIDE_MEAN_RTT   = 0;  // sumRX / sumX
 const bit<8> DIVIDE_INPUT_RATE = 1;
 const bit<8> DIVIDE_QUEUE_RATE = 2;
 const bit<8> DIVIDE_POSITIVE   = 3;
 const bit<8> DIVIDE_NEGATIVE   = 4;
-const bit<8> DIVIDE_QUANTA     = 5;
+const bit<8> DIVIDE_QUEUE      = 5;  // the time that it takes
+const bit<8> DIVIDE_QUANTA     = 6;
 
 // A tick of one of the two timers of `output`, an output with a controller of `capacity` (1/16 byte/s, at most
 // XCP_MAX_RATE). The timer ticks next after `next_ns`.
@@ -94,6 +95,7 @@ control XcpTick(in xcp_params_t params,
     factor_t     positive_factor;
     factor_t     negative_factor;
 
+    bit<8>   first;
     bit<8>   division;
     bool     wanted;
     bit<64>  a;
@@ -181,43 +183,30 @@ control XcpTick(in xcp_params_t params,
         bytes = 0;
         sum_x = 0;
         low = 0;
-        high = 0;
         scale = 1;
-        mean_rtt_bits = 0;
-        mean_rtt_ns = 0;
         persistent_bytes = 0;
         input_rate = 0;
-        queue_rate = 0;
-        change = 0;
         positive = 0;
         negative = 0;
         positive_factor = 0;
         negative_factor = 0;
-        wanted = false;
-        a = 0;
-        b = 0;
-        c = 0;
-        value = 0;
-        factor = 0;
         next_ns = 0;
         control_ends = tick.timer == IntervalTimer.CONTROL;
+        first = DIVIDE_QUEUE;
         if (control_ends) {
+            first = DIVIDE_MEAN_RTT;
             take_sums();
         } else {
             note_queue();
         }
         drain_ns = mean_rtt_ns;
-        for (division = DIVIDE_MEAN_RTT; division <= DIVIDE_QUANTA; division = division + 1) {
+        for (division = first; division <= DIVIDE_QUANTA; division = division + 1) {
             b = XCP_QUARTER_RATE;
-            if (division == DIVIDE_MEAN_RTT && control_ends) {
+            if (division == DIVIDE_MEAN_RTT) {
                 wanted = sum_x != 0;
                 a = low;
                 b = scale;
                 c = sum_x;
-            } else if (division == DIVIDE_MEAN_RTT) {
-                wanted = capacity != 0;
-                a = (bit<64>)backlog << 2;
-                c = capacity;
             } else if (division == DIVIDE_INPUT_RATE) {
                 wanted = is_interval;
                 a = bytes << 2;
@@ -234,6 +223,10 @@ control XcpTick(in xcp_params_t params,
                 wanted = bytes != 0;
                 a = negative;
                 c = bytes;
+            } else if (division == DIVIDE_QUEUE) {
+                wanted = !control_ends && capacity != 0;
+                a = (bit<64>)backlog << 2;
+                c = capacity;
             } else {
                 if (control_ends) {
                     next_ns = mean_rtt_ns;
@@ -249,11 +242,9 @@ control XcpTick(in xcp_params_t params,
             }
             if (wanted) {
                 divide(a, b, c, value, factor);
-                if (division == DIVIDE_MEAN_RTT && control_ends) {
+                if (division == DIVIDE_MEAN_RTT) {
                     mean_rtt_ns = value;
                     AT_LEAST(mean_rtt_ns, 1)
-                } else if (division == DIVIDE_MEAN_RTT) {
-                    drain_ns = value;
                 } else if (division == DIVIDE_INPUT_RATE) {
                     input_rate = value;
                     AT_MOST(input_rate, XCP_MAX_RATE)
@@ -265,6 +256,8 @@ control XcpTick(in xcp_params_t params,
                     positive_factor = factor;
                 } else if (division == DIVIDE_NEGATIVE) {
                     negative_factor = factor;
+                } else if (division == DIVIDE_QUEUE) {
+                    drain_ns = value;
                 } else {
                     AT_LEAST(value, 1)
                     next_ns = value * (bit<64>)params.quantum_ns;
