@@ -8,13 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name
+from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name, load_report
 
 FILES = ["/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/virtual/workqueue/cpumask"]
 # Flags in /proc/PID/stat: a thread of the kernel; one that may not be moved.
 PF_KTHREAD, PF_NO_SETAFFINITY = 0x0020_0000, 0x0400_0000
 CHANGED = "until the run ends, "
 READY = '{"event":"ready"}'
+# What a second run says: it leaves the machine to the first, and where no CPU is left for it alone, it sleeps.
+SECOND = "another run is having the machine its way"
+SHARES = "for themselves: the fabric sleeps between events"
+HAS_CPUS_FOR_TWO = len(os.sched_getaffinity(0)) > 2
 
 
 def cpus_of_kernel_threads() -> dict[str, str]:
@@ -119,7 +123,7 @@ def test_a_run_whose_keeper_is_killed_puts_things_back_itself(before, tmp_path):
         # It is still this run's machine.
         (tmp_path / "other").mkdir()
         with attached(tmp_path / "other") as other:
-            other.read_until("another run is having the machine its way")
+            other.read_until(SECOND if HAS_CPUS_FOR_TWO else SHARES)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
     assert not differences(before)
@@ -151,20 +155,36 @@ def test_a_run_that_is_killed_with_its_keeper(put_back, before, tmp_path):
     assert not differences(before)
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 3, reason="on two CPUs two runs leave hardly any time for anything else")
-def test_of_two_runs_at_once_the_first_has_the_machine(before, tmp_path):
+def fabric_cpus(run: Emulation) -> set[int]:
+    """Where the fabric of a run without hosts may run."""
+    tasks = Path(f"/proc/{run.process.pid}/task").iterdir()
+    (fabric,) = [task for task in tasks if (task / "comm").read_text().strip() == "fabric"]
+    return os.sched_getaffinity(int(fabric.name))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--leave-machine"]], ids=["clears", "leaves"])
+def test_of_two_runs_at_once_the_first_has_the_machine_and_each_its_cpu_or_none(arguments, before, tmp_path):
     (tmp_path / "other").mkdir()
-    with attached(tmp_path) as first:
-        must_change(first)
+    report = tmp_path / "report.json"
+    with attached(tmp_path, *arguments) as first:
+        if arguments:
+            first.read_until(READY)
+        else:
+            must_change(first)
         changed = machine()
-        with attached(tmp_path / "other") as second:
+        with attached(tmp_path / "other", *arguments, "--report", report) as second:
             second.read_until(READY)
-            assert "another run is having the machine its way" in second.output
+            assert fabric_cpus(first).isdisjoint(fabric_cpus(second))
             second.process.send_signal(signal.SIGINT)
             assert second.finish() == 0, second.output
+        shares = [note for note in load_report(report)["verdict"]["notes"] if SHARES in note]
+        assert (SHARES in second.output, len(shares)) == ((False, 0) if HAS_CPUS_FOR_TWO else (True, 1)), second.output
+        if HAS_CPUS_FOR_TWO and not arguments:
+            assert SECOND in second.output
         assert not differences(changed)
         first.process.send_signal(signal.SIGINT)
         assert first.finish() == 0, first.output
+        assert SHARES not in first.output
     assert not differences(before)
 
 

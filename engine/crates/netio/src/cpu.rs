@@ -85,12 +85,7 @@ pub struct CpuPlan {
 impl CpuPlan {
     /// The CPUs that this process may use.
     pub fn allowed() -> &'static [usize] {
-        ALLOWED.get_or_init(|| {
-            let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
-            (0..CpuSet::count())
-                .filter(|&cpu| allowed.is_set(cpu).unwrap_or(false))
-                .collect()
-        })
+        ALLOWED.get_or_init(affinity)
     }
 
     /// The plan for the process's CPUs: the fabric has the one that was chosen ([`fix_fabric_cpu`]), or the last.
@@ -137,6 +132,26 @@ impl CpuPlan {
         let lower = groups.iter().rev().skip(1).map(|group| format!(",{group:08x}"));
         Some(format!("{:x}{}", groups.last()?, lower.collect::<String>()))
     }
+}
+
+/// The CPUs that the calling thread may use.
+fn affinity() -> Vec<usize> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    (0..CpuSet::count())
+        .filter(|&cpu| allowed.is_set(cpu).unwrap_or(false))
+        .collect()
+}
+
+/// Keeps the calling thread, and what it starts from now on, off `cpus`, if it may use others. Gives the CPUs that it may use then.
+/// Call before any [`CpuPlan::new`].
+pub fn keep_off(cpus: &[usize]) -> Vec<usize> {
+    let allowed = affinity();
+    let others: Vec<usize> = allowed.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+    if others.is_empty() {
+        return allowed;
+    }
+    pin(&others);
+    others
 }
 
 /// Refused only if a CPU went away meanwhile; any other is as good then.
@@ -194,6 +209,8 @@ pub fn lost_shares(cpus: &[usize], watch: Duration) -> Vec<(usize, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn mask(cpus: &[usize]) -> Option<String> {
@@ -215,6 +232,20 @@ mod tests {
         assert_eq!((plan.fabric_cpu(), plan.host_mask().as_deref()), (Some(0), Some("6")));
         assert_eq!(CpuPlan::of(&[0, 1], Some(7)).fabric_cpu(), Some(1));
         assert_eq!(CpuPlan::of(&[3], Some(3)).fabric_cpu(), None, "it does everything");
+    }
+
+    #[test]
+    fn a_thread_keeps_off_cpus_if_there_are_others() {
+        thread::spawn(|| {
+            let cpus = affinity();
+            assert_eq!(keep_off(&cpus), cpus, "it has no other");
+            let (last, others) = cpus.split_last().unwrap();
+            let left = if others.is_empty() { &cpus } else { others };
+            assert_eq!(keep_off(&[*last]), left);
+            assert_eq!(affinity(), left);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

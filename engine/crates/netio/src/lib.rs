@@ -19,7 +19,7 @@ mod raw_ip;
 mod wait;
 
 pub use clock::WallClock;
-pub use cpu::{CpuPlan, ThreadUse, be_ordinary, be_realtime, fix_fabric_cpu, lost_shares};
+pub use cpu::{CpuPlan, ThreadUse, be_ordinary, be_realtime, fix_fabric_cpu, keep_off, lost_shares};
 pub use ports::{Opened, Opener, PortError, Ports, Renewal, Senders, Waker, WhenFull};
 pub use raw_ip::{RawIpError, RawIpSocket, Sent};
 

@@ -145,15 +145,17 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
                 .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
-    let _machine;
+    let machine;
+    let shared;
     let mut view = None;
     if args.attach.is_some() {
-        _machine = Machine::prepare(args.leave_machine);
+        machine = Machine::prepare(args.leave_machine);
+        shared = machine.shared().map(String::from);
     } else {
         if !isolate::is_inside() {
             return Ok(None);
         }
-        Machine::take_over();
+        shared = Machine::take_over();
         view = neighbours::view();
         isolate::enter()?;
     }
@@ -182,7 +184,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         sender,
         heard,
         failures: Vec::new(),
-        notes: Vec::new(),
+        notes: shared.into_iter().collect(),
         restarts: 0,
         interrupted: false,
         view,
@@ -198,8 +200,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
 /// Prepares the machine for a run, runs it in namespaces of its own, and puts the machine back. Call with one thread.
 pub fn outside(args: &EmulateArgs) -> Result<ExitCode, RunError> {
     isolate::check_root()?;
-    let _machine = Machine::prepare(args.leave_machine);
-    Ok(isolate::run_inside(Machine::environment())?)
+    let machine = Machine::prepare(args.leave_machine);
+    Ok(isolate::run_inside(machine.environment())?)
 }
 
 fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {

@@ -4,8 +4,10 @@
 //! Kernel threads, interrupts and the kernel's unbound work move off the fabric's CPU, and the kernel does not stop real-time
 //! threads that run for long. Before the first change, how everything was is written to a [record](Record), and a process of its own,
 //! the keeper, is started. It puts everything back when the run has ended, however it ended; if it is killed, the run does so itself.
-//! If both are killed, the next run or `clean-net` finds the record and puts things back.
+//! If both are killed, the next run or `clean-net` finds the record and puts things back. A run for which no such CPU is left, because
+//! others have them, changes nothing and sleeps between its events.
 
+mod own_cpus;
 mod record;
 mod settings;
 
@@ -19,8 +21,9 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, setsid};
-use slotwise_netio::{CpuPlan, fix_fabric_cpu, lost_shares};
+use slotwise_netio::{CpuPlan, fix_fabric_cpu, keep_off, lost_shares};
 
+use self::own_cpus::OwnCpus;
 use self::record::{LeftOver, Record};
 use self::settings::{Moved, Places};
 use crate::notes::{note, say};
@@ -28,6 +31,8 @@ use crate::run::RunError;
 
 /// Which CPU the run's own process is to use.
 const FABRIC_CPU: &str = "SLOTWISE_FABRIC_CPU";
+/// Why it is to use none.
+const SHARED_CPU: &str = "SLOTWISE_SHARED_CPU";
 
 /// Each CPU is watched for so long before one is chosen.
 const WATCH: Duration = Duration::from_millis(100);
@@ -39,6 +44,9 @@ const WORTH_IT: f64 = 0.005;
 /// The machine as a run wants it, for as long as this lives.
 pub struct Machine {
     keeper: Option<Keeper>,
+    /// The fabric's CPU is in there.
+    own: Option<OwnCpus>,
+    shared: Option<String>,
 }
 
 /// The process that puts the machine back.
@@ -55,8 +63,12 @@ impl Machine {
     ///
     /// Nothing of this is needed for a run, so what the machine does not allow is said and left alone.
     pub fn prepare(leave: bool) -> Machine {
-        let mut machine = Machine { keeper: None };
         let places = Places::of_machine();
+        let mut machine = Machine {
+            keeper: None,
+            own: OwnCpus::open(&places.own_cpus).ok(),
+            shared: None,
+        };
         // Whatever this run does itself. A run that lives has its record for itself.
         if is_machines_own_namespace()
             && let Ok(found) = Record::put_back_left_over(&places)
@@ -64,13 +76,23 @@ impl Machine {
         {
             say!("{found}");
         }
-        let cpus = CpuPlan::allowed();
-        if cpus.len() < 2 {
-            return machine;
-        }
-        let watched = &cpus[cpus.len().saturating_sub(MOST_WATCHED)..];
-        let shares = lost_shares(watched, WATCH);
-        let cpu = quieter(&shares);
+        let (cpu, shares) = loop {
+            let (cpus, others) = machine.free_cpus();
+            if cpus.len() < 2 {
+                machine.share(&cpus, &others);
+                return machine;
+            }
+            let shares = lost_shares(&cpus[cpus.len().saturating_sub(MOST_WATCHED)..], WATCH);
+            let cpu = quieter(&shares);
+            // Where others cannot be asked, there are none that could.
+            if machine
+                .own
+                .as_ref()
+                .is_none_or(|own| own.take(cpu, &cpus).unwrap_or(true))
+            {
+                break (cpu, shares);
+            }
+        };
         fix_fabric_cpu(cpu);
         let lost: Vec<String> = shares
             .iter()
@@ -92,19 +114,50 @@ impl Machine {
         machine
     }
 
-    /// Environment of the process that holds the fabric.
-    pub fn environment() -> Option<(&'static str, OsString)> {
-        CpuPlan::new()
-            .fabric_cpu()
-            .map(|cpu| (FABRIC_CPU, cpu.to_string().into()))
+    /// Why the fabric has no CPU of its own, if others are the reason.
+    pub fn shared(&self) -> Option<&str> {
+        self.shared.as_deref()
     }
 
-    /// In the process that holds the fabric: takes over the choice made outside.
-    pub fn take_over() {
+    /// Environment of the process that holds the fabric.
+    pub fn environment(&self) -> Option<(&'static str, OsString)> {
+        match &self.shared {
+            Some(why) => Some((SHARED_CPU, why.into())),
+            None => CpuPlan::new()
+                .fabric_cpu()
+                .map(|cpu| (FABRIC_CPU, cpu.to_string().into())),
+        }
+    }
+
+    /// In the process that holds the fabric: takes over the choice made outside. Gives [`Machine::shared`].
+    pub fn take_over() -> Option<String> {
         let cpu = std::env::var(FABRIC_CPU).ok().and_then(|text| text.parse().ok());
         if let Some(cpu) = cpu {
             fix_fabric_cpu(cpu);
         }
+        std::env::var(SHARED_CPU).ok()
+    }
+
+    /// The process keeps off CPUs that other runs have for themselves, if there are any besides. Gives its own and theirs.
+    fn free_cpus(&self) -> (Vec<usize>, Vec<usize>) {
+        let cpus = keep_off(&[]);
+        let others = self.own.as_ref().and_then(|own| own.of_others(&cpus).ok());
+        let others = others.unwrap_or_default();
+        (keep_off(&others), others)
+    }
+
+    /// The fabric has no CPU of its own, so that its thread sleeps whenever nothing is due.
+    fn share(&mut self, cpus: &[usize], others: &[usize]) {
+        if others.is_empty() {
+            return;
+        }
+        let why = format!(
+            "other live runs have {} for themselves: the fabric sleeps between events, on {} with all else of this run, and is late more often",
+            named(others),
+            named(cpus)
+        );
+        say!("{why}");
+        self.shared = Some(why);
     }
 
     /// Moves off `cpu` what may be moved, and says what that was.
@@ -193,6 +246,12 @@ pub fn put_back() -> Result<(), RunError> {
     };
     say!("{found}");
     Ok(())
+}
+
+/// `CPU 1 and 2`.
+fn named(cpus: &[usize]) -> String {
+    let names: Vec<String> = cpus.iter().map(usize::to_string).collect();
+    format!("CPU {}", names.join(" and "))
 }
 
 /// The last CPU, or one that loses clearly less time than it.

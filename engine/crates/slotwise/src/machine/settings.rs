@@ -120,6 +120,8 @@ pub enum Moved {
 pub struct Places {
     /// It goes with a reboot, as the changes do.
     pub record: PathBuf,
+    /// Which CPUs live runs have for themselves.
+    pub own_cpus: PathBuf,
     /// A directory for each thread.
     threads: PathBuf,
     /// A directory for each interrupt.
@@ -136,6 +138,7 @@ impl Places {
     pub fn of_machine() -> Places {
         Places {
             record: "/run/slotwise-machine.json".into(),
+            own_cpus: "/run/slotwise-cpus".into(),
             threads: "/proc".into(),
             interrupts: "/proc/irq".into(),
             workqueues: "/sys/devices/virtual/workqueue/cpumask".into(),
@@ -148,6 +151,7 @@ impl Places {
     pub fn below(directory: &Path) -> Places {
         Places {
             record: directory.join("record"),
+            own_cpus: directory.join("cpus"),
             threads: directory.join("proc"),
             interrupts: directory.join("irq"),
             workqueues: directory.join("workqueues"),
