@@ -14,7 +14,8 @@ use crate::answer::{Answer, Encoded};
 use crate::device_config;
 use crate::entity::Books;
 use crate::error::ApiError;
-use crate::link::Link;
+use crate::learning::LearningQueue;
+use crate::link::{Link, StreamSender};
 use crate::p4info::{Array, P4Info};
 use crate::programs::{Blob, Programs};
 use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
@@ -28,6 +29,8 @@ pub(crate) struct Device {
     pub control: tokio::sync::Mutex<Control>,
     /// Whether it is there; who wants to control one that is not waits.
     pub presence: watch::Sender<bool>,
+    /// Digests that the roles have not learned yet.
+    pub learning: LearningQueue,
     link: Mutex<Link>,
 }
 
@@ -203,8 +206,14 @@ impl Device {
             pipeline_config,
             control: tokio::sync::Mutex::default(),
             presence: watch::Sender::new(true),
+            learning: LearningQueue::default(),
             link: Mutex::new(Link::new(id)),
         }
+    }
+
+    /// [`Link::receiver`].
+    pub fn receiver(&self, role: &str, object_id: u32) -> Option<StreamSender> {
+        self.link().receiver(role, object_id)
     }
 
     /// Short critical sections only: the owner's thread takes it for every packet-in.

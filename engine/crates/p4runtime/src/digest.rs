@@ -29,7 +29,13 @@ impl Message {
         Message(fields.into())
     }
 
-    fn bytes(&self) -> usize {
+    /// How many places hold it.
+    #[cfg(test)]
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    pub fn bytes(&self) -> usize {
         let fields = self.0.iter().map(|bits| size_of::<Bits>() + bits.capacity());
         PLACE_BYTES + fields.sum::<usize>()
     }

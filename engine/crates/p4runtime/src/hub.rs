@@ -6,17 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::device::{Control, Device};
-use crate::digest::List;
 use crate::entity::EntryId;
 use crate::error::ApiError;
-use crate::link::Link;
+use crate::learning::{self, Ready};
+use crate::link::SHARED_DIGEST_BYTES;
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::slotwise::v1::Done;
 use crate::service::Shared;
@@ -146,26 +146,34 @@ impl DeviceHub {
             .map_or(Delivery::NoController, |device| device.link().packet_in(frame))
     }
 
-    /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks.
+    /// The program of `device_id` sent a digest: its P4Runtime name and its fields, at `now_ns` of the device. Never blocks; roles
+    /// learn it on the server's threads.
     pub fn digest(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) {
-        for list in self.learn(device_id, name, fields, now_ns) {
-            self.notify(&list);
+        if let Some(device) = self.devices().get(&device_id) {
+            let learned = device.link().learned(name, fields, now_ns);
+            if let Some(learned) = learned {
+                device.learning.put(learned);
+            }
         }
     }
 
-    /// As [`DeviceHub::digest`], but what is to be sent at once is handed to the caller.
+    /// As [`DeviceHub::digest`], but roles learn it now, and what is to be sent at once is handed to the caller.
     pub(crate) fn learn(&self, device_id: u64, name: &str, fields: &[Bits], now_ns: u64) -> Vec<Notification> {
-        let Some(device) = self.devices().get(&device_id) else {
-            return Vec::new();
+        let learn = |device: &Device| {
+            let (learned, roles) = {
+                let link = device.link();
+                (link.learned(name, fields, now_ns)?, link.digest_roles())
+            };
+            let ready = learning::learn(&roles, &learned, SHARED_DIGEST_BYTES);
+            Some(self.digest_lists(device_id, ready, now_ns))
         };
-        let mut link = device.link();
-        let lists = link.learn(name, fields, now_ns);
-        self.digest_lists(&link, device_id, lists, now_ns)
+        self.devices().get(&device_id).and_then(learn).unwrap_or_default()
     }
 
-    fn digest_lists(&self, link: &Link, device_id: u64, lists: Vec<(String, List)>, now_ns: u64) -> Vec<Notification> {
-        let notification = |(role, list)| {
-            let (object_id, update) = link.digest_list(list, self.timestamp_ns(now_ns))?;
+    fn digest_lists(&self, device_id: u64, ready: Vec<Ready>, now_ns: u64) -> Vec<Notification> {
+        let notification = |ready: Ready| {
+            let role = ready.role.name.clone();
+            let (object_id, update) = ready.encode(self.shared.timestamp_ns(now_ns))?;
             Some(Notification {
                 device_id,
                 role: Some(role),
@@ -173,18 +181,21 @@ impl DeviceHub {
                 update,
             })
         };
-        lists.into_iter().filter_map(notification).collect()
+        ready.into_iter().filter_map(notification).collect()
     }
 
     /// Sends the digest lists and idle notifications of a device that are due at `now_ns`, which `pipeline` learns. Says
-    /// when it wants to be called again; after commands have run, it may be earlier. Never blocks.
+    /// when it wants to be called again; after commands have run, or when the waker was called, it may be earlier. Never blocks.
     pub fn tick(&self, device_id: u64, now_ns: u64, pipeline: &mut Pipeline) -> Option<u64> {
+        pipeline.advance_time(now_ns);
+        let device = self.devices().get(&device_id)?;
+        let lists_ns = device.learning.tick(now_ns);
         let mut due = Vec::new();
-        let next_ns = self.due(device_id, now_ns, pipeline, &mut due);
+        let idle_ns = self.idle_due(device, now_ns, pipeline, &mut due);
         for notification in &due {
             self.notify(notification);
         }
-        next_ns
+        [lists_ns, idle_ns].into_iter().flatten().min()
     }
 
     /// As [`DeviceHub::tick`], but what is to be sent is added to `due`.
@@ -196,9 +207,16 @@ impl DeviceHub {
         due: &mut Vec<Notification>,
     ) -> Option<u64> {
         pipeline.advance_time(now_ns);
-        let mut link = self.devices().get(&device_id)?.link();
-        let lists = link.digests_due(now_ns);
-        due.extend(self.digest_lists(&link, device_id, lists, now_ns));
+        let device = self.devices().get(&device_id)?;
+        let roles = device.link().digest_roles();
+        due.extend(self.digest_lists(device_id, learning::due(&roles, now_ns), now_ns));
+        let idle_ns = self.idle_due(device, now_ns, pipeline, due);
+        [learning::deadline_ns(&roles), idle_ns].into_iter().flatten().min()
+    }
+
+    /// Adds entries that were idle to `due`, and says when it wants to be called again.
+    fn idle_due(&self, device: &Device, now_ns: u64, pipeline: &Pipeline, due: &mut Vec<Notification>) -> Option<u64> {
+        let mut link = device.link();
         if link.idle.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
             let info = link.info.clone()?;
             let expired = link.idle.due(now_ns, |id| match id {
@@ -207,18 +225,15 @@ impl DeviceHub {
                     .ok(),
                 EntryId::Default { .. } => None,
             });
-            let updates = link.idle_notifications(expired, self.timestamp_ns(now_ns));
+            let updates = link.idle_notifications(expired, self.shared.timestamp_ns(now_ns));
             due.extend(updates.into_iter().map(|(object_id, update)| Notification {
-                device_id,
+                device_id: device.id,
                 role: None,
                 object_id,
                 update,
             }));
         }
-        [link.digest_deadline_ns(), link.idle.deadline_ns()]
-            .into_iter()
-            .flatten()
-            .min()
+        link.idle.deadline_ns()
     }
 
     /// Sends a notification to the primaries that it is for. False if one of them does not read fast enough and misses it.
@@ -285,15 +300,6 @@ impl DeviceHub {
         &self.shared.devices
     }
 
-    /// What messages give as the time: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
-    fn timestamp_ns(&self, now_ns: u64) -> i64 {
-        if self.shared.lock_step {
-            return i64::try_from(now_ns).unwrap_or(i64::MAX);
-        }
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)
-    }
-
     /// The next event, or `None` after `timeout`. Blocks; not for the server's own threads.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Option<HubEvent> {
         let Self { events, runtime, .. } = self;
@@ -349,7 +355,7 @@ impl Owner {
         Ok(())
     }
 
-    fn wake(&self) {
+    pub fn wake(&self) {
         (self.waker)();
     }
 }

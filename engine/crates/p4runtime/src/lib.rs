@@ -25,6 +25,7 @@ mod hostile;
 mod hub;
 mod idle;
 mod incoming;
+mod learning;
 mod limits;
 mod link;
 mod lockstep;

@@ -8,12 +8,13 @@ use slotwise_p4::{Bits, Port};
 use tonic::Status;
 
 use crate::arbitration::{Advisory, Election, StreamId};
-use crate::digest::{Digests, List, Message, OWN_BYTES};
+use crate::digest::OWN_BYTES;
 use crate::entity::{Books, EntryId, Note};
 use crate::error::ApiError;
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
 use crate::incoming::{Caller, PrimaryMark};
+use crate::learning::{Learned, QUEUE_BYTES, RoleDigests};
 use crate::outbox::{Claim, FREE_BYTES, Outbox};
 use crate::p4info::P4Info;
 use crate::proto::google::rpc;
@@ -44,8 +45,9 @@ const ERROR: Claim = Claim {
 const MAX_ROLES: usize = 64;
 const MAX_STREAMS: usize = 256;
 const MAX_ROLE_NAME: usize = 256;
-/// What the digests of all roles may hold besides what each has for itself: both together are [`DEVICE_DIGEST_BYTES`].
-const SHARED_DIGEST_BYTES: usize = DEVICE_DIGEST_BYTES - MAX_ROLES * OWN_BYTES;
+/// What the digests of all roles may hold besides what each has for itself: both together, and those that no role has learned yet,
+/// are [`DEVICE_DIGEST_BYTES`].
+pub(crate) const SHARED_DIGEST_BYTES: usize = DEVICE_DIGEST_BYTES - QUEUE_BYTES - MAX_ROLES * OWN_BYTES;
 /// What digests that wait, or wait for their acknowledgement, may hold on a device.
 const DEVICE_DIGEST_BYTES: usize = 64 << 20;
 
@@ -79,7 +81,6 @@ pub(crate) struct Link {
     departures: u64,
 }
 
-#[derive(Default)]
 struct Role {
     election: Election,
     streams: BTreeMap<StreamId, Member>,
@@ -87,7 +88,7 @@ struct Role {
     mark: Option<PrimaryMark>,
     access: Arc<Access>,
     /// On their way to its primary.
-    digests: Digests,
+    digests: Arc<RoleDigests>,
     /// The number of the departure of its last stream.
     departure: u64,
 }
@@ -100,15 +101,19 @@ impl Link {
             digests: BTreeMap::new(),
             idle: IdleTimers::default(),
             down_ports: BTreeSet::new(),
-            roles: BTreeMap::from([(String::new(), Role::default())]),
+            roles: BTreeMap::from([(String::new(), Role::new("", None))]),
             departures: 0,
         }
     }
 
     /// Another configuration is in force, with these books.
     pub fn install(&mut self, info: Arc<P4Info>, books: &Books, now_ns: u64) {
+        for role in self.roles.values() {
+            let mut state = role.digests.state();
+            state.info = Some(info.clone());
+            state.digests.forget();
+        }
         self.info = Some(info);
-        self.roles.values_mut().for_each(|role| role.digests.forget());
         self.configure_digests(&books.digests);
         self.idle.reset(books.notes.iter(), now_ns);
     }
@@ -155,9 +160,9 @@ impl Link {
                 let limits = format!("a device takes {MAX_ROLES} roles with names of up to {MAX_ROLE_NAME} bytes");
                 return Err(ApiError::exhausted(limits));
             }
-            self.roles.insert(role_name.to_owned(), Role::default());
         }
-        let role = self.roles.entry(role_name.to_owned()).or_default();
+        let role = self.roles.entry(role_name.to_owned());
+        let role = role.or_insert_with(|| Role::new(role_name, self.info.clone()));
         let before = role.election.primary();
         let advisory = role.election.arbitrate(stream, election_id).map_err(|_| {
             // Clients tell this case by the words "election id ... used".
@@ -184,7 +189,7 @@ impl Link {
         }
         if role.election.primary() != before {
             // What the one before has learned, the new one has not.
-            role.digests.forget();
+            role.digests.state().digests.forget();
         }
         role.configure_digests(&self.digests);
         role.advise(self.device_id, role_name, advisory);
@@ -211,45 +216,33 @@ impl Link {
     /// These digests are sent from now on.
     pub fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
         self.digests = configs.clone();
-        self.roles.values_mut().for_each(|role| role.configure_digests(configs));
+        self.roles.values().for_each(|role| role.configure_digests(configs));
     }
 
-    /// The program sent a digest, by its P4Runtime name. Gives the lists that are full with it, by role.
-    pub fn learn(&mut self, name: &str, fields: &[Bits], now_ns: u64) -> Vec<(String, List)> {
-        let id = self.info.as_ref().and_then(|info| info.objects.digest_ids.get(name));
-        let Some(&id) = id else { return Vec::new() };
-        let used_bytes: usize = self.roles.values().map(|role| role.digests.shared_bytes()).sum();
-        let mut free_bytes = SHARED_DIGEST_BYTES.saturating_sub(used_bytes);
-        let message = Message::new(fields);
-        let list = |(name, role): (&String, &mut Role)| {
-            let list = role.digests.learn(id, &message, now_ns, &mut free_bytes)?;
-            Some((name.clone(), list))
-        };
-        self.roles.iter_mut().filter_map(list).collect()
+    /// The program sent a digest, by its P4Runtime name; `None` if no role is to hear of it.
+    pub fn learned(&self, name: &str, fields: &[Bits], now_ns: u64) -> Option<Learned> {
+        let info = self.info.as_ref().filter(|_| !self.digests.is_empty())?;
+        Learned::new(info, name, fields, now_ns)
     }
 
-    /// Digest lists whose time has come, by role.
-    pub fn digests_due(&mut self, now_ns: u64) -> Vec<(String, List)> {
-        let lists = |(name, role): (&String, &mut Role)| {
-            let name = name.clone();
-            role.digests
-                .due(now_ns)
-                .into_iter()
-                .map(move |list| (name.clone(), list))
-        };
-        self.roles.iter_mut().flat_map(lists).collect()
+    /// The digests of all roles.
+    pub fn digest_roles(&self) -> Vec<Arc<RoleDigests>> {
+        self.roles.values().map(|role| role.digests.clone()).collect()
     }
 
-    /// When a digest list is due next.
-    pub fn digest_deadline_ns(&self) -> Option<u64> {
-        self.roles.values().filter_map(|role| role.digests.deadline_ns()).min()
+    /// The digests of a role.
+    pub fn role_digests(&self, role_name: &str) -> Option<Arc<RoleDigests>> {
+        Some(self.roles.get(role_name)?.digests.clone())
     }
 
-    /// The primary of a role has a digest list.
-    pub fn acknowledge(&mut self, role_name: &str, digest_id: u32, list_id: u64) {
-        if let Some(role) = self.roles.get_mut(role_name) {
-            role.digests.acknowledge(digest_id, list_id);
-        }
+    /// Where what concerns an object of P4Info goes for a role.
+    pub fn receiver(&self, role_name: &str, object_id: u32) -> Option<StreamSender> {
+        let role = self
+            .roles
+            .get(role_name)
+            .filter(|role| role.access.permits(object_id))?;
+        let primary = role.streams.get(&role.election.primary()?)?;
+        Some(primary.client.sender.clone())
     }
 
     /// A stream ended.
@@ -259,7 +252,7 @@ impl Link {
             let advisory = role.election.leave(stream);
             if role.election.primary().is_none() {
                 role.mark = None;
-                role.digests.forget();
+                role.digests.state().digests.forget();
             }
             if role.streams.is_empty() {
                 self.departures += 1;
@@ -323,24 +316,6 @@ impl Link {
         concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
     }
 
-    /// A digest list as a message.
-    pub fn digest_list(&self, list: List, timestamp_ns: i64) -> Option<(u32, Update)> {
-        let info = self.info.as_ref()?;
-        let shape = info.objects.digests.get(&list.digest_id)?.shape.as_ref()?;
-        let data = list
-            .messages
-            .iter()
-            .filter_map(|fields| shape.encode(&mut fields.iter()));
-        let List { digest_id, list_id, .. } = list;
-        let digest = v1::DigestList {
-            digest_id,
-            list_id,
-            data: data.collect(),
-            timestamp: timestamp_ns,
-        };
-        Some((digest_id, Update::Digest(digest)))
-    }
-
     /// Idle entries as messages, one a table.
     pub fn idle_notifications(&self, expired: Vec<Expired>, timestamp_ns: i64) -> Vec<(u32, Update)> {
         let Some(info) = &self.info else { return Vec::new() };
@@ -398,14 +373,25 @@ impl Link {
 }
 
 impl Role {
+    fn new(name: &str, info: Option<Arc<P4Info>>) -> Role {
+        Role {
+            election: Election::default(),
+            streams: BTreeMap::new(),
+            mark: None,
+            access: Arc::default(),
+            digests: Arc::new(RoleDigests::new(name, info)),
+            departure: 0,
+        }
+    }
+
     /// These digests go to its primary, if it may use them.
-    fn configure_digests(&mut self, configs: &BTreeMap<u32, DigestConfig>) {
+    fn configure_digests(&self, configs: &BTreeMap<u32, DigestConfig>) {
         let is_for_it = |id: &u32| self.election.primary().is_some() && self.access.permits(*id);
         let configs = configs
             .iter()
             .filter(|(id, _)| is_for_it(id))
             .map(|(&id, &config)| (id, config));
-        self.digests.configure(&configs.collect());
+        self.digests.state().digests.configure(&configs.collect());
     }
 
     /// Makes room for another stream: ends the oldest that never was primary or, if all were, that is not.
@@ -483,47 +469,88 @@ fn message_of(update: Update) -> v1::StreamMessageResponse {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_p4::Memory;
+
     use super::*;
+    use crate::learning::{Event, learn};
     use crate::outbox::{Bounds, Budget, outbox};
+    use crate::testing::unserved_in_lock_step;
+
+    const WAITS: DigestConfig = DigestConfig {
+        max_timeout_ns: i64::MAX,
+        max_list_size: 0,
+        ack_timeout_ns: i64::MAX,
+    };
+
+    /// A device with the digest of this name, and so many roles besides the one without a name.
+    fn learning(link: &mut Link, roles: u64) -> String {
+        let (name, id) = {
+            let config = crate::parse_p4info(crate::testing::ENTITIES_P4INFO, false).unwrap();
+            let info = Arc::new(P4Info::new(&config, &|_| None).unwrap());
+            link.install(info.clone(), &Books::within(&Memory::unlimited()), 0);
+            let (name, id) = info.objects.digest_ids.iter().next().unwrap();
+            (name.clone(), *id)
+        };
+        link.configure_digests(&BTreeMap::from([(id, WAITS)]));
+        for stream in 0..roles {
+            let role = format!("role {stream}");
+            link.arbitrate(&role, stream, Some(1), Access::default(), &client())
+                .unwrap();
+        }
+        name
+    }
+
+    fn held(link: &Link) -> usize {
+        let roles = link.digest_roles();
+        roles.iter().map(|role| role.state().digests.bytes()).sum()
+    }
 
     #[test]
     fn digests_of_all_roles_are_bounded_together() {
-        let config = crate::parse_p4info(crate::testing::ENTITIES_P4INFO, false).unwrap();
-        let info = P4Info::new(&config, &|_| None).unwrap();
-        let (name, id) = info.objects.digest_ids.iter().next().unwrap();
-        let (name, id) = (name.clone(), *id);
         let mut link = Link::new(1);
-        link.info = Some(Arc::new(info));
-        let wait = DigestConfig {
-            max_timeout_ns: i64::MAX,
-            max_list_size: 0,
-            ack_timeout_ns: i64::MAX,
-        };
-        link.configure_digests(&BTreeMap::from([(id, wait)]));
-        let bounds = Bounds {
-            messages: STREAM_QUEUE,
-            bytes: 1 << 20,
-        };
-        let streams: Vec<_> = (0..8).map(|_| outbox(bounds, &Budget::new(1 << 20))).collect();
-        for (stream, (sender, _)) in (0..).zip(&streams) {
-            let client = Client {
-                sender: sender.clone(),
-                caller: Caller::default(),
-            };
-            link.arbitrate(&format!("role {stream}"), stream, Some(1), Access::default(), &client)
-                .unwrap();
-        }
-        let held = |link: &Link| link.roles.values().map(|role| role.digests.bytes()).sum::<usize>();
+        let name = learning(&mut link, 8);
         for number in 0..100u8 {
-            link.learn(&name, &[vec![number; 1 << 20]], 0);
+            let learned = link.learned(&name, &[vec![number; 1 << 20]], 0).unwrap();
+            learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
         }
         let most = held(&link);
-        assert!(most <= DEVICE_DIGEST_BYTES, "{most} bytes");
+        assert!(most <= DEVICE_DIGEST_BYTES - QUEUE_BYTES, "{most} bytes");
         assert!(most > DEVICE_DIGEST_BYTES / 2, "{most} bytes");
         for stream in 0..8 {
             link.leave(&format!("role {stream}"), stream);
         }
         assert_eq!(held(&link), 0);
+    }
+
+    #[test]
+    fn a_digest_costs_the_owners_thread_the_same_with_any_number_of_roles() {
+        for roles in [1, MAX_ROLES as u64 - 1] {
+            let (_server, hub) = unserved_in_lock_step();
+            let device = &hub.devices()[&1];
+            let name = learning(&mut device.link(), roles);
+            hub.digest(1, &name, &[vec![1]], 5);
+            assert_eq!(held(&device.link()), 0, "no role has learned it");
+            let events = hub.runtime.block_on(device.learning.next());
+            let [Event::Learned(learned)] = &events[..] else {
+                panic!("expected one digest, got {events:?}")
+            };
+            assert_eq!((learned.message.holders(), learned.now_ns), (1, 5));
+            learn(&device.link().digest_roles(), learned, SHARED_DIGEST_BYTES);
+            // Each role has it in what waits and in what is known.
+            assert_eq!(learned.message.holders() as u64, 1 + 2 * roles);
+        }
+    }
+
+    #[test]
+    fn a_program_in_force_hears_nothing_of_the_one_before() {
+        let mut link = Link::new(1);
+        let name = learning(&mut link, 1);
+        let learned = link.learned(&name, &[vec![1]], 0).unwrap();
+        learning(&mut link, 1);
+        learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
+        assert_eq!(held(&link), 0);
+        link.configure_digests(&BTreeMap::new());
+        assert!(link.learned(&name, &[vec![1]], 0).is_none(), "nobody asks for it");
     }
 
     fn client() -> Client {

@@ -193,6 +193,11 @@ impl Server {
             limits: limits.clone(),
             next_stream: AtomicU64::new(1),
         });
+        if !config.lock_step {
+            for &device_id in shared.devices.keys() {
+                runtime.spawn(shared.clone().look_after_digests(device_id));
+            }
+        }
         let hub = DeviceHub {
             events: receiver,
             slices,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use slotwise_p4::{Memory, Port};
 use tonic::{Request, Response, Status, Streaming};
@@ -57,6 +58,15 @@ pub(crate) fn election_id(id: Option<&v1::Uint128>) -> Option<u128> {
 }
 
 impl Shared {
+    /// What messages give as the time: since the Unix epoch, or in lock step, where runs are to repeat, the device's.
+    pub fn timestamp_ns(&self, now_ns: u64) -> i64 {
+        if self.lock_step {
+            return i64::try_from(now_ns).unwrap_or(i64::MAX);
+        }
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)
+    }
+
     /// A bounded queue of messages for one client.
     fn outbox<T: prost::Message>(&self, messages: usize) -> (Outbox<T>, Inbox<T>) {
         let bytes = self.limits.unread_bytes_a_stream;
@@ -113,10 +123,12 @@ impl Shared {
                 };
                 let result = call(&mut state);
                 let (touched, now_ns) = (state.touched, state.pipeline.now_ns());
-                let mut link = devices[&id].link();
+                let device = &devices[&id];
+                let mut link = device.link();
                 link.arm(touched.entries.iter(), &books.notes, now_ns);
                 if touched.digests {
                     link.configure_digests(&books.digests);
+                    device.learning.look_again(now_ns);
                 }
                 result
             });

@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
 
     fn acknowledge(&self, ack: &v1::DigestListAck) -> Result<(), ApiError> {
         let (device, role) = self.primary_of()?;
-        let mut link = device.link();
+        let link = device.link();
         if !link
             .info
             .as_ref()
@@ -243,7 +243,12 @@ impl<'a> Session<'a> {
                 ack.digest_id
             )));
         }
-        link.acknowledge(role, ack.digest_id, ack.list_id);
+        let digests = link.role_digests(role);
+        // It takes the longer the more is in the list.
+        drop(link);
+        if let Some(digests) = digests {
+            digests.state().digests.acknowledge(ack.digest_id, ack.list_id);
+        }
         Ok(())
     }
 

@@ -38,6 +38,15 @@ pub(crate) fn entities() -> ForwardingPipelineConfig {
 
 /// A server with device 1, whose owner does nothing: whatever it is asked for is waited for.
 pub(crate) fn unserved() -> (Server, DeviceHub) {
+    start(false)
+}
+
+/// The same in lock step, where the server does nothing by itself either.
+pub(crate) fn unserved_in_lock_step() -> (Server, DeviceHub) {
+    start(true)
+}
+
+fn start(lock_step: bool) -> (Server, DeviceHub) {
     let program = InitialProgram {
         p4info: parse_p4info(ENTITIES_P4INFO, false).unwrap(),
         json: ENTITIES_JSON.to_vec(),
@@ -47,6 +56,9 @@ pub(crate) fn unserved() -> (Server, DeviceHub) {
         pipeline: pipeline_config(),
         program: Some(program),
     };
-    let config = ServerConfig::new((Ipv4Addr::LOCALHOST, 0).into(), vec![device]);
+    let config = ServerConfig {
+        lock_step,
+        ..ServerConfig::new((Ipv4Addr::LOCALHOST, 0).into(), vec![device])
+    };
     Server::start(config, Arc::new(|| {})).unwrap()
 }

@@ -124,6 +124,20 @@ async fn digests_come_in_lists_and_not_twice_until_acknowledged() {
     assert_eq!(batch_codes(&primary.write(refused).await.unwrap_err()), expected);
 }
 
+#[tokio::test]
+async fn a_shorter_timeout_holds_for_digests_that_wait() {
+    let mut bench = Bench::start();
+    let mut primary = bench.ready(&ENTITIES).await;
+    let config = |timeout_ms: u64| digest(Some((timeout_ms * MS, 0, 1000 * MS)));
+    let updates = vec![learning(), update(Insert, config(3_600_000))];
+    primary.write(updates).await.unwrap();
+    learn(&mut bench, 1).await;
+    bench.tick(5 * MS);
+    primary.write(vec![update(Modify, config(10))]).await.unwrap();
+    bench.tick(10 * MS);
+    assert_eq!(next_list(&mut primary.stream).await.1, [1]);
+}
+
 /// An entry that is reported when it has been idle for so long.
 fn host(mac: u8, idle_timeout_ns: u64) -> TableEntry {
     TableEntry {
