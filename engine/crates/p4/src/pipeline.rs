@@ -41,6 +41,9 @@ pub struct Pipeline {
     pub(crate) aborted_packets: u64,
     /// Runs through ingress or egress so far.
     pub(crate) passes: u64,
+    /// Work before that of `allowed`, of which there is some left.
+    work: u64,
+    allowed: u64,
     /// Memory for its arrays and for what controllers add.
     pub(crate) held: Held,
     /// See [`Pipeline::set_bmv2_compatible`].
@@ -104,6 +107,8 @@ impl Pipeline {
             clone_sessions: BTreeMap::new(),
             aborted_packets: 0,
             passes: 0,
+            work: 0,
+            allowed: MAX_WORK,
             bmv2_compatible: false,
             apart: false,
             now_ns: 0,
@@ -150,7 +155,7 @@ impl Pipeline {
     /// Runs a packet from outside until it is queued, goes round again, or is gone.
     pub(crate) fn arrive(&mut self, ir: &Ir, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
-        self.persistent.work_left = MAX_WORK;
+        self.allow(MAX_WORK);
         let mut packet = std::mem::take(&mut self.packet);
         let arrival = Arrival {
             port,
@@ -202,6 +207,17 @@ impl Pipeline {
     /// Runs through ingress or egress so far: what the packets cost.
     pub fn passes(&self) -> u64 {
         self.passes
+    }
+
+    /// Work so far: what the passes cost. A unit is about what one operation of an expression takes, some nanoseconds.
+    pub fn work(&self) -> u64 {
+        self.work + (self.allowed - self.persistent.work_left)
+    }
+
+    /// So much work may follow.
+    pub(crate) fn allow(&mut self, work: u64) {
+        self.work = self.work();
+        (self.allowed, self.persistent.work_left) = (work, work);
     }
 
     pub(crate) fn run_job(&mut self, ir: &Ir, job: &mut Job, waited: Waited, out: &mut dyn Output) {

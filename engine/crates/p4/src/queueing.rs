@@ -7,12 +7,40 @@ use crate::jobs::{Job, MAX_OFFSPRING};
 use crate::pipeline::Pipeline;
 use crate::work::MAX_WORK;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A packet between ingress and egress of the pipeline that made it.
 #[derive(Debug)]
 pub struct Queued {
     job: Job,
     ir: Arc<Ir>,
+    family: Family,
+}
+
+/// Work left to the packets that one arriving packet has become, while there are several: copies multiply a program's work otherwise.
+/// One that is alone has all that a packet may have, each time that it goes round, since programs send packets round for ever.
+#[derive(Debug, Clone, Default)]
+struct Family(Option<Arc<AtomicU64>>);
+
+impl Family {
+    /// What a member may make. The last one leaves it.
+    fn work_left(&mut self) -> u64 {
+        self.0.take_if(|left| Arc::strong_count(left) == 1);
+        self.0.as_ref().map_or(MAX_WORK, |left| left.load(Ordering::Relaxed))
+    }
+
+    /// Packets of it have come with `work_left` for all; founds it if there are several.
+    fn grow(self, members: &mut [Queued], work_left: u64) {
+        let left = match self.0 {
+            Some(left) => left,
+            None if members.len() > 1 => Arc::default(),
+            None => return,
+        };
+        left.store(work_left, Ordering::Relaxed);
+        for member in members {
+            member.family = Family(Some(left.clone()));
+        }
+    }
 }
 
 impl Queued {
@@ -71,7 +99,7 @@ impl Pipeline {
         let ir = Arc::clone(&self.ir);
         self.apart = true;
         self.arrive(&ir, now_ns, port, frame, out);
-        self.hand_over(&ir, out, queued);
+        self.hand_over(&ir, out, queued, Family::default());
         self.apart = false;
     }
 
@@ -85,32 +113,41 @@ impl Pipeline {
         out: &mut dyn Output,
         queued: &mut Vec<Queued>,
     ) {
-        let Queued { mut job, ir } = packet;
+        let Queued {
+            mut job,
+            ir,
+            mut family,
+        } = packet;
         if !Arc::ptr_eq(&ir, &self.ir) {
             self.aborted_packets += 1;
             return;
         }
         self.now_ns = now_ns;
-        self.persistent.work_left = MAX_WORK;
+        self.allow(family.work_left());
         self.apart = true;
         self.run_job(&ir, &mut job, waited, out);
         self.idle.put(job);
-        self.hand_over(&ir, out, queued);
+        self.hand_over(&ir, out, queued, family);
         self.apart = false;
     }
 
     /// Runs what goes to the parser again, and hands over what goes to egress.
-    fn hand_over(&mut self, ir: &Arc<Ir>, out: &mut dyn Output, queued: &mut Vec<Queued>) {
-        let now_ns = self.now_ns;
+    fn hand_over(&mut self, ir: &Arc<Ir>, out: &mut dyn Output, queued: &mut Vec<Queued>, family: Family) {
+        let (now_ns, first) = (self.now_ns, queued.len());
         for _ in 0..MAX_OFFSPRING {
-            let Some(mut job) = self.queue.pop_front() else { return };
+            let Some(mut job) = self.queue.pop_front() else { break };
             if job.egress_port.is_some() {
-                queued.push(Queued { job, ir: ir.clone() });
+                queued.push(Queued {
+                    job,
+                    ir: ir.clone(),
+                    family: Family::default(),
+                });
             } else {
                 self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
                 self.idle.put(job);
             }
         }
         self.give_up_queue();
+        family.grow(&mut queued[first..], self.persistent.work_left);
     }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clones, resubmission, recirculation, multicast, digests, truncation, drops.
 
-use super::support::{Recorder, pipeline, run};
+use super::support::{Recorder, pipeline, run, run_apart};
 use slotwise_p4::{CloneSession, Pipeline, Replica, Waited};
-use std::collections::VecDeque;
 
 /// (port, instance type, kept metadata, rounds, replica, length) of a packet.
 type Summary = (u16, u8, u8, u8, u16, u16);
@@ -164,25 +163,6 @@ fn drops_at_ingress_and_egress() {
     assert_eq!(pipeline.aborted_packets(), 0);
 }
 
-/// As [`run`], with a queue between ingress and egress.
-fn run_apart(pipeline: &mut Pipeline, frame: &[u8]) -> Recorder {
-    let mut recorder = Recorder::default();
-    let mut queued = Vec::new();
-    pipeline.process_ingress(5_000, 3, frame, &mut recorder, &mut queued);
-    let mut queue: VecDeque<_> = queued.drain(..).collect();
-    while let Some(packet) = queue.pop_front() {
-        let waited = Waited {
-            enqueued_ns: 5_000,
-            enqueue_depth: 0,
-            dequeue_depth: 0,
-            queue_id: packet.priority(),
-        };
-        pipeline.process_egress(5_000, packet, waited, &mut recorder, &mut queued);
-        queue.extend(queued.drain(..));
-    }
-    recorder
-}
-
 #[test]
 fn ingress_and_egress_apart_do_what_they_do_together() {
     let replicas = |ports: &[u16]| session(ports).replicas;
@@ -199,7 +179,7 @@ fn ingress_and_egress_apart_do_what_they_do_together() {
         for operation in 0..16 {
             let wanted = run(&mut together, &frame(operation));
             assert_eq!(
-                run_apart(&mut apart, &frame(operation)),
+                run_apart(&mut apart, &frame(operation), usize::MAX),
                 wanted,
                 "operation {operation}"
             );

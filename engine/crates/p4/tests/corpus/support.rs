@@ -2,8 +2,9 @@
 //! What the tests share: test programs, a recording output, short ways to write entries.
 
 use slotwise_p4::{
-    ActionCall, Bits, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit,
+    ActionCall, Bits, KeyField, Output, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit, Waited,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Everything that came out, in order.
@@ -66,6 +67,26 @@ pub fn pipeline(name: &str) -> Pipeline {
 pub fn run(pipeline: &mut Pipeline, frame: &[u8]) -> Recorder {
     let mut recorder = Recorder::default();
     pipeline.process(5_000, 3, frame, &mut recorder);
+    recorder
+}
+
+/// As [`run`], with a queue between ingress and egress, for so many runs through egress at most.
+pub fn run_apart(pipeline: &mut Pipeline, frame: &[u8], most: usize) -> Recorder {
+    let mut recorder = Recorder::default();
+    let mut queued = Vec::new();
+    pipeline.process_ingress(5_000, 3, frame, &mut recorder, &mut queued);
+    let mut queue: VecDeque<_> = queued.drain(..).collect();
+    for _ in 0..most {
+        let Some(packet) = queue.pop_front() else { break };
+        let waited = Waited {
+            enqueued_ns: 5_000,
+            enqueue_depth: 0,
+            dequeue_depth: 0,
+            queue_id: packet.priority(),
+        };
+        pipeline.process_egress(5_000, packet, waited, &mut recorder, &mut queued);
+        queue.extend(queued.drain(..));
+    }
     recorder
 }
 

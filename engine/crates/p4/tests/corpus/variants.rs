@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Programs as other compilers and other versions of p4c write them, made of those of this p4c.
 
-use super::support::{answer, call, config, entry, exact, fresh, program_json, ternary};
+use super::support::{answer, call, config, entry, exact, fresh, program_json, run_apart, ternary};
 use serde_json::{Value, json};
-use slotwise_p4::{ConfigError, Indirect, Pipeline, Program, WeightedMember};
+use slotwise_p4::{CloneSession, ConfigError, Indirect, Pipeline, Program, Replica, WeightedMember};
 use std::sync::Arc;
 
 const ANSWER: &str = "TestIngress.answer";
@@ -307,6 +307,60 @@ fn loops_and_resubmits() -> Value {
         ]);
     }
     json
+}
+
+/// In egress, each packet of operation 12, which is also cloned to session 5, makes some hundred thousand units of work, and each of
+/// operation 13, which is recirculated for ever. Each says so.
+fn toils_in_egress() -> Value {
+    let mut json = loops_and_resubmits();
+    let toil = |json: &mut Value, name: &str| {
+        let loops = json["actions"].as_array().expect("actions").iter();
+        let mut loops = loops.filter(|action| action["name"] == "replication50");
+        let toil = loops.next().expect("the program has it")["primitives"].clone();
+        let toil: Vec<Value> = toil.as_array().expect("primitives")[..5].to_vec();
+        for action in actions(json, name) {
+            let last = action["primitives"].as_array().and_then(|them| them.last().cloned());
+            action["primitives"] = toil.iter().cloned().chain(last).collect();
+        }
+    };
+    toil(&mut json, "replication81");
+    toil(&mut json, "replication85");
+    json
+}
+
+#[test]
+fn work_of_copies_between_queues_is_bounded_together_and_that_of_one_each_round() {
+    let frame = |operation: u8| [&[operation][..], &[0; 19]].concat();
+    let (json, copies) = (toils_in_egress(), 200);
+    let toiled = |copies: u16, pipeline: &mut Pipeline| {
+        let replicas = (0..copies).map(|instance| Replica { port: 8, instance }).collect();
+        let session = CloneSession {
+            replicas,
+            max_bytes: None,
+        };
+        pipeline.clone_session_set(5, session).unwrap();
+        let before = pipeline.work();
+        let said = run_apart(pipeline, &frame(12), 10_000).logs.len();
+        (said as u64, pipeline.work() - before)
+    };
+    let mut pipeline = load(&json);
+    let (few, work) = toiled(1, &mut pipeline);
+    assert_eq!((few, pipeline.aborted_packets()), (2, 0));
+    let one = work / 2;
+    let (many, work) = toiled(copies, &mut pipeline);
+    // Those of a packet, and the last one's, which is alone.
+    assert!(work < (1 << 25) + 2 * one, "{work} of {one} each");
+    assert!(many < u64::from(copies) && many >= (1 << 25) / one - 1, "{many}");
+    assert_eq!(many + pipeline.aborted_packets(), u64::from(copies) + 1);
+
+    let mut pipeline = load(&json);
+    let rounds = (1 << 25) / one;
+    let said = run_apart(&mut pipeline, &frame(13), rounds as usize).logs.len();
+    assert!(
+        pipeline.work() > 1 << 25,
+        "as many rounds as one packet has no work for"
+    );
+    assert_eq!((said as u64, pipeline.aborted_packets()), (2 * rounds, 0));
 }
 
 #[test]

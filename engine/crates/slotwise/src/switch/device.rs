@@ -13,6 +13,9 @@ use super::queues::{Leaving, Queues};
 /// Runs through ingress or egress after which the controllers have their turn, before the next packet: one that goes round
 /// for ever, or becomes ever more, does not hold them up. One arriving packet has at most twice as many at once.
 pub const PASSES_A_TURN: u64 = 4096;
+/// Work after which they have it, too: some 20 ms. One arriving packet makes at most eight times as much at once, and a copy of it that
+/// is alone as much again.
+pub const WORK_A_TURN: u64 = 1 << 22;
 /// Packets that wait for their queues: clones, and those that go round. A program may double them each time.
 const MAX_LEAVING: usize = 8192;
 /// Bytes of packets that wait between ingress and egress, in queues and in front of them.
@@ -31,8 +34,10 @@ pub struct Device {
     made: Vec<Queued>,
     /// Bytes of what waits, in queues and in front of them.
     waiting_bytes: usize,
-    /// The pipeline's passes when the turn began.
-    turn_began: u64,
+    /// The pipeline's passes and work when the turn began.
+    turn_began: (u64, u64),
+    /// The port whose queue was served last: the one behind it is the next, since a turn may be over before all were.
+    last_served: Port,
 }
 
 impl Device {
@@ -46,7 +51,8 @@ impl Device {
             leaving_ingress: VecDeque::new(),
             made: Vec::new(),
             waiting_bytes: 0,
-            turn_began: 0,
+            turn_began: (0, 0),
+            last_served: 0,
         }
     }
 
@@ -57,16 +63,18 @@ impl Device {
 
     /// The controllers have had their turn.
     pub fn begin_turn(&mut self) {
-        self.turn_began = self.passes();
+        self.turn_began = self.spent();
     }
 
     /// Whether it is the controllers' turn.
     pub fn is_turn_over(&self) -> bool {
-        self.passes() - self.turn_began >= PASSES_A_TURN
+        let (passes, work) = self.spent();
+        passes - self.turn_began.0 >= PASSES_A_TURN || work - self.turn_began.1 >= WORK_A_TURN
     }
 
-    fn passes(&self) -> u64 {
-        self.pipeline.as_ref().map_or(0, Pipeline::passes)
+    fn spent(&self) -> (u64, u64) {
+        let pipeline = self.pipeline.as_ref();
+        pipeline.map_or((0, 0), |pipeline| (pipeline.passes(), pipeline.work()))
     }
 
     /// Runs a packet. Without a program, every packet is dropped.
@@ -169,11 +177,17 @@ impl Device {
     pub fn empty_queues(&mut self, around: &mut Surroundings, senders: &mut Senders) -> Option<u64> {
         while !self.is_turn_over() {
             // First what waits already, so that what goes round does not hold it up.
-            let ports: Vec<Port> = self.queues.as_ref()?.waiting().map(|(port, _)| port).collect();
-            let mut taken = ports
-                .iter()
-                .filter(|port| self.empty_queue(**port, around, senders))
-                .count();
+            let mut ports: Vec<Port> = self.queues.as_ref()?.waiting().map(|(port, _)| port).collect();
+            let next = ports.partition_point(|port| *port <= self.last_served);
+            ports.rotate_left(next);
+            let mut taken = 0;
+            for port in ports {
+                if self.is_turn_over() {
+                    break;
+                }
+                self.last_served = port;
+                taken += usize::from(self.empty_queue(port, around, senders));
+            }
             taken += self.fill_queues(self.clock.now_ns(), around, senders);
             if taken == 0 {
                 break;
@@ -213,7 +227,7 @@ impl DeviceAccess for Device {
         self.leaving_ingress.clear();
         self.queues.iter_mut().for_each(Queues::clear);
         self.waiting_bytes = 0;
-        self.turn_began = pipeline.passes();
+        self.turn_began = (pipeline.passes(), pipeline.work());
         self.pipeline = Some(pipeline);
     }
 }

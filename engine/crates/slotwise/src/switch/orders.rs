@@ -58,7 +58,7 @@ mod tests {
     use slotwise_p4runtime::proto::p4::v1::*;
     use slotwise_p4runtime::{DeviceConfig, InitialProgram, Server, ServerConfig, parse_p4info};
 
-    use super::super::device::PASSES_A_TURN;
+    use super::super::device::{PASSES_A_TURN, WORK_A_TURN};
     use super::super::log::Logs;
     use super::super::queues::{QueuePlan, Queues};
     use super::*;
@@ -67,8 +67,8 @@ mod tests {
     const P4INFO: &[u8] = include_bytes!("../../../p4/tests/programs/replication.p4info.txtpb");
     /// First byte of a packet that is resubmitted for ever, and of one that is recirculated for ever.
     const LOOPS: [u8; 2] = [9, 4];
-    /// What one poll hands over.
-    const BURST: usize = 64;
+    /// Most work of one packet, by itself.
+    const MAX_WORK: u64 = 1 << 25;
 
     /// The program recirculates while `rounds < 3`; now the condition is always true.
     fn never_ending(value: &mut Value) {
@@ -80,6 +80,29 @@ mod tests {
             Value::Object(members) => members.values_mut().for_each(never_ending),
             Value::Array(items) => items.iter_mut().for_each(never_ending),
             _ => {}
+        }
+    }
+
+    /// Each round loops 50,000 times in an action before it begins anew: some hundred thousand units of work.
+    fn toiling(json: &mut Value) {
+        let length = json!({"type": "field", "value": ["standard_metadata", "packet_length"]});
+        let number = |value: u64| json!({"type": "hexstr", "value": format!("{value:#x}")});
+        let one_less = json!({"op": "-", "left": length, "right": number(1)});
+        let toil = [
+            ("assign", json!([length, number(50_000)])),
+            ("assign", json!([length, {"type": "expression", "value": one_less}])),
+            ("_jump_if_zero", json!([length, number(4)])),
+            ("_jump", json!([number(1)])),
+        ];
+        let again = ["resubmit", "recirculate"];
+        for action in json["actions"].as_array_mut().unwrap() {
+            let primitives = action["primitives"].as_array_mut().unwrap();
+            if primitives.iter().any(|one| again.iter().any(|op| one["op"] == *op)) {
+                let toil = toil
+                    .iter()
+                    .map(|(op, parameters)| json!({"op": op, "parameters": parameters}));
+                primitives.splice(0..0, toil);
+            }
         }
     }
 
@@ -122,9 +145,14 @@ mod tests {
     }
 
     /// Runs bursts of packets that loop until a controller's write has been answered.
-    fn serve(first_byte: u8, queues: Option<Queues<slotwise_p4::Queued>>) {
+    fn serve(first_byte: u8, queues: Option<Queues<slotwise_p4::Queued>>, toils: bool) {
         let mut json: Value = serde_json::from_slice(PROGRAM).unwrap();
         never_ending(&mut json);
+        if toils {
+            toiling(&mut json);
+        }
+        // What one poll hands over.
+        let burst = if toils { 1 } else { 64 };
         let program = InitialProgram {
             p4info: parse_p4info(P4INFO, false).unwrap(),
             json: serde_json::to_vec(&json).unwrap(),
@@ -160,17 +188,19 @@ mod tests {
         };
         let mut ports = Ports::open::<&str>(&[], None).unwrap();
         let frame = [first_byte, 0, 0, 0, 0, 0, 0, 0];
-        let mut passes = 0;
+        let (mut passes, mut work) = (0, 0);
         let mut check = |device: &mut Device, what| {
-            let now = device.pipeline().map_or(0, |pipeline: &mut Pipeline| pipeline.passes());
+            let spent = |pipeline: &mut Pipeline| (pipeline.passes(), pipeline.work());
+            let now = device.pipeline().map_or((0, 0), spent);
             // Those of a turn, and of one packet more: ingress and egress of all that it may become.
-            assert!(now - passes <= 3 * PASSES_A_TURN + 2, "{what}: {}", now - passes);
-            passes = now;
+            assert!(now.0 - passes <= 3 * PASSES_A_TURN + 2, "{what}: {}", now.0 - passes);
+            assert!(now.1 - work <= WORK_A_TURN + MAX_WORK, "{what}: {}", now.1 - work);
+            (passes, work) = now;
         };
         let mut due_ns = None;
         while !controller.is_finished() {
             execute(&mut device, &mut around, ports.senders());
-            for _ in 0..BURST {
+            for _ in 0..burst {
                 run_packet(&mut device, 1, &frame, &mut around, ports.senders());
                 check(&mut device, "a packet");
                 assert!(!device.is_turn_over());
@@ -188,8 +218,10 @@ mod tests {
     #[test]
     fn a_write_is_answered_while_packets_go_round_for_ever() {
         for first_byte in LOOPS {
-            serve(first_byte, None);
-            serve(first_byte, Some(Queues::new(QueuePlan::default())));
+            for toils in [false, true] {
+                serve(first_byte, None, toils);
+                serve(first_byte, Some(Queues::new(QueuePlan::default())), toils);
+            }
         }
     }
 }
