@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several edges behind one port of a core, in virtual time, with the real controller: topologies/combiner.yaml and what can be made of it."""
+import pytest
 import yaml
 
 from test_runs import ROOT, load_report, slotwise
@@ -33,6 +34,17 @@ def variant(path, **changes):
 def delivered(report) -> dict:
     """Bytes by edge pair."""
     return {(pair["from"], pair["to"]): sum(pair["delivered_bytes"]) for pair in report["series"]["pairs"]}
+
+
+def test_no_pair_gets_more_than_its_slots_carry_however_short_the_phases_are(tmp_path):
+    report = simulate(SCENARIO, tmp_path / "report.json", "--duration", 0.5)
+    (pair,) = report["hot_pairs"]
+    assert 0.8 * pair["slot_payload_bps"] < pair["goodput_bps"] <= pair["slot_payload_bps"]
+    for phase in report["phases"]:
+        length_s = (phase["end_ns"] - phase["start_ns"]) / 1e9
+        for flow in phase["flows"]:
+            assert flow["phase_bytes"] <= flow["bytes"]
+            assert flow["goodput_bps"] == pytest.approx(flow["phase_bytes"] * 8 / length_s)
 
 
 def last_slots(report, pair, frames) -> float:

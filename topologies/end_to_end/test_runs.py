@@ -347,6 +347,28 @@ def test_a_taken_port_is_named_before_anything_starts():
     assert "starting" not in done.stdout
 
 
+def test_a_run_takes_another_scheduler_than_its_file_names(tmp_path):
+    report = tmp_path / "report.json"
+    choice = "{name: islip, settings: {iterations: 2}}"
+    done = slotwise("simulate", with_a_small_file(tmp_path), "--duration", 0.3, "--scheduler", choice, "--report", report)
+    assert done.returncode == 0, done.stdout + done.stderr
+    scheduler = load_report(report)["scheduler"]
+    assert (scheduler["name"], scheduler["settings"]["iterations"]) == ("islip", 2)
+    for command in ("simulate", "emulate"):
+        refused = slotwise(command, SCENARIO, "--scheduler", "fastest")
+        assert refused.returncode == 1 and "--scheduler:\n/scheduler: found 'fastest'; expected" in refused.stderr
+        assert all(name in refused.stderr for name in ("fair", "islip", "pim", "maximum-weight", "solstice", "rotation"))
+
+
+def test_a_scenario_is_checked_without_a_run(tmp_path):
+    done = slotwise("check", SCENARIO)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    path = tmp_path / "bad.yaml"
+    path.write_text(re.sub(r"guard_ns: \d+", "guard_ns: 999999999", SCENARIO.read_text()))
+    refused = slotwise("check", path)
+    assert refused.returncode == 1 and f"{path}:\n/frame/guard_ns: " in refused.stderr
+
+
 def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(SCENARIO.read_text().replace("guard_ns", "gard_ns"))

@@ -65,6 +65,16 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     return Ended(process.returncode, list(said))
 
 
+def check(file: str) -> Ended:
+    """Runs `slotwise check FILE`. Raises home.CommandNotFound."""
+    command = home.slotwise_command()
+    try:
+        done = subprocess.run([command, "check", file], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
+    return Ended(done.returncode, done.stderr.decode(errors="replace").splitlines()[-KEPT_LINES:])
+
+
 def _pass_on(stream, said: deque[str], quiet: bool) -> None:
     while line := stream.readline(MOST_LINE_BYTES):
         text = line.decode(errors="replace")

@@ -10,6 +10,7 @@ from pathlib import Path
 from slotwise import builders, command, scenario
 from slotwise.command import Ended
 from slotwise.errors import SlotwiseError, UnknownEndpoint, UnknownFibre
+from slotwise.home import CommandNotFound
 from slotwise.report import Report
 from slotwise.rundir import RunDirectory
 from slotwise.scenario import Problem, ScenarioError
@@ -109,10 +110,12 @@ class Experiment:
         return self._set("optics", builders.optics(**options))
 
     def save(self, path: str | Path) -> None:
-        """Checks the scenario by its schema, and writes it; what a schema cannot say the engine checks when it runs. Raises
-        ScenarioError."""
-        checked = self._checked(self.scenario)
-        Path(path).write_text(scenario.dump(checked))
+        """Checks the scenario as a run does, and writes it. Where the engine's command is not there, by the schema only, which cannot
+        say all. Raises ScenarioError, or OSError."""
+        text = scenario.dump(self._checked(self.scenario))
+        with suppress(CommandNotFound):
+            self._check_by_engine(text)
+        Path(path).write_text(text)
 
     def run(self, *, target: str | None = None, **options) -> Report:
         """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as
@@ -215,6 +218,17 @@ class Experiment:
         if ended.status != 0 or not result.ok:
             raise RunFailed("; ".join(result.failures) or f"slotwise {name} {ended.how}", result, ended)
         return result
+
+    def _check_by_engine(self, text: str) -> None:
+        with RunDirectory("experiment") as directory:
+            file = Path(directory, "scenario.yaml")
+            file.write_text(text)
+            ended = command.check(str(file))
+            said = [line.replace(str(file), self.source) for line in ended.said]
+        self._raise_problems(said)
+        if ended.status != 0:
+            reason = "\n".join(said).strip() or "it said nothing"
+            raise RunFailed(f"slotwise check {ended.how}: {reason}", None, ended._replace(said=said))
 
     def _raise_problems(self, said: list[str]) -> None:
         """Raises ScenarioError if the engine refused the scenario for what the schema cannot say."""

@@ -248,11 +248,29 @@ def test_what_only_the_engine_refuses_is_said_of_the_callers_scenario(command):
     assert str(Path(__file__)) in refusal.value.problems[0].place
 
 
-def test_a_file_is_named_as_the_caller_named_it(command, tmp_path):
+def test_what_only_the_engine_refuses_is_not_saved(command, tmp_path):
     place = command(None, 1)
-    (place / "slotwise").write_text('#!/bin/sh\nprintf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')
+    (place / "slotwise").write_text('#!/bin/sh\n[ "$1" = check ] && printf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')
+    mine = tmp_path / "mine.yaml"
+    with pytest.raises(ScenarioError, match="^scenario 'star4': /frame: odd; expected even"):
+        Star().tcp().save(mine)
+    assert not mine.exists()
+    (place / "slotwise").write_text("#!/bin/sh\necho 'what is that?' >&2\nexit 2\n")
+    with pytest.raises(RunFailed, match="slotwise check ended with status 2: what is that"):
+        Star().tcp().save(mine)
+
+
+def test_without_the_command_a_scenario_is_saved_by_its_schema(monkeypatch, tmp_path):
+    monkeypatch.setenv("SLOTWISE_COMMAND", "/nonexistent/slotwise")
+    Star().tcp().save(tmp_path / "mine.yaml")
+    assert scenario.load(tmp_path / "mine.yaml") == Star().tcp().scenario
+
+
+def test_a_file_is_named_as_the_caller_named_it(command, tmp_path):
+    place = command(None, 0)
     mine = tmp_path / "mine.yaml"
     Star().tcp().save(mine)
+    (place / "slotwise").write_text('#!/bin/sh\nprintf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')
     with pytest.raises(ScenarioError, match=rf"^{mine}: /frame: odd; expected even"):
         Experiment.load(mine).simulate()
 

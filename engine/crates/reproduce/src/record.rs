@@ -19,7 +19,7 @@ pub const LINK_COLUMNS: [Column; 10] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
-        "IP bits sent, by the bits that the present rate lets through",
+        "IP bits of packets that began to leave, by the bits that the rates of the period let through",
     ),
     column("rated_utilization", "the same by the rate at the start of the run"),
     column("queue_packets", "packets waiting at the end of the period"),

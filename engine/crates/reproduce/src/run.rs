@@ -75,10 +75,8 @@ pub fn run(
             seconds: period_ms as f64 / 1e3,
         };
         for (index, link) in scenario.links.iter().enumerate() {
-            let rates = (network.link_rate_bps(index), link.rate_bps);
-            recording
-                .links
-                .push(&link.name, link_row(&period, &network.take_link_use(index), rates));
+            let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
+            recording.links.push(&link.name, row);
         }
         for (index, name) in names.iter().enumerate() {
             let used = network.take_flow_use(index);
@@ -115,13 +113,13 @@ struct Period {
 }
 
 /// In the order of [`crate::record::LINK_COLUMNS`].
-fn link_row(period: &Period, used: &OutputUse, (rate_bps, first_rate_bps): (u64, u64)) -> [f64; 10] {
-    let sent_bps = used.sent_bytes as f64 * 8.0 / period.seconds;
+fn link_row(period: &Period, used: &OutputUse, first_rate_bps: u64) -> [f64; 10] {
+    let sent_bits = used.sent_bytes as f64 * 8.0;
     let taken = used.arrived_packets - used.dropped_packets;
     [
         period.end_s,
-        sent_bps / rate_bps as f64,
-        sent_bps / first_rate_bps as f64,
+        sent_bits * 1e9 / used.capacity_bit_ns as f64,
+        sent_bits / period.seconds / first_rate_bps as f64,
         used.queue_packets as f64,
         used.queue_bytes as f64,
         used.waited_ns as f64 / 1e9 / period.seconds,

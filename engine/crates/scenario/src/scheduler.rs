@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_yaml_ng::Value;
 
 use crate::model::{Scenario, Scheduler};
+use crate::parse::read_checked;
+use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader, describe};
 
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
@@ -51,6 +53,23 @@ impl From<Scheduler> for SchedulerChoice {
             scheduler,
             settings: BTreeMap::new(),
         }
+    }
+}
+
+impl Scenario {
+    /// The same with another scheduler from the beginning: a name, or `{name: ..., settings: {...}}` as a scenario has it (YAML).
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`], with places below `/scheduler`; the names that there are are in it.
+    pub fn with_scheduler(mut self, text: &str) -> Result<Scenario, ScenarioError> {
+        let shape = |r: &mut Reader, value: &Value| {
+            let document = Value::Mapping([("scheduler".into(), value.clone())].into_iter().collect());
+            let fields = r.fields(&document, String::new(), &["scheduler"]);
+            choice(r, &fields, "scheduler")
+        };
+        let fits = |choice: &SchedulerChoice, r: &mut Reader| weights(&self, choice, "/scheduler", r);
+        self.controller.scheduler = read_checked(text.as_bytes(), shape, fits)?;
+        Ok(self)
     }
 }
 
@@ -234,6 +253,35 @@ mod tests {
         }
         assert!(rules(&vec!["0>1=1"; MAX_RULES].join(",")).is_some());
         assert!(rules(&vec!["0>1=1"; MAX_RULES + 1].join(",")).is_none());
+    }
+
+    #[test]
+    fn a_run_takes_another_scheduler_than_its_file_names() {
+        let star = include_bytes!("../../../../topologies/star4.yaml");
+        let star = || Scenario::parse(star).unwrap();
+        let with = |text: &str| star().with_scheduler(text).map(|star| star.controller.scheduler);
+        let text = |text: &str| SettingValue::Text(text.to_owned());
+        assert_eq!(with("islip").unwrap(), Scheduler::Islip.into());
+        let settings =
+            [("share", "proportional"), ("weights", "0>3=4")].map(|(name, value)| (name.into(), text(value)));
+        let choice = SchedulerChoice {
+            scheduler: Scheduler::Fair,
+            settings: settings.into(),
+        };
+        let given = "{name: fair, settings: {share: proportional, weights: '0>3=4'}}";
+        assert_eq!(with(given).unwrap(), choice);
+
+        let refused = |text: &str| with(text).unwrap_err().to_string();
+        let unknown = refused("fastest");
+        assert!(unknown.starts_with("/scheduler: "), "{unknown}");
+        assert!(
+            Scheduler::ALL.iter().all(|one| unknown.contains(one.name())),
+            "{unknown}"
+        );
+        assert!(refused("{name: fair, settings: {shares: equal}}").starts_with("/scheduler/settings"));
+        assert!(refused("{name: fair, settings: {weights: '0>4=2'}}").contains("edges from 0 to 3"));
+        assert!(refused("").starts_with("/scheduler: "));
+        assert!(refused("{name: fair").starts_with("not YAML"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub struct EmulateArgs {
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
     /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "scheduler")]
     external_controller: bool,
     /// What runs the P4 programs.
     #[arg(long, value_enum, default_value_t = Target::Engine)]

@@ -91,6 +91,8 @@ pub struct HotPairQuery {
     pub slot_payload_bytes: u64,
     /// Length of a frame.
     pub frame_ns: u64,
+    /// Start and end of the phase, which need not be those of frames.
+    pub phase_ms: (f64, f64),
     /// Receivers' goodput over the phase.
     pub goodput_bps: f64,
 }
@@ -137,11 +139,6 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
         // From 0.0, since an empty sum is -0.0.
         values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
     };
-    let phase_slots: u64 = pair.granted_slots[frames.clone()]
-        .iter()
-        .map(|&slots| u64::from(slots))
-        .sum();
-    let phase_ns = frames.len() as u64 * query.frame_ns;
     Some(HotPair {
         from: query.from,
         to: query.to,
@@ -156,8 +153,25 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
             )
         })),
         goodput_bps: query.goodput_bps,
-        slot_payload_bps: (phase_slots * query.slot_payload_bytes * 8) as f64 * 1e9 / phase_ns.max(1) as f64,
+        slot_payload_bps: slot_payload_bps(series, &pair.granted_slots, query),
     })
+}
+
+/// What the pair's slots of the phase could carry. Of a frame that is partly in it, as much counts.
+fn slot_payload_bps(series: &Series, granted_slots: &[u32], query: &HotPairQuery) -> f64 {
+    let (start_ms, end_ms) = query.phase_ms;
+    let frame_ms = query.frame_ns as f64 / 1e6;
+    let slots_of = |(&at_ms, &slots): (&f64, &u32)| {
+        let inside_ms = (at_ms + frame_ms).min(end_ms) - at_ms.max(start_ms);
+        f64::from(slots) * inside_ms.max(0.0) / frame_ms
+    };
+    let slots: f64 = series.frame_ms.iter().zip(granted_slots).map(slots_of).sum();
+    let phase_ms = end_ms - start_ms;
+    if phase_ms > 0.0 {
+        slots * query.slot_payload_bytes as f64 * 8e3 / phase_ms
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +206,7 @@ mod tests {
             slot_bytes: 100,
             slot_payload_bytes: 90,
             frame_ns: 5_000_000,
+            phase_ms: (0.0, 25.0),
             goodput_bps: 0.0,
         }
     }
@@ -255,6 +270,21 @@ mod tests {
         // 16 slots of 90 bytes in 5 ms are 2.304 Mb/s.
         assert_eq!(fact.slot_payload_bps, 2_304_000.0);
         assert!((fact.slot_use() - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_frames_that_are_partly_in_the_phase_as_much_counts() {
+        let s = series(vec![2000; 5], vec![10, 20, 20, 30, 40], vec![0; 5]);
+        let query = HotPairQuery {
+            start_frame: 1,
+            end_frame: 4,
+            phase_ms: (4.0, 16.0),
+            ..query()
+        };
+        // A fifth of 10 slots, 20, 20, and a fifth of 30 once more, of 90 bytes each in 12 ms.
+        let expected = (2.0 + 20.0 + 20.0 + 6.0) * 90.0 * 8.0 / 12e-3;
+        let found = hot_pair(&s, &query).unwrap().slot_payload_bps;
+        assert!((found - expected).abs() < 1e-6, "{found}");
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod notes;
 mod outputs;
 mod per_star;
 mod portcard;
+mod program_files;
 mod progress;
 mod realtime;
 mod report;
@@ -44,6 +45,7 @@ mod switch;
 mod switches;
 mod xfer;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -68,6 +70,11 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     /// Repeat a published experiment in virtual time; writes a report of its facts and plots
     Reproduce(reproduce::ReproduceArgs),
+    /// Say whether a scenario file can be run, and if not, everything that is wrong with it
+    Check {
+        /// Scenario file (YAML; schema/scenario.schema.json)
+        scenario: PathBuf,
+    },
     Linecard(linecard::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
@@ -103,6 +110,10 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Simulate(args) => verdict(simulate::simulate(args)?),
         Command::Reproduce(args) => {
             reproduce::run(args)?;
+            ExitCode::SUCCESS
+        }
+        Command::Check { scenario } => {
+            run::load(scenario)?;
             ExitCode::SUCCESS
         }
         Command::Linecard(args) => {

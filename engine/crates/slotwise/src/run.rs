@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, Invariant, LONGEST_SNAPLEN};
@@ -35,6 +35,9 @@ pub struct RunArgs {
     /// Seed of every random choice, instead of the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Scheduler to begin with, instead of the scenario's: its name, or as in a scenario '{name: fair, settings: {order: batch}}'.
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
     /// Stretch or shorten the phases so that they take this long together.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<u64>,
@@ -72,15 +75,26 @@ fn seconds(text: &str) -> Result<u64, String> {
 /// Why a run could not start or go on. What a finished run found wrong is in its report's verdict.
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
+/// The scenario of a file, all of it checked.
+pub fn load(path: &Path) -> Result<Scenario, RunError> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(|error| at(&error))?;
+    file.take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| at(&error))?;
+    Ok(Scenario::parse(&text).map_err(|error| format!("{}:\n{error}", path.display()))?)
+}
+
 impl RunArgs {
-    /// The scenario with the arguments' seed and duration.
+    /// The scenario with the arguments' seed, scheduler and duration.
     pub fn load(&self) -> Result<Scenario, RunError> {
-        let mut text = Vec::new();
-        let file = File::open(&self.scenario).map_err(|error| format!("{}: {error}", self.scenario.display()))?;
-        file.take(MAX_FILE_BYTES as u64 + 1)
-            .read_to_end(&mut text)
-            .map_err(|error| format!("{}: {error}", self.scenario.display()))?;
-        let mut scenario = Scenario::parse(&text).map_err(|error| format!("{}:\n{error}", self.scenario.display()))?;
+        let mut scenario = load(&self.scenario)?;
+        if let Some(text) = &self.scheduler {
+            scenario = scenario
+                .with_scheduler(text)
+                .map_err(|error| format!("--scheduler:\n{error}"))?;
+        }
         if let Some(total_ms) = self.duration {
             scenario = scenario.scaled_to(total_ms)?;
         }
@@ -429,7 +443,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                 .flows
                 .iter()
                 .filter(|flow| is_between(flow, from, to))
-                .filter_map(|flow| flow["bytes"].as_u64())
+                .filter_map(|flow| flow.get("phase_bytes").unwrap_or(&flow["bytes"]).as_u64())
                 .sum();
             let goodput_bps = bytes as f64 * 8e9 / run.end_ns.saturating_sub(run.start_ns).max(1) as f64;
             let packets_a_slot = scenario.slot_capacity_bytes(fibre) / scenario.wire_mtu_bytes();
@@ -446,6 +460,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
                     slot_bytes: packets_a_slot * scenario.wire_mtu_bytes(),
                     slot_payload_bytes: scenario.slot_payload_bytes(fibre),
                     frame_ns: scenario.frame.frame_ns(),
+                    phase_ms: (run.start_ns as f64 / 1e6, run.end_ns as f64 / 1e6),
                     goodput_bps,
                 },
             ));

@@ -2,6 +2,7 @@
 //! `slotwise simulate`: a scenario in virtual time, with the same controller in lock step. Needs no root; the same seed gives
 //! the same report and the same captures.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -82,12 +83,14 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         view: LiveView::new(),
         progress: Progress::new(&scenario),
         frames: Vec::new(),
+        phase_bytes: BTreeMap::new(),
     };
     let ended = simulation.run(&interrupts);
     let Simulation {
         mut session,
         recorder,
         frames,
+        phase_bytes,
         ..
     } = simulation;
     let notes = run.finish_captures(&mut session.fabric);
@@ -110,7 +113,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     }
     let gathered = Gathered {
         command: "simulate",
-        phases: phases(&scenario, &fabric),
+        phases: phases(&scenario, &fabric, &phase_bytes),
         frames,
         lateness: None,
         switch_answers: None,
@@ -132,6 +135,8 @@ struct Simulation<'a> {
     view: LiveView,
     progress: Progress,
     frames: Vec<FrameRecord>,
+    /// For phases that are over, what each flow had received by their end, in the order of [`Fabric::flow_results`].
+    phase_bytes: BTreeMap<usize, Vec<u64>>,
 }
 
 impl Simulation<'_> {
@@ -144,8 +149,18 @@ impl Simulation<'_> {
             if interrupts.count() > 0 {
                 return Ok(false);
             }
-            let until_ns = (self.session.fabric.now() + frame_ns).min(end_ns);
+            let now_ns = self.session.fabric.now();
+            let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_ns(phase).1));
+            let next_end = ends
+                .filter(|(_, at_ns)| *at_ns > now_ns)
+                .min_by_key(|(_, at_ns)| *at_ns);
+            let until_ns = next_end.map_or(end_ns, |(_, at_ns)| at_ns).min(now_ns + frame_ns);
             let advanced = self.advance(until_ns);
+            if let Some((phase, _)) = next_end.filter(|(_, at_ns)| *at_ns == self.session.fabric.now()) {
+                let results = self.session.fabric.flow_results();
+                let received = results.iter().map(|result| result.received_bytes);
+                self.phase_bytes.insert(phase, received.collect());
+            }
             while let Some(record) = self.session.fabric.poll_frame() {
                 self.progress.add(&record);
                 self.frames.push(record);
@@ -197,25 +212,33 @@ fn deterministic(mut statistics: Value) -> Value {
 }
 
 /// Phases up to now.
-fn phases(scenario: &Scenario, fabric: &Fabric) -> Vec<PhaseRun> {
+fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Vec<u64>>) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
         .filter(|&index| scenario.phase_ns(index).0 < fabric.now())
         .map(|index| {
             let (start_ns, end_ns) = scenario.phase_ns(index);
             let end_ns = end_ns.min(fabric.now());
-            let flows = results.iter().filter(|result| result.flow.phase == index);
+            let by_its_end = phase_bytes.get(&index);
+            let flows = results.iter().enumerate();
+            let flows = flows.filter(|(_, result)| result.flow.phase == index);
             PhaseRun {
                 start_ns,
                 end_ns,
-                flows: flows.map(|result| flow(result, end_ns - start_ns)).collect(),
+                flows: flows
+                    .map(|(place, result)| {
+                        let phase_bytes = by_its_end.map_or(result.received_bytes, |received| received[place]);
+                        flow(result, phase_bytes, end_ns - start_ns)
+                    })
+                    .collect(),
                 files: Vec::new(),
             }
         })
         .collect()
 }
 
-fn flow(result: &FlowResult, phase_ns: u64) -> Value {
+/// What became of a flow, of which `phase_bytes` came before its phase ended: the others waited in queues.
+fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: u64) -> Value {
     let delay = result.delay.as_ref();
     json!({
         "kind": result.flow.kind.name(),
@@ -227,8 +250,9 @@ fn flow(result: &FlowResult, phase_ns: u64) -> Value {
         "sent_packets": result.sent_packets,
         "received_packets": result.received_packets,
         "bytes": result.received_bytes,
+        "phase_bytes": phase_bytes,
         "seconds": phase_ns as f64 / 1e9,
-        "goodput_bps": result.received_bytes as f64 * 8e9 / phase_ns as f64,
+        "goodput_bps": phase_bytes as f64 * 8e9 / phase_ns as f64,
         "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
         "completed_ns": result.completed_ns,
         "pages": result.pages,

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `slotwise stf`: p4c's Simple Test Framework.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Program, TimestampUnit};
-use slotwise_p4runtime::parse_p4info;
 use slotwise_stf::{Runner, Schema};
 
 use crate::executor::ExecutorChoice;
 use crate::notes::say;
+use crate::program_files;
 use crate::run::RunError;
 
 /// Run STF tests: packets that go in, table entries, packets that must come out.
@@ -45,15 +44,14 @@ pub struct Args {
 /// True if all tests passed.
 pub fn run(args: &Args) -> Result<bool, RunError> {
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let read = |path: &Path| fs::read(path).map_err(|error| at(path, &error));
-    let program = Program::from_json(&read(&args.program)?).map_err(|error| at(&args.program, &error))?;
+    let json = program_files::program(&args.program)?;
+    let program = Program::from_json(&json).map_err(|error| at(&args.program, &error))?;
     let program = Arc::new(program);
-    let is_binary = args.p4info.extension().is_some_and(|end| end == "bin");
-    let p4info = parse_p4info(&read(&args.p4info)?, is_binary).map_err(|error| at(&args.p4info, &error))?;
+    let p4info = program_files::p4info(&args.p4info)?;
     let schema = Schema::new(&p4info);
     let mut all_passed = true;
     for path in &args.tests {
-        let text = String::from_utf8(read(path)?).map_err(|error| at(path, &error))?;
+        let text = String::from_utf8(program_files::read(path)?).map_err(|error| at(path, &error))?;
         let script = slotwise_stf::parse(&text).map_err(|error| format!("{}:{error}", path.display()))?;
         let config = PipelineConfig {
             cpu_port: 510,

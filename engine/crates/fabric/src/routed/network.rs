@@ -422,11 +422,6 @@ impl RoutedNetwork {
         let now_ns = self.now_ns;
         self.outputs[self.links[link]].take_use(now_ns)
     }
-
-    /// Present rate of a link.
-    pub fn link_rate_bps(&self, link: usize) -> u64 {
-        self.outputs[self.links[link]].rate_bps
-    }
 }
 
 impl Host {

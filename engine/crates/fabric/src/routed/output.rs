@@ -38,6 +38,8 @@ pub struct OutputUse {
     pub sent_bytes: u64,
     /// Time that they take.
     pub busy_ns: u64,
+    /// What the rates of this time let through, in bits times 10^9.
+    pub capacity_bit_ns: u128,
     /// Time that the packets that came have to wait, together.
     pub waited_ns: u64,
     /// Most packets that waited at once.
@@ -63,6 +65,8 @@ pub(crate) struct Output {
     event_ns: Option<u64>,
     timers: Option<IntervalTimers>,
     used: OutputUse,
+    /// Until when its capacity has been counted.
+    counted_ns: u64,
     arrived_bytes: u64,
     dropped_packets: u64,
 }
@@ -84,6 +88,7 @@ impl Output {
             event_ns: None,
             timers: None,
             used: OutputUse::default(),
+            counted_ns: 0,
             arrived_bytes: 0,
             dropped_packets: 0,
         }
@@ -103,6 +108,11 @@ impl Output {
             self.waiting_bytes -= bytes;
             self.sends(bytes, busy_ns);
         }
+    }
+
+    fn count_capacity(&mut self, now_ns: u64) {
+        self.used.capacity_bit_ns += u128::from(self.rate_bps) * u128::from(now_ns - self.counted_ns);
+        self.counted_ns = now_ns;
     }
 
     fn sends(&mut self, bytes: u64, busy_ns: u64) {
@@ -163,6 +173,7 @@ impl Output {
     /// Changes the link. What has begun to leave arrives as it would have.
     pub(crate) fn change(&mut self, now_ns: u64, rate_bps: Option<u64>, delay_ns: Option<u64>) {
         self.advance(now_ns);
+        self.count_capacity(now_ns);
         self.rate_bps = rate_bps.unwrap_or(self.rate_bps);
         self.delay_ns = delay_ns.unwrap_or(self.delay_ns);
         let flying = std::mem::take(&mut self.in_flight);
@@ -236,6 +247,7 @@ impl Output {
     /// What it did since the last call.
     pub(crate) fn take_use(&mut self, now_ns: u64) -> OutputUse {
         self.advance(now_ns);
+        self.count_capacity(now_ns);
         let fresh = OutputUse {
             most_packets: self.waiting.len() as u64,
             ..OutputUse::default()
@@ -288,7 +300,24 @@ mod tests {
             (4, 1, 3)
         );
         assert_eq!((used.busy_ns, used.waited_ns, used.most_packets), (3 * MS, 2 * MS, 1));
-        assert_eq!(output.take_use(3 * MS), OutputUse::default());
+        let idle = OutputUse {
+            capacity_bit_ns: u128::from(RATE_BPS * MS),
+            ..OutputUse::default()
+        };
+        assert_eq!(output.take_use(3 * MS), idle);
+    }
+
+    #[test]
+    fn capacity_is_that_of_each_rate_as_long_as_it_held() {
+        let mut output = Output::new(RATE_BPS, 0, Buffer::Packets(100));
+        while output.enqueue(0, packet()).is_ok() {}
+        output.change(3 * MS, Some(RATE_BPS / 8), None);
+        let used = output.take_use(11 * MS);
+        assert_eq!(used.capacity_bit_ns, u128::from(RATE_BPS) * u128::from(3 * MS + MS));
+        // By the last rate alone it would have been busy nearly four times as long as there was time.
+        assert_eq!(used.sent_bytes, 5 * 1000, "four, and one that has just begun");
+        output.change(11 * MS, Some(RATE_BPS), None);
+        assert_eq!(output.take_use(12 * MS).capacity_bit_ns, u128::from(RATE_BPS * MS));
     }
 
     #[test]

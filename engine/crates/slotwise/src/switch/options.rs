@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arguments of `slotwise switch`: its own, and those of simple_switch_grpc.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -15,6 +13,7 @@ use super::bmv2_options::Bmv2Options;
 use super::limits::LimitOptions;
 use super::queues::QueueOptions;
 use crate::executor::ExecutorChoice;
+use crate::program_files::read;
 
 /// Ports are 9 bits wide, as in v1model.
 pub const LAST_PORT: Port = 511;
@@ -188,31 +187,9 @@ impl TlsOptions {
     }
 }
 
-/// Longest file that is read: as long as the messages in which controllers send programs.
-const MAX_FILE_BYTES: u64 = 64 << 20;
-
-/// Reads a file of at most 64 MiB; the error names it.
-pub fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::other("longer than 64 MiB"));
-        }
-        Ok(bytes)
-    };
-    read().map_err(|error| format!("{}: {error}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_without_end_is_not_read_for_ever() {
-        let refusal = read(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(refusal, "/dev/zero: longer than 64 MiB");
-    }
 
     #[test]
     fn interfaces_are_port_at_name() {

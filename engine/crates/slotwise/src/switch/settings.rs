@@ -2,16 +2,17 @@
 //! What a switch is to be like, from the options and whose manner they have.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program, TimestampUnit};
-use slotwise_p4runtime::{InitialProgram, Tls, parse_p4info};
+use slotwise_p4runtime::{InitialProgram, Tls};
 
 use super::bmv2_options::Manner;
 use super::log::Logs;
-use super::options::{Args, Interface, Timestamps, check_ports, read, resolve};
+use super::options::{Args, Interface, Timestamps, check_ports, resolve};
 use super::queues::QueuePlan;
+use crate::program_files;
 
 const DEFAULT_CPU_PORT: Port = 510;
 
@@ -110,10 +111,7 @@ impl Args {
         let Some(path) = self.program.as_ref().filter(|_| !self.bmv2.no_p4) else {
             return Ok(Loaded::None);
         };
-        if path.extension().is_some_and(|end| end == "p4") {
-            return Err(is_source(path));
-        }
-        let json = read(path)?;
+        let json = program_files::program(path)?;
         let Some(p4info_path) = &self.p4info else {
             let limits = self.limits.limits().program;
             let program =
@@ -121,9 +119,7 @@ impl Args {
             let pipeline = Pipeline::new(Arc::new(program), config.clone());
             return Ok(Loaded::Pipeline(Box::new(pipeline)));
         };
-        let is_binary = p4info_path.extension().is_some_and(|end| end == "bin");
-        let text = read(p4info_path)?;
-        let p4info = parse_p4info(&text, is_binary).map_err(|error| format!("{}: {error}", p4info_path.display()))?;
+        let p4info = program_files::p4info(p4info_path)?;
         if p4info == Default::default() {
             return Err(format!(
                 "{}: an empty P4Info, from which no controller could write a table; p4c makes one beside the JSON: \
@@ -133,14 +129,4 @@ impl Args {
         }
         Ok(Loaded::WithP4Info(Box::new(InitialProgram { p4info, json })))
     }
-}
-
-fn is_source(path: &Path) -> String {
-    let named = |end: &str| path.with_extension(end).display().to_string();
-    format!(
-        "{0} is P4 source; the switch runs p4c's JSON of it: p4c-bm2-ss --p4runtime-files {1} -o {2} {0}",
-        path.display(),
-        named("p4info.txtpb"),
-        named("json"),
-    )
 }
