@@ -9,7 +9,7 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::pool::Frame;
+use crate::packet::{Frame, Packet};
 
 impl Fabric {
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: HostId, frame: Frame) {
@@ -24,71 +24,63 @@ impl Fabric {
                 Event::AtEdge {
                     edge: host.edge,
                     port,
-                    frame,
-                    born_ns: at_ns,
+                    packet: Packet { frame, born_ns: at_ns },
                 },
             );
         } else {
             DropCause::QueueFull
         };
-        self.drops.add(Place::Uplink(host), cause, frame.len());
-        self.pool.give_back(frame);
+        self.drop(Place::Uplink(host), cause, frame);
     }
 
-    pub(crate) fn send_downlink(&mut self, host: HostId, bytes: &[u8], origin: Origin) {
-        let born_ns = match origin {
-            Origin::Host { born_ns } => Some(born_ns),
-            Origin::Fibre {
-                optical: Some(optical), ..
-            } => self.births.take(&optical),
-            _ => None,
-        };
+    pub(crate) fn send_downlink(&mut self, host: HostId, frame: Frame, origin: Origin) {
         if let Origin::Fibre {
             card,
             optical: Some(optical),
+            ..
         } = origin
         {
-            let ip_bytes = bytes.len().saturating_sub(Ethernet::SIZE) as u64;
+            let ip_bytes = frame.len().saturating_sub(Ethernet::SIZE) as u64;
             self.telemetry
                 .delivered(card, optical.src_edge, host.edge, optical.queue, ip_bytes);
         }
         let link = &mut self.edges[usize::from(host.edge)].downlinks[usize::from(host.index)];
-        match link.send(self.now_ns, bytes.len()) {
+        match link.send(self.now_ns, frame.len()) {
             Some(at_ns) => {
-                let frame = self.pool.copy_of(bytes);
+                let born_ns = origin.born_ns();
                 self.events.schedule(
                     at_ns,
                     Event::AtHost {
                         edge: host.edge,
                         port: host.access_port(),
-                        frame,
-                        born_ns,
+                        packet: Packet { frame, born_ns },
                     },
                 );
             }
-            None => self.drops.add(Place::Downlink(host), DropCause::QueueFull, bytes.len()),
+            None => self.drop(Place::Downlink(host), DropCause::QueueFull, frame),
         }
     }
 
-    pub(crate) fn at_host(&mut self, host: HostId, frame: Frame, born_ns: Option<u64>) {
+    pub(crate) fn at_host(&mut self, host: HostId, packet: Packet) {
         let Some(traffic) = &mut self.traffic else {
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
                 edge: host.edge,
                 port: host.access_port(),
-                frame,
+                frame: packet.frame,
             });
         };
-        if !traffic.receive(host, self.now_ns, &frame, born_ns) {
-            self.drops.add(Place::Host(host), DropCause::NotForHost, frame.len());
+        if traffic.receive(host, self.now_ns, &packet) {
+            self.pool.give_back(packet.frame);
+        } else {
+            self.drop(Place::Host(host), DropCause::NotForHost, packet.frame);
         }
-        self.pool.give_back(frame);
-        self.serve_hosts();
+        self.drain_hosts();
     }
 
     pub(crate) fn source(&mut self, index: usize) {
         let Some(traffic) = &mut self.traffic else { return };
-        let mut frame = self.pool.copy_of(&[]);
+        let mut frame = self.pool.take();
         let turn = traffic.turn(index, self.now_ns, &mut frame);
         if let Some(next_ns) = turn.next_ns {
             self.events.schedule(next_ns, Event::Source(index));
@@ -97,16 +89,16 @@ impl Fabric {
             Some(host) => self.send_uplink(self.now_ns, host, frame),
             None => {
                 self.pool.give_back(frame);
-                self.serve_hosts();
+                self.drain_hosts();
             }
         }
     }
 
     /// Sends what the hosts' streams have to send, and sets their timers.
-    pub(crate) fn serve_hosts(&mut self) {
+    pub(crate) fn drain_hosts(&mut self) {
         let mut timers = std::mem::take(&mut self.host_timers);
         loop {
-            let mut frame = self.pool.copy_of(&[]);
+            let mut frame = self.pool.take();
             let traffic = self.traffic.as_mut();
             match traffic.and_then(|traffic| traffic.transmit(self.now_ns, &mut frame, &mut timers)) {
                 Some(host) => self.send_uplink(self.now_ns, host, frame),

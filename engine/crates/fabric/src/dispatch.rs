@@ -16,6 +16,7 @@ use crate::faults::Way;
 use crate::linecard::{Controlled, Next};
 use crate::link::LightChange;
 use crate::message;
+use crate::packet::{Frame, Packet, UNBORN};
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
@@ -25,15 +26,30 @@ pub(crate) enum Origin {
         arrived_ns: u64,
         duration_ns: u64,
         program: u32,
+        born_ns: u64,
     },
     /// From a fibre to an edge.
-    Fibre { card: usize, optical: Option<Optical> },
+    Fibre {
+        card: usize,
+        optical: Option<Optical>,
+        born_ns: u64,
+    },
     /// From a host that sent it at this time.
     Host { born_ns: u64 },
     /// The tick of a slot, whose messages may leave until then.
     Tick { until_ns: u64 },
     /// Anything else.
     Local,
+}
+
+impl Origin {
+    /// When what comes out was born: as what went in was.
+    pub(crate) fn born_ns(self) -> u64 {
+        match self {
+            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Host { born_ns } => born_ns,
+            Origin::Tick { .. } | Origin::Local => UNBORN,
+        }
+    }
 }
 
 /// Whether light passes this port; it is captured in the fibre then.
@@ -56,29 +72,25 @@ impl Fabric {
             Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
             Event::CardAnswer { card } => self.card_answer(card),
             Event::CardTimer { card } => self.card_timer(card),
-            Event::AtEdge {
-                edge,
-                port,
-                frame,
-                born_ns,
-            } => {
-                self.enter(Device::Edge(edge), port, &frame, Origin::Host { born_ns });
+            Event::AtEdge { edge, port, packet } => {
+                let Packet { frame, born_ns } = packet;
+                self.run_p4(Device::Edge(edge), port, &frame, Origin::Host { born_ns });
                 self.pool.give_back(frame);
             }
             Event::AtCore {
                 fibre,
-                frame,
+                packet,
                 duration_ns,
                 program,
-            } => self.light_at_core(fibre, frame, (duration_ns, program)),
-            Event::FromFibre { fibre, frame, program } => self.light_at_edge(fibre, frame, program),
+            } => self.light_at_core(fibre, packet, (duration_ns, program)),
+            Event::FromFibre { fibre, packet, program } => self.light_at_edge(fibre, packet, program),
             Event::CoreControl { to, frame } => {
-                self.enter(to, PORT_CORE_CONTROL, &frame, Origin::Local);
+                self.run_p4(to, PORT_CORE_CONTROL, &frame, Origin::Local);
                 self.pool.give_back(frame);
             }
             Event::PacketOut { device, mut frame } => {
-                if self.treat(Way::Out(device), &mut frame) {
-                    self.enter(device, PORT_CPU, &frame, Origin::Local);
+                if self.passes_faults(Way::Out(device), &mut frame) {
+                    self.run_p4(device, PORT_CPU, &frame, Origin::Local);
                 }
                 self.pool.give_back(frame);
             }
@@ -90,27 +102,21 @@ impl Fabric {
             } => {
                 if let Some(external) = &mut self.external {
                     let origin = external.take_origin(device, id);
-                    self.leave(device, port, &frame, origin);
+                    self.send(device, port, frame, origin);
                 }
-                self.pool.give_back(frame);
             }
-            Event::AtHost {
-                edge,
-                port,
-                frame,
-                born_ns,
-            } => self.at_host(HostId { edge, index: port - 1 }, frame, born_ns),
+            Event::AtHost { edge, port, packet } => self.at_host(HostId { edge, index: port - 1 }, packet),
             Event::Source(index) => self.source(index),
             Event::HostTimer(host) => {
                 if let Some(traffic) = &mut self.traffic {
                     traffic.timeout(host, self.now_ns);
                 }
-                self.serve_hosts();
+                self.drain_hosts();
             }
             Event::CardWake { card } => {
                 if self.cards[card].wake_ns == Some(self.now_ns) {
                     self.cards[card].wake_ns = None;
-                    self.serve(card);
+                    self.drain_card(card);
                 }
             }
         }
@@ -172,7 +178,7 @@ impl Fabric {
             // A core's control unit serves no single port.
             let tick = self.tick(slot, 0, self.now_ns);
             self.cores[usize::from(core)].knows_slot = true;
-            self.enter(
+            self.run_p4(
                 Device::Core(core),
                 PORT_LINECARD,
                 &message::slot_tick(0, &tick),
@@ -233,7 +239,7 @@ impl Fabric {
         };
         for repeat in 0..=repeats {
             let tick = message::slot_tick(optical_port(core), &self.tick(slot, repeat, local_ns));
-            self.enter(Device::Edge(edge), PORT_LINECARD, &tick, origin);
+            self.run_p4(Device::Edge(edge), PORT_LINECARD, &tick, origin);
         }
     }
 
@@ -244,7 +250,7 @@ impl Fabric {
             let state = self.cards[card].queues.voq_state(self.now_ns, voq);
             let tick = message::interval_tick(optical_port(core), &tick, voq, &state);
             if self.runs(Device::Edge(edge)) {
-                self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+                self.run_p4(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
             }
         }
         if let Some(at_ns) = self.cards[card].queues.next_tick_ns() {
@@ -260,12 +266,12 @@ impl Fabric {
                 record.demand_bytes += state.backlog_bytes;
             }
             let report = message::queue_report(optical_port(core), voq, &state);
-            self.enter(Device::Edge(edge), PORT_LINECARD, &report, Origin::Local);
+            self.run_p4(Device::Edge(edge), PORT_LINECARD, &report, Origin::Local);
         }
     }
 
-    /// Runs a frame through a device and sends on what comes out; says how many frames that were. One outside answers later.
-    pub(crate) fn enter(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
+    /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
+    pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
         if !is_fibre(port) {
             self.capture(CapturePoint::Port { device, port }, frame);
         }
@@ -273,18 +279,20 @@ impl Fabric {
             self.give_external(device, port, frame, origin);
             return 0;
         }
+        let pipeline = match device {
+            Device::Edge(edge) => &mut self.edge_pipelines[usize::from(edge)],
+            Device::Core(core) => &mut self.core_pipelines[usize::from(core)],
+        };
+        let Some(pipeline) = pipeline else {
+            self.drops
+                .add(Place::Device(device), DropCause::NoPipeline, frame.len());
+            return 0;
+        };
         let mut outbox = std::mem::take(&mut self.outbox);
-        outbox.clear();
-        let now_ns = self.now_ns;
-        match self.pipeline_slot(device) {
-            Some(pipeline) => pipeline.process(now_ns, port, frame, &mut outbox),
-            None => self
-                .drops
-                .add(Place::Device(device), DropCause::NoPipeline, frame.len()),
-        }
-        let count = outbox.packets().len();
-        for (port, bytes) in outbox.packets() {
-            self.leave(device, port, bytes, origin);
+        outbox.run(&mut self.pool, pipeline, self.now_ns, (port, frame));
+        let count = outbox.packets.len();
+        for (port, frame) in outbox.packets.drain(..) {
+            self.send(device, port, frame, origin);
         }
         for (name, fields) in outbox.digests.drain(..) {
             self.tell(device, ControlMessage::Digest { name, fields });
@@ -293,33 +301,35 @@ impl Fabric {
         count
     }
 
-    /// A frame leaves a device.
-    fn leave(&mut self, device: Device, port: Port, bytes: &[u8], origin: Origin) {
+    /// A packet leaves a device by a port.
+    fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
         if !is_fibre(port) {
-            self.capture(CapturePoint::Port { device, port }, bytes);
+            self.capture(CapturePoint::Port { device, port }, &frame);
         }
         let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
         match (device, port) {
-            (_, PORT_CPU) => self.packet_in(device, bytes),
-            (Device::Edge(edge), PORT_LINECARD) => self.obey(edge, bytes),
-            (_, PORT_CORE_CONTROL) => self.leave_by_control(device, bytes),
+            (_, PORT_CPU) => self.packet_in(device, frame),
+            (Device::Edge(edge), PORT_LINECARD) => {
+                self.apply_flow_control(edge, &frame);
+                self.pool.give_back(frame);
+            }
+            (_, PORT_CORE_CONTROL) => self.send_by_control(device, frame),
             (Device::Edge(edge), _) => {
                 let hosts = self.edges[usize::from(edge)].downlinks.len();
                 let cards = &self.edges[usize::from(edge)].cards;
                 if let Some(card) = peer.and_then(|core| cards.get(core).copied().flatten()) {
-                    self.enqueue(card, bytes, origin);
+                    self.enqueue(card, frame, origin);
                 } else if (1..=hosts).contains(&usize::from(port)) {
-                    self.send_downlink(HostId { edge, index: port - 1 }, bytes, origin);
+                    self.send_downlink(HostId { edge, index: port - 1 }, frame, origin);
                 } else {
-                    self.drops
-                        .add(Place::Device(device), DropCause::NoSuchPort, bytes.len());
+                    self.drop(Place::Device(device), DropCause::NoSuchPort, frame);
                 }
             }
             (Device::Core(core), _) => {
                 let ports = &self.cores[usize::from(core)].ports;
                 match peer.filter(|port| ports.get(*port).is_some_and(|port| !port.fibres.is_empty())) {
-                    Some(peer) => self.leave_core(core, peer, bytes, origin),
-                    None => self.leave_core_nowhere(core, bytes, origin),
+                    Some(peer) => self.send_light(core, peer, frame, origin),
+                    None => self.send_light_nowhere(core, frame, origin),
                 }
             }
         }
@@ -327,7 +337,7 @@ impl Fabric {
 
     /// The link between a master and its core runs beside the master's fibre and takes as long. So the master's
     /// slot 0 reaches the core when the core's slot 0 starts, after the core's own tick.
-    fn leave_by_control(&mut self, device: Device, bytes: &[u8]) {
+    fn send_by_control(&mut self, device: Device, frame: Frame) {
         let core = match device {
             Device::Edge(edge) => self.cores.iter().position(|core| core.master == edge),
             Device::Core(core) => Some(usize::from(core)),
@@ -345,17 +355,14 @@ impl Fabric {
         match ends {
             Some((to, fibre)) => {
                 let at_ns = self.now_ns + self.fibres[fibre].delay_ns;
-                let frame = self.pool.copy_of(bytes);
                 self.events.schedule(at_ns, Event::CoreControl { to, frame });
             }
-            None => self
-                .drops
-                .add(Place::Device(device), DropCause::NoSuchPort, bytes.len()),
+            None => self.drop(Place::Device(device), DropCause::NoSuchPort, frame),
         }
     }
 
     /// A message of P4 to a line card.
-    fn obey(&mut self, edge: u16, bytes: &[u8]) {
+    fn apply_flow_control(&mut self, edge: u16, bytes: &[u8]) {
         let card = message::flow_control(bytes).and_then(|(port, message)| {
             let core = usize::from(port.checked_sub(PORT_OPTICAL_BASE)?);
             let card = self.edges[usize::from(edge)].cards.get(core).copied().flatten()?;
@@ -393,40 +400,36 @@ impl Fabric {
             let place = self.cards[card].place();
             self.drops.add(place, cause, bytes.len());
         }
-        self.serve(card);
+        self.drain_card(card);
     }
 
-    fn enqueue(&mut self, card: usize, bytes: &[u8], origin: Origin) {
-        let place = self.cards[card].place();
-        let frame = self.pool.copy_of(bytes);
+    fn enqueue(&mut self, card: usize, frame: Frame, origin: Origin) {
+        let born_ns = origin.born_ns();
+        let packet = Packet { frame, born_ns };
         let queues = &mut self.cards[card].queues;
         let queued = match origin {
-            Origin::Tick { until_ns } => queues.enqueue_until(self.now_ns, frame, until_ns),
-            _ => queues.enqueue(self.now_ns, frame),
+            Origin::Tick { until_ns } => queues.enqueue_until(self.now_ns, packet, until_ns),
+            _ => queues.enqueue(self.now_ns, packet),
         };
         match queued {
-            Ok(()) => {
-                if let (Origin::Host { born_ns }, Some(optical), true) =
-                    (origin, message::optical(bytes), self.traffic.is_some())
-                {
-                    self.births.insert(&optical, born_ns);
-                }
-                self.serve(card);
-            }
-            Err((cause, frame)) => {
-                self.drops.add(place, cause, frame.len());
-                self.pool.give_back(frame);
-            }
+            Ok(()) => self.drain_card(card),
+            Err((cause, packet)) => self.drop(self.cards[card].place(), cause, packet.frame),
         }
     }
 
+    /// Loses a packet.
+    pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
+        self.drops.add(place, cause, frame.len());
+        self.pool.give_back(frame);
+    }
+
     /// Lets a line card send what it may, and wakes it when it may be able to send more.
-    fn serve(&mut self, card: usize) {
+    fn drain_card(&mut self, card: usize) {
         loop {
             let rate_bps = self.fibres[card].rate_bps;
             match self.cards[card].queues.poll(self.now_ns, rate_bps) {
                 Next::Send {
-                    frame,
+                    packet,
                     queue,
                     duration_ns,
                     new_demand,
@@ -434,7 +437,7 @@ impl Fabric {
                     if let Some(demand) = new_demand.filter(|_| queue != SIGNALING_QUEUE) {
                         self.light_for(card, demand);
                     }
-                    self.leave_edge(card, queue, frame, duration_ns);
+                    self.send_into_fibre(card, queue, packet, duration_ns);
                 }
                 Next::At(at_ns) => {
                     if self.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {

@@ -8,7 +8,7 @@ use slotwise_scenario::{Device, HostId};
 use slotwise_wire::FaultCode;
 
 use crate::faults::Way;
-use crate::pool::Frame;
+use crate::packet::{Frame, Packet};
 
 /// Something that happens at one time in one place.
 pub(crate) enum Event {
@@ -30,22 +30,17 @@ pub(crate) enum Event {
     CardAnswer { card: usize },
     /// Interval timers of a line card may expire.
     CardTimer { card: usize },
-    /// A host's frame, sent at `born_ns`, has arrived at its edge.
-    AtEdge {
-        edge: u16,
-        port: u16,
-        frame: Frame,
-        born_ns: u64,
-    },
+    /// A host's packet has arrived at its edge.
+    AtEdge { edge: u16, port: u16, packet: Packet },
     /// The head of a packet has reached a core.
     AtCore {
         fibre: usize,
-        frame: Frame,
+        packet: Packet,
         duration_ns: u64,
         program: u32,
     },
     /// The tail of a packet has reached an edge.
-    FromFibre { fibre: usize, frame: Frame, program: u32 },
+    FromFibre { fibre: usize, packet: Packet, program: u32 },
     /// A frame has crossed the link between a master edge and its core.
     CoreControl { to: Device, frame: Frame },
     /// A message of the controller has reached a device.
@@ -57,13 +52,8 @@ pub(crate) enum Event {
         id: u64,
         frame: Frame,
     },
-    /// A frame has arrived at a host; `born_ns` is when it left its source, if that is known.
-    AtHost {
-        edge: u16,
-        port: u16,
-        frame: Frame,
-        born_ns: Option<u64>,
-    },
+    /// A packet has arrived at a host.
+    AtHost { edge: u16, port: u16, packet: Packet },
     /// A source's turn.
     Source(usize),
     /// Timers of a host's streams.

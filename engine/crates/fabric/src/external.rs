@@ -22,7 +22,7 @@ use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::message;
-use crate::pool::Frame;
+use crate::packet::Frame;
 
 /// Light that a core's switch has not sent on in this time is lost.
 const ANSWER_LIMIT_NS: u64 = 1_000_000_000;

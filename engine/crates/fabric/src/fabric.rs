@@ -19,9 +19,8 @@ use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
-use crate::measure::Births;
 use crate::node::{self, Outbox};
-use crate::pool::{Frame, FramePool};
+use crate::packet::{Frame, FramePool};
 use crate::synchronization::{SyncError, TimeDifference};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
@@ -145,14 +144,13 @@ pub struct Fabric {
     pub(crate) cards: Vec<Card>,
     pub(crate) fibres: Vec<FibrePair>,
     pub(crate) traffic: Option<Traffic>,
-    /// Memory of `serve_hosts`.
+    /// Memory of `drain_hosts`.
     pub(crate) host_timers: Vec<(HostId, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
-    pub(crate) births: Births,
     pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
     pub(crate) faults: Faults,
@@ -200,7 +198,6 @@ impl Fabric {
                 (scenario.epoch_ns(), frame.frame_ns()),
                 options.frame_records,
             ),
-            births: Births::default(),
             first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
             faults: Faults::new(scenario, options.seed),
@@ -380,7 +377,6 @@ impl Fabric {
 
     /// What waits in the line cards of an edge is gone.
     pub(crate) fn reset_edge(&mut self, edge: u16) {
-        self.births.forget(edge);
         for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
             let place = Place::LineCard { edge, core: card.core };
             for frame in card.queues.reset() {

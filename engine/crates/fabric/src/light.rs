@@ -13,33 +13,33 @@ use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::link::{Passage, transmission_ns};
 use crate::message;
-use crate::pool::Frame;
+use crate::packet::{Frame, Packet};
 
 impl Fabric {
     /// Light enters the fibre to a core.
-    pub(crate) fn leave_edge(&mut self, card: usize, queue: u16, mut frame: Frame, duration_ns: u64) {
+    pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, mut packet: Packet, duration_ns: u64) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        self.stamp(card, &mut frame, self.now_ns, false);
+        self.stamp(card, &mut packet.frame, self.now_ns, false);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
-        self.capture(CapturePoint::Fibre { from, to }, &frame);
+        self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         // The signaling queue is no VOQ and has no record.
         if let Some(record) = self.telemetry.voq(card, edge, queue) {
-            record.sent_bytes += frame.len() as u64;
+            record.sent_bytes += packet.frame.len() as u64;
         }
         let program = self.edges[usize::from(edge)].programs;
         let fibre = &mut self.fibres[card];
-        let passage = fibre.enter_to_core(frame.len(), duration_ns);
+        let passage = fibre.enter_to_core(packet.frame.len(), duration_ns);
         let at_ns = self.now_ns + fibre.delay_ns;
-        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::AtCore {
+        self.pass_fibre(passage, (from, to), at_ns, packet, |packet| Event::AtCore {
             fibre: card,
-            frame,
+            packet,
             duration_ns,
             program,
         });
     }
 
     /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
-    pub(crate) fn leave_core(&mut self, core: u16, port: usize, bytes: &[u8], origin: Origin) {
+    pub(crate) fn send_light(&mut self, core: u16, port: usize, frame: Frame, origin: Origin) {
         // All fibres of a core have one rate.
         let first = &self.fibres[self.cores[usize::from(core)].ports[port].fibres[0]];
         let (start_ns, duration_ns, program) = match origin {
@@ -47,11 +47,12 @@ impl Fabric {
                 arrived_ns,
                 duration_ns,
                 program,
+                ..
             } => (arrived_ns, duration_ns, program),
             // It came by no fibre: what source it names is taken to have numbered it now.
             _ => {
-                let duration_ns = transmission_ns(bytes.len() as u64, first.rate_bps);
-                (self.now_ns, duration_ns, self.program_of(message::optical(bytes)))
+                let duration_ns = transmission_ns(frame.len() as u64, first.rate_bps);
+                (self.now_ns, duration_ns, self.program_of(message::optical(&frame)))
             }
         };
         let output = &mut self.cores[usize::from(core)].ports[port];
@@ -61,15 +62,18 @@ impl Fabric {
                 to: Device::Edge(first.edge),
             };
             self.invariants
-                .violated(Invariant::Collision, self.now_ns, place, message::optical(bytes));
-            self.drops.add(place, DropCause::Collision, bytes.len());
-            return;
+                .violated(Invariant::Collision, self.now_ns, place, message::optical(&frame));
+            return self.drop(place, DropCause::Collision, frame);
         }
         output.busy_until_ns = start_ns + duration_ns;
-        for index in 0..output.fibres.len() {
+        let (fibres, born_ns) = (output.fibres.len(), origin.born_ns());
+        for index in 0..fibres - 1 {
             let fibre = self.cores[usize::from(core)].ports[port].fibres[index];
-            self.enter_to_edge(fibre, bytes, (start_ns, duration_ns), program);
+            let frame = self.pool.copy_of(&frame);
+            self.enter_to_edge(fibre, Packet { frame, born_ns }, (start_ns, duration_ns), program);
         }
+        let last = self.cores[usize::from(core)].ports[port].fibres[fibres - 1];
+        self.enter_to_edge(last, Packet { frame, born_ns }, (start_ns, duration_ns), program);
     }
 
     /// The latest program of the edge that a packet comes from; 0 if there is none.
@@ -78,29 +82,28 @@ impl Fabric {
         source.map_or(0, |edge| edge.programs)
     }
 
-    fn enter_to_edge(&mut self, fibre: usize, bytes: &[u8], (start_ns, duration_ns): (u64, u64), program: u32) {
+    fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start_ns, duration_ns): (u64, u64), program: u32) {
         let pair = &mut self.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
-        let passage = pair.enter_to_edge(bytes.len(), duration_ns);
+        let passage = pair.enter_to_edge(packet.frame.len(), duration_ns);
         let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
-        self.capture(CapturePoint::Fibre { from, to }, bytes);
-        let frame = self.pool.copy_of(bytes);
-        self.pass_fibre(passage, (from, to), at_ns, frame, |frame| Event::FromFibre {
+        self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
+        self.pass_fibre(passage, (from, to), at_ns, packet, |packet| Event::FromFibre {
             fibre,
-            frame,
+            packet,
             program,
         });
     }
 
     /// P4 sent a packet to an output that the core does not have.
-    pub(crate) fn leave_core_nowhere(&mut self, core: u16, bytes: &[u8], origin: Origin) {
+    pub(crate) fn send_light_nowhere(&mut self, core: u16, frame: Frame, origin: Origin) {
         let place = Place::Device(Device::Core(core));
-        self.drops.add(place, DropCause::NoSuchPort, bytes.len());
         if let Origin::Light { .. } = origin {
-            let packet = message::optical(bytes);
+            let packet = message::optical(&frame);
             self.invariants
                 .violated(Invariant::Ungranted, self.now_ns, place, packet);
         }
+        self.drop(place, DropCause::NoSuchPort, frame);
     }
 
     fn pass_fibre(
@@ -108,20 +111,20 @@ impl Fabric {
         passage: Passage,
         (from, to): (Device, Device),
         at_ns: u64,
-        frame: Frame,
-        arrival: impl FnOnce(Frame) -> Event,
+        packet: Packet,
+        arrival: impl FnOnce(Packet) -> Event,
     ) {
         let cause = match passage {
-            Passage::Through => return self.events.schedule(at_ns, arrival(frame)),
+            Passage::Through => return self.events.schedule(at_ns, arrival(packet)),
             Passage::Lost => DropCause::LinkLoss,
             Passage::Down => DropCause::LinkDown,
         };
-        self.drops.add(Place::Fibre { from, to }, cause, frame.len());
-        self.pool.give_back(frame);
+        self.drop(Place::Fibre { from, to }, cause, packet.frame);
     }
 
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
-    pub(crate) fn light_at_core(&mut self, fibre: usize, frame: Frame, (duration_ns, program): (u64, u32)) {
+    pub(crate) fn light_at_core(&mut self, fibre: usize, packet: Packet, (duration_ns, program): (u64, u32)) {
+        let Packet { frame, born_ns } = packet;
         let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
@@ -133,12 +136,11 @@ impl Fabric {
         if self.meets_other_light(fibre, duration_ns) {
             self.invariants
                 .violated(Invariant::Collision, self.now_ns, place, optical);
-            self.drops.add(place, DropCause::Collision, frame.len());
-            return self.pool.give_back(frame);
+            return self.drop(place, DropCause::Collision, frame);
         }
         // Before the pass, as the pass makes outputs busy.
         let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
-        let outputs = self.enter(
+        let outputs = self.run_p4(
             Device::Core(core),
             optical_port(port),
             &frame,
@@ -146,6 +148,7 @@ impl Fabric {
                 arrived_ns: self.now_ns,
                 duration_ns,
                 program,
+                born_ns,
             },
         );
         if outputs == 0 && has_pipeline {
@@ -199,7 +202,8 @@ impl Fabric {
     }
 
     /// The tail of a packet reaches an edge; `program` is the one of its source that numbered it.
-    pub(crate) fn light_at_edge(&mut self, fibre: usize, mut frame: Frame, program: u32) {
+    pub(crate) fn light_at_edge(&mut self, fibre: usize, packet: Packet, program: u32) {
+        let Packet { mut frame, born_ns } = packet;
         let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
         let duration_ns = transmission_ns(frame.len() as u64, self.fibres[fibre].rate_bps);
         self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
@@ -217,12 +221,16 @@ impl Fabric {
             }
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
-        if !is_control || self.treat(Way::Light { card: fibre }, &mut frame) {
-            self.enter(
+        if !is_control || self.passes_faults(Way::Light { card: fibre }, &mut frame) {
+            self.run_p4(
                 Device::Edge(edge),
                 optical_port(core),
                 &frame,
-                Origin::Fibre { card: fibre, optical },
+                Origin::Fibre {
+                    card: fibre,
+                    optical,
+                    born_ns,
+                },
             );
         }
         self.pool.give_back(frame);

@@ -12,10 +12,10 @@ use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
 use crate::message;
-use crate::pool::Frame;
+use crate::packet::{Frame, Packet};
 
 struct Waiting {
-    frame: Frame,
+    packet: Packet,
     arrived_ns: u64,
     /// From then on it is of no use.
     until_ns: u64,
@@ -46,7 +46,7 @@ impl Queue {
     /// The first time from `now_ns` on at which the head may leave, as things stand.
     fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
         let head = self.waiting.front()?;
-        let bytes = head.frame.len() as u64;
+        let bytes = head.packet.frame.len() as u64;
         let earliest_ns = now_ns.max(self.paced_until_ns);
         if self.granted_bytes >= bytes {
             return Some(earliest_ns);
@@ -69,7 +69,7 @@ pub(crate) struct QueueState {
 pub(crate) enum Next {
     /// This frame leaves now, from this queue.
     Send {
-        frame: Frame,
+        packet: Packet,
         queue: u16,
         duration_ns: u64,
         /// Set if it is the first of a burst.
@@ -145,33 +145,38 @@ impl LineCard {
         }
     }
 
-    /// Takes a frame into the queue that its optical header names, or gives it back with the reason.
-    pub(crate) fn enqueue(&mut self, now_ns: u64, frame: Frame) -> Result<(), (DropCause, Frame)> {
-        self.enqueue_until(now_ns, frame, u64::MAX)
+    /// Takes a packet into the queue that its optical header names, or gives it back with the reason.
+    pub(crate) fn enqueue(&mut self, now_ns: u64, packet: Packet) -> Result<(), (DropCause, Packet)> {
+        self.enqueue_until(now_ns, packet, u64::MAX)
     }
 
-    /// As [`LineCard::enqueue`], for a frame that is of use before `until_ns` only.
-    pub(crate) fn enqueue_until(&mut self, now_ns: u64, frame: Frame, until_ns: u64) -> Result<(), (DropCause, Frame)> {
+    /// As [`LineCard::enqueue`], for a packet that is of use before `until_ns` only.
+    pub(crate) fn enqueue_until(
+        &mut self,
+        now_ns: u64,
+        packet: Packet,
+        until_ns: u64,
+    ) -> Result<(), (DropCause, Packet)> {
         if now_ns >= until_ns {
-            return Err((DropCause::Late, frame));
+            return Err((DropCause::Late, packet));
         }
-        let Some(optical) = message::optical(&frame) else {
-            return Err((DropCause::Malformed, frame));
+        let Some(optical) = message::optical(&packet.frame) else {
+            return Err((DropCause::Malformed, packet));
         };
         let Some(index) = self.index(optical.queue) else {
-            return Err((DropCause::NoSuchQueue, frame));
+            return Err((DropCause::NoSuchQueue, packet));
         };
         let queue = &mut self.queues[index];
-        let bytes = frame.len() as u64;
+        let bytes = packet.frame.len() as u64;
         if bytes > self.max_frame_bytes {
             queue.dropped_packets += 1;
             queue.meter.dropped();
-            return Err((DropCause::TooLong, frame));
+            return Err((DropCause::TooLong, packet));
         }
         if queue.backlog_bytes + bytes > self.limit_bytes {
             queue.dropped_packets += 1;
             queue.meter.dropped();
-            return Err((DropCause::QueueFull, frame));
+            return Err((DropCause::QueueFull, packet));
         }
         if let Some(timers) = &mut queue.timers {
             timers.observe(queue.backlog_bytes);
@@ -181,7 +186,7 @@ impl LineCard {
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
         queue.waiting.push_back(Waiting {
-            frame,
+            packet,
             arrived_ns: now_ns,
             until_ns,
         });
@@ -289,10 +294,10 @@ impl LineCard {
         }
         let number = self.number(index);
         let queue = &mut self.queues[index];
-        let Some(Waiting { frame, .. }) = queue.waiting.pop_front() else {
+        let Some(Waiting { packet, .. }) = queue.waiting.pop_front() else {
             return Next::Idle;
         };
-        let bytes = frame.len() as u64;
+        let bytes = packet.frame.len() as u64;
         queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
         let new_demand = queue.demand.sent(now_ns, queue.backlog_bytes);
@@ -303,7 +308,7 @@ impl LineCard {
         let duration_ns = transmission_ns(bytes, fibre_bps);
         self.busy_until_ns = now_ns + duration_ns;
         Next::Send {
-            frame,
+            packet,
             queue: number,
             duration_ns,
             new_demand,
@@ -329,7 +334,11 @@ impl LineCard {
         let voqs = self.voqs();
         let signaling = &mut self.queues[voqs];
         signaling.backlog_bytes = 0;
-        signaling.waiting.drain(..).map(|waiting| waiting.frame).collect()
+        signaling
+            .waiting
+            .drain(..)
+            .map(|waiting| waiting.packet.frame)
+            .collect()
     }
 
     /// What a VOQ did since the last call; `None` if the card does not have it.
@@ -349,9 +358,9 @@ impl LineCard {
             .into_iter()
             .partition::<VecDeque<_>, _>(|waiting| waiting.until_ns <= now_ns);
         queue.waiting = waiting;
-        queue.backlog_bytes -= late.iter().map(|late| late.frame.len() as u64).sum::<u64>();
+        queue.backlog_bytes -= late.iter().map(|late| late.packet.frame.len() as u64).sum::<u64>();
         queue.dropped_packets += late.len() as u64;
-        late.into_iter().map(|late| late.frame).collect()
+        late.into_iter().map(|late| late.packet.frame).collect()
     }
 
     /// Shuts all gates and gives back what waits.
@@ -368,7 +377,7 @@ impl LineCard {
                 },
             )
             .waiting;
-            waiting.into_iter().map(|waiting| waiting.frame)
+            waiting.into_iter().map(|waiting| waiting.packet.frame)
         };
         self.queues.iter_mut().flat_map(empty).collect()
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use crate::api::{ControlEvent, ControlMessage, FabricError};
 use crate::fabric::Fabric;
-use crate::pool::Frame;
+use crate::packet::Frame;
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What queues, access links and flows did since they were last asked, for whoever writes it down.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use slotwise_scenario::{Flow, HostId};
-use slotwise_wire::Optical;
 
 use crate::fabric::Fabric;
 
@@ -123,32 +120,6 @@ impl Meter {
     }
 }
 
-/// When the packets that are between two edges left their hosts. A VOQ is a FIFO and numbers its packets, so what
-/// stands before one that has arrived is lost.
-#[derive(Default)]
-pub(crate) struct Births {
-    under_way: BTreeMap<(u16, u16), VecDeque<(u32, u64)>>,
-}
-
-impl Births {
-    pub(crate) fn insert(&mut self, optical: &Optical, born_ns: u64) {
-        let queue = self.under_way.entry((optical.src_edge, optical.queue)).or_default();
-        queue.push_back((optical.sequence, born_ns));
-    }
-
-    /// Takes out a packet that has arrived, and what was lost before it.
-    pub(crate) fn take(&mut self, optical: &Optical) -> Option<u64> {
-        let queue = self.under_way.get_mut(&(optical.src_edge, optical.queue))?;
-        let place = queue.iter().position(|(sequence, _)| *sequence == optical.sequence)?;
-        queue.drain(..=place).next_back().map(|(_, born_ns)| born_ns)
-    }
-
-    /// An edge starts to number anew.
-    pub(crate) fn forget(&mut self, edge: u16) {
-        self.under_way.retain(|(src_edge, _), _| *src_edge != edge);
-    }
-}
-
 impl Fabric {
     /// What a VOQ of an edge's line card for `core` did since the last call; `None` if there is no such queue.
     pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
@@ -213,26 +184,5 @@ mod tests {
             ),
             (3000, 30, 0)
         );
-    }
-
-    #[test]
-    fn births_outlive_losses_and_ignore_what_was_never_born() {
-        let optical = |sequence| Optical {
-            src_edge: 1,
-            queue: 2,
-            sequence,
-            ..Optical::default()
-        };
-        let mut births = Births::default();
-        for sequence in [u32::MAX - 1, u32::MAX, 0, 1] {
-            births.insert(&optical(sequence), u64::from(sequence));
-        }
-        assert_eq!(births.take(&optical(7)), None);
-        assert_eq!(births.take(&optical(u32::MAX)), Some(u64::from(u32::MAX)));
-        assert_eq!(births.take(&optical(u32::MAX - 1)), None);
-        assert_eq!(births.take(&optical(1)), Some(1));
-        births.insert(&optical(2), 5);
-        births.forget(1);
-        assert_eq!(births.take(&optical(2)), None);
     }
 }

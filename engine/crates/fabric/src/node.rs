@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4 switch in the fabric: its pipeline and what came out of it.
 
-use std::ops::Range;
-
-use slotwise_p4::{Bits, Executor, Output, PipelineConfig, Port, TimestampUnit};
+use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
+use crate::packet::{Frame, FramePool};
 use crate::random;
 
 /// What one pass of a pipeline put out. Its memory is used again.
 #[derive(Default)]
 pub(crate) struct Outbox {
-    bytes: Vec<u8>,
-    packets: Vec<(Port, Range<usize>)>,
+    /// In the order in which they left, by port. Frames are of the pool.
+    pub(crate) packets: Vec<(Port, Frame)>,
     pub(crate) digests: Vec<(String, Vec<Bits>)>,
+    pool: FramePool,
 }
 
 impl Outbox {
-    pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.packets.clear();
-        self.digests.clear();
-    }
-
-    pub(crate) fn packets(&self) -> impl ExactSizeIterator<Item = (Port, &[u8])> {
-        self.packets
-            .iter()
-            .map(|(port, range)| (*port, &self.bytes[range.clone()]))
+    /// Runs one packet through a pipeline.
+    pub(crate) fn run(
+        &mut self,
+        pool: &mut FramePool,
+        pipeline: &mut Pipeline,
+        now_ns: u64,
+        (port, frame): (Port, &[u8]),
+    ) {
+        // What is put out is written into the pool's frames, and nothing is copied after that.
+        std::mem::swap(&mut self.pool, pool);
+        pipeline.process(now_ns, port, frame, self);
+        std::mem::swap(&mut self.pool, pool);
     }
 }
 
 impl Output for Outbox {
     fn packet(&mut self, port: Port, frame: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(frame);
-        self.packets.push((port, start..self.bytes.len()));
+        let frame = self.pool.copy_of(frame);
+        self.packets.push((port, frame));
     }
 
     fn digest(&mut self, name: &str, fields: &[Bits]) {

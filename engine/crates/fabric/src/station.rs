@@ -17,6 +17,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
 use crate::drops::{DropCause, Drops, Place};
 use crate::linecard::{Controlled, LineCard, Next};
 use crate::message;
+use crate::packet::Packet;
 use crate::synchronization::TimeDifference;
 
 /// What a line card is to know. Times are of the clock that the driver passes in.
@@ -130,8 +131,8 @@ impl CardStation {
 
     /// A frame from the switch's optical port: it waits in the queue that it names.
     pub fn handle_packet(&mut self, now_ns: u64, frame: &[u8]) {
-        if let Err((cause, frame)) = self.queues.enqueue(now_ns, frame.to_vec()) {
-            self.drop(cause, frame.len());
+        if let Err((cause, packet)) = self.queues.enqueue(now_ns, Packet::unborn(frame.to_vec())) {
+            self.drop(cause, packet.frame.len());
         }
     }
 
@@ -144,7 +145,7 @@ impl CardStation {
         self.tick_timers(now_ns);
         self.wake_ns = loop {
             match self.queues.poll(now_ns, self.config.rate_bps) {
-                Next::Send { frame, .. } => self.outputs.push_back(CardOutput::Light(frame)),
+                Next::Send { packet, .. } => self.outputs.push_back(CardOutput::Light(packet.frame)),
                 Next::At(at_ns) => break Some(at_ns),
                 Next::Idle => break None,
             }

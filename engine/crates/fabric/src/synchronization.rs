@@ -13,7 +13,7 @@ use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::{Card, Fabric};
 use crate::message;
-use crate::pool::Frame;
+use crate::packet::Frame;
 
 const STAMP_AT: usize = Ethernet::SIZE + Optical::SIZE;
 /// How old the moment may be for which a T_d is given.
@@ -200,7 +200,7 @@ impl Fabric {
     pub(crate) fn card_alarm(&mut self, card: usize, code: FaultCode, over: bool) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
         let alarm = message::alarm(optical_port(core), code, over);
-        self.enter(Device::Edge(edge), PORT_LINECARD, &alarm, Origin::Local);
+        self.run_p4(Device::Edge(edge), PORT_LINECARD, &alarm, Origin::Local);
     }
 
     /// P4 asked for a tick at a time; the gate is open then.
@@ -220,7 +220,7 @@ impl Fabric {
             local_ns: self.local_ns(card),
         };
         let tick = message::slot_tick(optical_port(core), &tick);
-        self.enter(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
+        self.run_p4(Device::Edge(edge), PORT_LINECARD, &tick, Origin::Local);
     }
 
     /// Writes when the first bit left, or came, where a message has a place for it.

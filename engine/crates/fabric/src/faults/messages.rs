@@ -14,7 +14,7 @@ use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::message;
-use crate::pool::Frame;
+use crate::packet::{Frame, UNBORN};
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
 const MAX_LATE_FRAMES: u64 = 8;
@@ -35,7 +35,7 @@ pub(crate) enum Way {
 
 impl Fabric {
     /// Does to a control message what the faults in force say; false if it does not arrive now.
-    pub(crate) fn treat(&mut self, way: Way, frame: &mut Frame) -> bool {
+    pub(crate) fn passes_faults(&mut self, way: Way, frame: &mut Frame) -> bool {
         for position in 0..self.faults.treatments.len() {
             let index = self.faults.treatments[position];
             let FaultKind::Messages { treatment, share } = self.faults.records[index].kind else {
@@ -90,8 +90,12 @@ impl Fabric {
             Way::Light { card } => {
                 let (edge, core) = (self.cards[card].edge, self.cards[card].core);
                 let optical = message::optical(&frame);
-                let origin = Origin::Fibre { card, optical };
-                self.enter(
+                let origin = Origin::Fibre {
+                    card,
+                    optical,
+                    born_ns: UNBORN,
+                };
+                self.run_p4(
                     Device::Edge(edge),
                     slotwise_scenario::optical_port(core),
                     &frame,
@@ -101,17 +105,18 @@ impl Fabric {
             }
             Way::In(device) => self.send_packet_in(device, frame),
             Way::Out(device) => {
-                self.enter(device, PORT_CPU, &frame, Origin::Local);
+                self.run_p4(device, PORT_CPU, &frame, Origin::Local);
                 self.pool.give_back(frame);
             }
         }
     }
 
     /// A frame has left a switch by its CPU port.
-    pub(crate) fn packet_in(&mut self, device: Device, bytes: &[u8]) {
-        let mut frame = bytes.to_vec();
-        if self.treat(Way::In(device), &mut frame) {
+    pub(crate) fn packet_in(&mut self, device: Device, mut frame: Frame) {
+        if self.passes_faults(Way::In(device), &mut frame) {
             self.send_packet_in(device, frame);
+        } else {
+            self.pool.give_back(frame);
         }
     }
 

@@ -9,7 +9,7 @@ use super::*;
 const FIBRE_BPS: u64 = 200_000_000;
 const PACKET_NS: u64 = 40_000;
 
-fn packet(queue: u16, sequence: u32) -> Frame {
+fn packet(queue: u16, sequence: u32) -> Packet {
     let ethernet = Ethernet {
         ether_type: ETHERTYPE_OPTICAL,
         ..Ethernet::default()
@@ -23,7 +23,7 @@ fn packet(queue: u16, sequence: u32) -> Frame {
     let mut frame = ethernet.encode().to_vec();
     frame.extend_from_slice(&optical.encode());
     frame.resize(1000, 0);
-    frame
+    Packet::unborn(frame)
 }
 
 fn card() -> LineCard {
@@ -66,13 +66,13 @@ fn departures(card: &mut LineCard, mut now_ns: u64) -> Vec<(u64, u16, u32)> {
     loop {
         match card.poll(now_ns, FIBRE_BPS) {
             Next::Send {
-                frame,
+                packet,
                 queue,
                 duration_ns,
                 new_demand: _,
             } => {
                 assert_eq!(duration_ns, PACKET_NS);
-                left.push((now_ns, queue, message::optical(&frame).unwrap().sequence));
+                left.push((now_ns, queue, message::optical(&packet.frame).unwrap().sequence));
             }
             Next::At(at_ns) => {
                 assert!(at_ns > now_ns);
@@ -142,8 +142,8 @@ fn a_rate_spaces_packets() {
 #[test]
 fn queues_drop_their_tail_and_report_themselves() {
     let mut card = filled(&[1; 10]);
-    let (cause, frame) = card.enqueue(7, packet(1, 10)).unwrap_err();
-    assert_eq!((cause, frame.len()), (DropCause::QueueFull, 1000));
+    let (cause, refused) = card.enqueue(7, packet(1, 10)).unwrap_err();
+    assert_eq!((cause, refused.frame.len()), (DropCause::QueueFull, 1000));
     let state = card.voq_state(70, 1);
     assert_eq!((state.backlog_bytes, state.arrived_bytes), (10_000, 10_000));
     assert_eq!((state.hol_delay_ns, state.dropped_packets), (70, 1));
@@ -152,14 +152,17 @@ fn queues_drop_their_tail_and_report_themselves() {
 
 #[test]
 fn what_cannot_be_queued_comes_back_with_its_reason() {
-    let cause = |frame: Frame| card().enqueue(0, frame).unwrap_err().0;
+    let cause = |packet: Packet| card().enqueue(0, packet).unwrap_err().0;
     assert_eq!(cause(packet(4, 0)), DropCause::NoSuchQueue);
     assert_eq!(cause(packet(SIGNALING_QUEUE - 1, 0)), DropCause::NoSuchQueue);
-    assert_eq!(cause(packet(0, 0)[..29].to_vec()), DropCause::Malformed);
-    assert_eq!(cause(Vec::new()), DropCause::Malformed);
-    let mut long = packet(0, 0);
-    long.resize(1481, 0);
-    assert_eq!(cause(long), DropCause::TooLong);
+    let resized = |bytes| {
+        let mut packet = packet(0, 0);
+        packet.frame.resize(bytes, 0);
+        packet
+    };
+    assert_eq!(cause(resized(29)), DropCause::Malformed);
+    assert_eq!(cause(resized(0)), DropCause::Malformed);
+    assert_eq!(cause(resized(1481)), DropCause::TooLong);
 }
 
 #[test]

@@ -11,11 +11,10 @@ use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{FlowKey, PROTOCOL_UDP, xcp};
 
 use super::events::{Event, Events};
-use super::network::{
-    Delay, Far, Flow, FlowUse, Host, NS_PER_MS, RoutedFlow, RoutedNetwork, Router, RouterPort, Taken,
-};
+use super::network::{Delay, Far, Flow, FlowUse, Host, NS_PER_MS, RoutedFlow, RoutedNetwork, Router, RouterPort};
 use super::output::Output;
-use crate::pool::FramePool;
+use crate::node::Outbox;
+use crate::packet::FramePool;
 use crate::random;
 use crate::traffic::station::Station;
 use crate::traffic::web::Clients;
@@ -45,7 +44,7 @@ impl RoutedNetwork {
             now_ns: 0,
             events: Events::default(),
             pool: FramePool::default(),
-            taken: Taken::default(),
+            outbox: Outbox::default(),
             routers: Vec::new(),
             outputs: Vec::new(),
             fars: Vec::new(),

@@ -39,8 +39,8 @@ impl RoutedNetwork {
             }
             Source::Web { users, web } => self.clients.add(index, to, (users, web), self.now_ns, seed),
         }
-        self.serve_host(to);
-        self.serve_host(from);
+        self.drain_host(to);
+        self.drain_host(from);
     }
 
     fn open_stream(&mut self, index: usize, key: FlowKey, seed: u64, bytes: Option<u64>) {
@@ -77,7 +77,7 @@ impl RoutedNetwork {
                 self.retire(page.flow, old);
             }
             self.open_stream(page.flow, key, page.seed, Some(page.bytes));
-            self.serve_host(self.flows[page.flow].sender);
+            self.drain_host(self.flows[page.flow].sender);
         }
     }
 

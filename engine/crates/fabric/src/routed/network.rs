@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use slotwise_p4::{Bits, Executor, Output as P4Output, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
+use slotwise_p4::{Executor, Pipeline, PipelineConfig, Port, Program, TimestampUnit};
 use slotwise_scenario::{Changed, Source, Transport};
 use slotwise_transport::{Event as StreamEvent, FlowKey};
 use slotwise_wire::{FlowOp, IntervalTimer, PORT_CPU, PORT_DROP, PORT_LINECARD};
 
 use super::build;
 use super::events::{Event, Events};
-use super::output::{Output, OutputUse, Packet};
+use super::output::{Output, OutputUse};
 use crate::message;
-use crate::pool::{Frame, FramePool};
+use crate::node::Outbox;
+use crate::packet::{FramePool, Packet, UNBORN};
 use crate::random;
 use crate::traffic::station::Station;
 use crate::traffic::web::Clients;
@@ -122,8 +123,7 @@ pub struct RoutedNetwork {
     pub(super) now_ns: u64,
     pub(super) events: Events,
     pub(super) pool: FramePool,
-    /// What a pipeline put out, used again.
-    pub(super) taken: Taken,
+    pub(super) outbox: Outbox,
     pub(super) routers: Vec<Router>,
     pub(super) outputs: Vec<Output>,
     /// Where each output leads.
@@ -144,24 +144,6 @@ pub struct RoutedNetwork {
     pub(super) capacity_changes: Vec<(usize, Port, u64)>,
     pub(super) packet_bytes: u16,
     pub(super) hops: u64,
-}
-
-/// Takes what a pipeline puts out.
-#[derive(Default)]
-pub(super) struct Taken {
-    packets: Vec<(Port, Frame)>,
-    free: Vec<Frame>,
-}
-
-impl P4Output for Taken {
-    fn packet(&mut self, port: Port, bytes: &[u8]) {
-        let mut frame = self.free.pop().unwrap_or_default();
-        frame.clear();
-        frame.extend_from_slice(bytes);
-        self.packets.push((port, frame));
-    }
-
-    fn digest(&mut self, _name: &str, _fields: &[Bits]) {}
 }
 
 impl RoutedNetwork {
@@ -235,7 +217,7 @@ impl RoutedNetwork {
                     self.hosts[host].station.wake_ns = None;
                     self.hosts[host].station.stack.handle_timeout(at_ns);
                     self.begin_pages(host);
-                    self.serve_host(host);
+                    self.drain_host(host);
                 }
             }
             if !self.capacity_changes.is_empty() {
@@ -286,17 +268,14 @@ impl RoutedNetwork {
     }
 
     /// Sends what a host has to send, and sets its timer.
-    pub(super) fn serve_host(&mut self, host: usize) {
+    pub(super) fn drain_host(&mut self, host: usize) {
         loop {
-            let mut frame = self.pool.copy_of(&[]);
+            let mut frame = self.pool.take();
             if !self.hosts[host].station.transmit(self.now_ns, &mut frame) {
                 self.pool.give_back(frame);
                 break;
             }
-            let packet = Packet {
-                frame,
-                born_ns: u64::MAX,
-            };
+            let packet = Packet { frame, born_ns: UNBORN };
             self.enqueue(self.hosts[host].uplink, packet);
         }
         while let Some((key, event)) = self.hosts[host].station.stack.poll_event() {
@@ -328,7 +307,7 @@ impl RoutedNetwork {
         while let Some(packet) = self.outputs[output].arrived(self.now_ns) {
             match self.fars[output] {
                 Far::Router { router, port } => {
-                    self.enter(router, port, &packet.frame, packet.born_ns);
+                    self.run_p4(router, port, &packet.frame, packet.born_ns);
                     self.pool.give_back(packet.frame);
                 }
                 Far::Host(host) => self.at_host(host, packet),
@@ -337,19 +316,18 @@ impl RoutedNetwork {
         self.await_arrival(output);
     }
 
-    /// Runs a frame through a router; what comes out was born when the frame was.
-    fn enter(&mut self, router: usize, port: Port, frame: &[u8], born_ns: u64) {
+    /// Runs a packet through a router; what comes out was born when it was.
+    fn run_p4(&mut self, router: usize, port: Port, frame: &[u8], born_ns: u64) {
         let Some(pipeline) = &mut self.routers[router].pipeline else {
             return;
         };
         self.hops += 1;
-        let mut taken = std::mem::take(&mut self.taken);
-        std::mem::swap(&mut taken.free, &mut self.pool.free);
-        pipeline.process(self.now_ns, port, frame, &mut taken);
-        std::mem::swap(&mut taken.free, &mut self.pool.free);
-        for (port, frame) in taken.packets.drain(..) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.run(&mut self.pool, pipeline, self.now_ns, (port, frame));
+        outbox.digests.clear();
+        for (port, frame) in outbox.packets.drain(..) {
             if port == PORT_LINECARD {
-                self.obey(router, &frame);
+                self.apply_flow_control(router, &frame);
                 self.pool.give_back(frame);
             } else if let Some(&output) = self.routers[router].outputs.get(&port) {
                 self.enqueue(output, Packet { frame, born_ns });
@@ -358,7 +336,7 @@ impl RoutedNetwork {
                 self.pool.give_back(frame);
             }
         }
-        self.taken = taken;
+        self.outbox = outbox;
     }
 
     /// The timers of an output's card.
@@ -375,7 +353,7 @@ impl RoutedNetwork {
                 dropped_packets,
             };
             let tick = message::interval_tick(port, &tick, port, &state);
-            self.enter(router, PORT_LINECARD, &tick, self.now_ns);
+            self.run_p4(router, PORT_LINECARD, &tick, self.now_ns);
         }
         if let Some(at_ns) = self.outputs[output].next_tick_ns() {
             self.events
@@ -385,7 +363,7 @@ impl RoutedNetwork {
 
     /// A message of P4 to the card of an output. The answer to a tick comes within the tick's event, so no event
     /// needs to be scheduled here.
-    fn obey(&mut self, router: usize, frame: &[u8]) {
+    fn apply_flow_control(&mut self, router: usize, frame: &[u8]) {
         let set = message::flow_control(frame).and_then(|(port, message)| {
             let timer = match FlowOp::try_from(message.op).ok()? {
                 FlowOp::SetControlTimer => IntervalTimer::Control,
@@ -414,7 +392,7 @@ impl RoutedNetwork {
             self.hosts[host].not_for_host += 1;
         }
         self.pool.give_back(packet.frame);
-        self.serve_host(host);
+        self.drain_host(host);
     }
 
     /// What a link did since the last call, by the scenario's number.

@@ -11,13 +11,7 @@ use slotwise_wire::{Ethernet, IntervalTick, IntervalTimer};
 
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
-use crate::pool::Frame;
-
-/// A frame and when its first bit left its sender.
-pub(crate) struct Packet {
-    pub(crate) frame: Frame,
-    pub(crate) born_ns: u64,
-}
+use crate::packet::{Packet, UNBORN};
 
 struct InFlight {
     arrive_ns: u64,
@@ -150,7 +144,7 @@ impl Output {
             self.sends(bytes, busy_ns);
         }
         self.busy_until_ns = start_ns + busy_ns;
-        if packet.born_ns == u64::MAX {
+        if packet.born_ns == UNBORN {
             packet.born_ns = start_ns;
         }
         self.fly(InFlight {

@@ -8,10 +8,10 @@ use slotwise_p4::Port;
 use slotwise_scenario::Buffer;
 use slotwise_wire::{FlowOp, IntervalTimer};
 
-use super::output::{Output, OutputUse, Packet};
+use super::output::{Output, OutputUse};
 use crate::linecard::QueueState;
 use crate::message;
-use crate::pool::{Frame, FramePool};
+use crate::packet::{Frame, FramePool, Packet};
 
 /// What a card sends.
 #[derive(Debug, Clone, PartialEq, Eq)]

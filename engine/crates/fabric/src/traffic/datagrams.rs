@@ -10,7 +10,7 @@ use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
 
 use super::{DelaySummary, FlowResult, Turn, mac_number};
 use crate::measure::DelayUse;
-use crate::pool::Frame;
+use crate::packet::Frame;
 use crate::random;
 
 const UDP_HEADER_BYTES: usize = 8;

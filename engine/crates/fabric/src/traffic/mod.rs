@@ -9,7 +9,7 @@ pub(crate) mod web;
 use slotwise_scenario::{Flow, HostId, Scenario};
 
 use crate::measure::DelayUse;
-use crate::pool::Frame;
+use crate::packet::{Frame, Packet};
 use datagrams::Datagrams;
 use streams::Streams;
 
@@ -111,12 +111,12 @@ impl Traffic {
         }
     }
 
-    /// Takes a frame that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8], born_ns: Option<u64>) -> bool {
-        if datagrams::is_datagram(frame) {
-            self.datagrams.receive(host, now_ns, frame)
+    /// Takes a packet that arrived at a host; false if it is not for it.
+    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, packet: &Packet) -> bool {
+        if datagrams::is_datagram(&packet.frame) {
+            self.datagrams.receive(host, now_ns, &packet.frame)
         } else {
-            self.streams.receive(host, now_ns, frame, born_ns)
+            self.streams.receive(host, now_ns, packet)
         }
     }
 

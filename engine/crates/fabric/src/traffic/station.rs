@@ -8,7 +8,7 @@ use slotwise_transport::{
 };
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
-use crate::pool::Frame;
+use crate::packet::Frame;
 
 /// Linux's bounds of the retransmission timeout.
 pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {

@@ -14,6 +14,7 @@ use super::station::{End, LINUX_RTO, Station, StreamSpec};
 use super::web::Clients;
 use super::{FlowResult, StreamResult, mac_number};
 use crate::measure::DelayUse;
+use crate::packet::Packet;
 use crate::random;
 
 /// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
@@ -281,11 +282,12 @@ impl Streams {
         self.awake.push_back(from);
     }
 
-    /// Takes a frame that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, frame: &[u8], born_ns: Option<u64>) -> bool {
+    /// Takes a packet that arrived at a host; false if it is not for it.
+    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, packet: &Packet) -> bool {
+        let frame = &packet.frame;
         let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
         // Acknowledgments have the key reversed: only packets of data are counted.
-        if let (Some(born_ns), Some(&index)) = (born_ns, key.and_then(|key| self.owners.get(&key))) {
+        if let (Some(born_ns), Some(&index)) = (packet.born_ns(), key.and_then(|key| self.owners.get(&key))) {
             self.flows[index].lately.add(now_ns - born_ns);
         }
         let Some(station) = self.stations.get_mut(&host) else {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packets on their way, and their memory, used again.
+
+/// A packet's bytes from its Ethernet header on (or from its controller header on, at the CPU port).
+pub type Frame = Vec<u8>;
+
+/// Stands for the birth of a packet that no host sent, or of which nobody knows when.
+pub(crate) const UNBORN: u64 = u64::MAX;
+
+/// A packet and when its first bit left its host.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    pub(crate) frame: Frame,
+    /// Or [`UNBORN`].
+    pub(crate) born_ns: u64,
+}
+
+impl Packet {
+    /// One that no host sent.
+    pub(crate) fn unborn(frame: Frame) -> Packet {
+        Packet { frame, born_ns: UNBORN }
+    }
+
+    pub(crate) fn born_ns(&self) -> Option<u64> {
+        (self.born_ns != UNBORN).then_some(self.born_ns)
+    }
+}
+
+/// Frames that have been consumed; a new frame takes over an old one's memory.
+#[derive(Default)]
+pub(crate) struct FramePool {
+    free: Vec<Frame>,
+}
+
+/// More than this many idle buffers are given back to the allocator.
+const MAX_FREE: usize = 4096;
+
+impl FramePool {
+    /// An empty frame.
+    pub(crate) fn take(&mut self) -> Frame {
+        let mut frame = self.free.pop().unwrap_or_default();
+        frame.clear();
+        frame
+    }
+
+    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+        let mut frame = self.take();
+        frame.extend_from_slice(bytes);
+        frame
+    }
+
+    pub(crate) fn give_back(&mut self, frame: Frame) {
+        if self.free.len() < MAX_FREE {
+            self.free.push(frame);
+        }
+    }
+}
