@@ -9,24 +9,19 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::lane::Flying;
 use crate::packet::{Frame, Packet};
 
 impl Fabric {
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: HostId, frame: Frame) {
-        let port = host.access_port();
         let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
         let cause = if frame.len() > self.plan.access_frame_bytes {
             link.used.dropped_packets += 1;
             DropCause::TooLong
         } else if let Some(arrival_ns) = link.send(at_ns, frame.len()) {
-            return self.events.schedule(
-                arrival_ns,
-                Event::AtEdge {
-                    edge: host.edge,
-                    port,
-                    packet: Packet { frame, born_ns: at_ns },
-                },
-            );
+            let packet = Packet { frame, born_ns: at_ns };
+            let lane = link.lane;
+            return self.lanes[lane].enter(&mut self.events, arrival_ns, Flying::plain(packet));
         } else {
             DropCause::QueueFull
         };
@@ -48,14 +43,8 @@ impl Fabric {
         match link.send(self.now_ns, frame.len()) {
             Some(at_ns) => {
                 let born_ns = origin.born_ns();
-                self.events.schedule(
-                    at_ns,
-                    Event::AtHost {
-                        edge: host.edge,
-                        port: host.access_port(),
-                        packet: Packet { frame, born_ns },
-                    },
-                );
+                let lane = link.lane;
+                self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet { frame, born_ns }));
             }
             None => self.drop(Place::Downlink(host), DropCause::QueueFull, frame),
         }
@@ -83,7 +72,7 @@ impl Fabric {
         let mut frame = self.pool.take();
         let turn = traffic.turn(index, self.now_ns, &mut frame);
         if let Some(next_ns) = turn.next_ns {
-            self.events.schedule(next_ns, Event::Source(index));
+            self.events.schedule(next_ns, Event::Source(index as u32));
         }
         match turn.from {
             Some(host) => self.send_uplink(self.now_ns, host, frame),

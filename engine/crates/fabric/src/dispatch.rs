@@ -10,13 +10,15 @@ use slotwise_wire::{
 use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
-use crate::fabric::Fabric;
+use crate::event::{Event, Order};
+use crate::fabric::{Core, Fabric};
 use crate::faults::Way;
+use crate::lane::{Flying, LaneEnd};
 use crate::linecard::{Controlled, Next};
 use crate::link::LightChange;
 use crate::message;
 use crate::packet::{Frame, Packet, UNBORN};
+use crate::parcel::Parcel;
 
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
@@ -34,8 +36,8 @@ pub(crate) enum Origin {
         optical: Option<Optical>,
         born_ns: u64,
     },
-    /// From a host that sent it at this time.
-    Host { born_ns: u64 },
+    /// By a lane to a port where nothing more counts of it.
+    Lane { born_ns: u64 },
     /// The tick of a slot, whose messages may leave until then.
     Tick { until_ns: u64 },
     /// Anything else.
@@ -46,7 +48,7 @@ impl Origin {
     /// When what comes out was born: as what went in was.
     pub(crate) fn born_ns(self) -> u64 {
         match self {
-            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Host { born_ns } => born_ns,
+            Origin::Light { born_ns, .. } | Origin::Fibre { born_ns, .. } | Origin::Lane { born_ns } => born_ns,
             Origin::Tick { .. } | Origin::Local => UNBORN,
         }
     }
@@ -58,55 +60,22 @@ fn is_fibre(port: Port) -> bool {
 }
 
 impl Fabric {
-    pub(crate) fn handle(&mut self, event: Event) {
+    pub(crate) fn handle(&mut self, order: Order, event: Event) {
         match event {
             Event::LinkChange(index) => {
-                let change = self.plan.link_changes[index];
+                let change = self.plan.link_changes[index as usize];
                 self.change_link(&change);
             }
-            Event::FaultBegins(index) => self.fault_begins(index),
-            Event::FaultEnds(index) => self.fault_ends(index),
-            Event::LateMessage { way, frame } => self.late_message(way, frame),
+            Event::FaultBegins(index) => self.fault_begins(index as usize),
+            Event::FaultEnds(index) => self.fault_ends(index as usize),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
-            Event::CardTick { card, slot, generation } => self.card_tick(card, slot, generation),
-            Event::CardAlarm { card, code, over } => self.card_alarm(card, code, over),
-            Event::CardAnswer { card } => self.card_answer(card),
-            Event::CardTimer { card } => self.card_timer(card),
-            Event::AtEdge { edge, port, packet } => {
-                let Packet { frame, born_ns } = packet;
-                self.run_p4(Device::Edge(edge), port, &frame, Origin::Host { born_ns });
-                self.pool.give_back(frame);
-            }
-            Event::AtCore {
-                fibre,
-                packet,
-                duration_ns,
-                program,
-            } => self.light_at_core(fibre, packet, (duration_ns, program)),
-            Event::FromFibre { fibre, packet, program } => self.light_at_edge(fibre, packet, program),
-            Event::CoreControl { to, frame } => {
-                self.run_p4(to, PORT_CORE_CONTROL, &frame, Origin::Local);
-                self.pool.give_back(frame);
-            }
-            Event::PacketOut { device, mut frame } => {
-                if self.passes_faults(Way::Out(device), &mut frame) {
-                    self.run_p4(device, PORT_CPU, &frame, Origin::Local);
-                }
-                self.pool.give_back(frame);
-            }
-            Event::FromSwitch {
-                device,
-                port,
-                id,
-                frame,
-            } => {
-                if let Some(external) = &mut self.external {
-                    let origin = external.take_origin(device, id);
-                    self.send(device, port, frame, origin);
-                }
-            }
-            Event::AtHost { edge, port, packet } => self.at_host(HostId { edge, index: port - 1 }, packet),
-            Event::Source(index) => self.source(index),
+            Event::CardTick { card, generation } => self.card_tick(card as usize, generation),
+            Event::CardAlarm { card, code, over } => self.card_alarm(card as usize, code, over),
+            Event::CardAnswer { card } => self.card_answer(card as usize),
+            Event::CardTimer { card } => self.card_timer(card as usize),
+            Event::Arrival { lane } => self.arrival(lane as usize, order),
+            Event::Parcel(number) => self.parcel(number),
+            Event::Source(index) => self.source(index as usize),
             Event::HostTimer(host) => {
                 if let Some(traffic) = &mut self.traffic {
                     traffic.timeout(host, self.now_ns);
@@ -114,11 +83,55 @@ impl Fabric {
                 self.drain_hosts();
             }
             Event::CardWake { card } => {
+                let card = card as usize;
                 if self.cards[card].wake_ns == Some(self.now_ns) {
                     self.cards[card].wake_ns = None;
                     self.drain_card(card);
                 }
             }
+        }
+    }
+
+    /// The head of a lane is at its end.
+    fn arrival(&mut self, lane: usize, order: Order) {
+        let lane = &mut self.lanes[lane];
+        let end = lane.end;
+        let Some(flying) = lane.arrive(&mut self.events, self.now_ns, order) else {
+            return;
+        };
+        match end {
+            LaneEnd::Port { device, port } => {
+                let Packet { frame, born_ns } = flying.packet;
+                self.run_p4(device, port, &frame, Origin::Lane { born_ns });
+                self.pool.give_back(frame);
+            }
+            LaneEnd::Host(host) => self.at_host(host, flying.packet),
+            LaneEnd::Core { fibre } => self.light_at_core(fibre, flying),
+            LaneEnd::Edge { fibre } => self.light_at_edge(fibre, flying),
+        }
+    }
+
+    fn parcel(&mut self, number: u32) {
+        match self.parcels.take(number) {
+            Some(Parcel::PacketOut { device, mut frame }) => {
+                if self.passes_faults(Way::Out(device), &mut frame) {
+                    self.run_p4(device, PORT_CPU, &frame, Origin::Local);
+                }
+                self.pool.give_back(frame);
+            }
+            Some(Parcel::Late { way, frame }) => self.late_message(way, frame),
+            Some(Parcel::FromSwitch {
+                device,
+                port,
+                id,
+                frame,
+            }) => {
+                if let Some(external) = &mut self.external {
+                    let origin = external.take_origin(device, id);
+                    self.send(device, port, frame, origin);
+                }
+            }
+            None => {}
         }
     }
 
@@ -203,13 +216,15 @@ impl Fabric {
             return;
         };
         let at_ns = self.cards[card].clock.fabric_ns(local_ns).max(self.now_ns);
-        self.events.schedule(at_ns, Event::CardTick { card, slot, generation });
+        let card = card as u32;
+        self.events.schedule(at_ns, Event::CardTick { card, generation });
     }
 
-    fn card_tick(&mut self, card: usize, slot: u64, generation: u32) {
+    fn card_tick(&mut self, card: usize, generation: u32) {
         if self.cards[card].generation != generation {
             return;
         }
+        let slot = self.cards[card].next_slot;
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
         let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
             return;
@@ -254,7 +269,7 @@ impl Fabric {
             }
         }
         if let Some(at_ns) = self.cards[card].queues.next_tick_ns() {
-            self.events.schedule(at_ns, Event::CardTimer { card });
+            self.events.schedule(at_ns, Event::CardTimer { card: card as u32 });
         }
     }
 
@@ -342,20 +357,17 @@ impl Fabric {
             Device::Edge(edge) => self.cores.iter().position(|core| core.master == edge),
             Device::Core(core) => Some(usize::from(core)),
         };
-        let ends = core.and_then(|core| {
-            let master = self.cores[core].master;
+        let way = core.and_then(|core| {
+            let Core { master, control, .. } = self.cores[core];
             let fibre = self.edges[usize::from(master)].cards[core]?;
-            let far_end = if device == Device::Edge(master) {
-                Device::Core(core as u16)
-            } else {
-                Device::Edge(master)
-            };
-            Some((far_end, fibre))
+            let [to_core, to_master] = control;
+            let is_masters = device == Device::Edge(master);
+            Some((if is_masters { to_core } else { to_master }, fibre))
         });
-        match ends {
-            Some((to, fibre)) => {
+        match way {
+            Some((lane, fibre)) => {
                 let at_ns = self.now_ns + self.fibres[fibre].delay_ns;
-                self.events.schedule(at_ns, Event::CoreControl { to, frame });
+                self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet::unborn(frame)));
             }
             None => self.drop(Place::Device(device), DropCause::NoSuchPort, frame),
         }
@@ -391,7 +403,7 @@ impl Fabric {
             Ok(Controlled::Answer { at_ns }) => {
                 self.cards[card].must_answer = false;
                 self.cards[card].answer_ns = Some(at_ns);
-                self.events.schedule(at_ns, Event::CardAnswer { card });
+                self.events.schedule(at_ns, Event::CardAnswer { card: card as u32 });
                 Ok(())
             }
             Err(cause) => Err(cause),
@@ -442,7 +454,7 @@ impl Fabric {
                 Next::At(at_ns) => {
                     if self.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         self.cards[card].wake_ns = Some(at_ns);
-                        self.events.schedule(at_ns, Event::CardWake { card });
+                        self.events.schedule(at_ns, Event::CardWake { card: card as u32 });
                     }
                     return;
                 }

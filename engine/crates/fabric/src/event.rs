@@ -4,96 +4,74 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use slotwise_scenario::{Device, HostId};
+use slotwise_scenario::HostId;
 use slotwise_wire::FaultCode;
 
-use crate::faults::Way;
-use crate::packet::{Frame, Packet};
-
-/// Something that happens at one time in one place.
+/// Something that happens at one time in one place. Indices only, so that the queue moves little.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A scheduled change, by its index in the scenario.
-    LinkChange(usize),
+    LinkChange(u32),
     /// A fault on purpose begins, by its number.
-    FaultBegins(usize),
+    FaultBegins(u32),
     /// It is over.
-    FaultEnds(usize),
-    /// A control message that a fault has kept, or its copy.
-    LateMessage { way: Way, frame: Frame },
+    FaultEnds(u32),
     /// A slot starts at a core. Slots count from the epoch.
     CoreTick { core: u16, slot: u64 },
-    /// A slot starts at a line card. `generation` tells whether the card's phase has changed since.
-    CardTick { card: usize, slot: u64, generation: u32 },
+    /// A card's next slot starts. `generation` tells whether the card's phase has changed since.
+    CardTick { card: u32, generation: u32 },
     /// A line card tells P4 of a fault, or that it is over.
-    CardAlarm { card: usize, code: FaultCode, over: bool },
+    CardAlarm { card: u32, code: FaultCode, over: bool },
     /// The tick that P4 asked a line card for.
-    CardAnswer { card: usize },
+    CardAnswer { card: u32 },
     /// Interval timers of a line card may expire.
-    CardTimer { card: usize },
-    /// A host's packet has arrived at its edge.
-    AtEdge { edge: u16, port: u16, packet: Packet },
-    /// The head of a packet has reached a core.
-    AtCore {
-        fibre: usize,
-        packet: Packet,
-        duration_ns: u64,
-        program: u32,
-    },
-    /// The tail of a packet has reached an edge.
-    FromFibre { fibre: usize, packet: Packet, program: u32 },
-    /// A frame has crossed the link between a master edge and its core.
-    CoreControl { to: Device, frame: Frame },
-    /// A message of the controller has reached a device.
-    PacketOut { device: Device, frame: Frame },
-    /// A frame has left a switch outside of the fabric.
-    FromSwitch {
-        device: Device,
-        port: u16,
-        id: u64,
-        frame: Frame,
-    },
-    /// A packet has arrived at a host.
-    AtHost { edge: u16, port: u16, packet: Packet },
+    CardTimer { card: u32 },
+    /// The head of a lane arrives.
+    Arrival { lane: u32 },
+    /// What is on its way outside of lanes is there, by its number.
+    Parcel(u32),
     /// A source's turn.
-    Source(usize),
+    Source(u32),
     /// Timers of a host's streams.
     HostTimer(HostId),
     /// A line card may be able to send.
-    CardWake { card: usize },
+    CardWake { card: u32 },
 }
 
 impl Event {
-    /// Rank among events of one time: changes of the network, then clocks from the core outwards, then packets,
-    /// and senders last, so that they see all that has arrived by then.
-    fn rank(&self) -> u8 {
+    /// Rank among events of one time: changes of the network, then clocks from the core outwards, then packets and
+    /// their senders in the order in which they were scheduled, and line cards last, so that they see all that came.
+    fn rank(self) -> u64 {
         match self {
             Event::LinkChange(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::CardTimer { .. } => 3,
-            Event::AtEdge { .. }
-            | Event::AtCore { .. }
-            | Event::FromFibre { .. }
-            | Event::CoreControl { .. }
-            | Event::PacketOut { .. }
-            | Event::LateMessage { .. }
-            | Event::FromSwitch { .. }
-            | Event::AtHost { .. }
-            | Event::Source(_)
-            | Event::HostTimer(_) => 4,
+            Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
             Event::CardWake { .. } => 5,
         }
     }
 }
 
+/// Place among events of one time: by rank, then by age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Order(u64);
+
+const RANK_SHIFT: u32 = 61;
+
+#[derive(Clone, Copy)]
 struct Entry {
-    key: (u64, u8, u64),
+    at_ns: u64,
+    order: Order,
     event: Event,
 }
 
+// A heap of many entries is moved about for every packet.
+const _: () = assert!(size_of::<Entry>() <= 32);
+
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
-        self.key == other.key
+        self.cmp(other) == Ordering::Equal
     }
 }
 
@@ -108,36 +86,44 @@ impl PartialOrd for Entry {
 impl Ord for Entry {
     // `BinaryHeap` pops the greatest, and the earliest is wanted.
     fn cmp(&self, other: &Entry) -> Ordering {
-        other.key.cmp(&self.key)
+        (other.at_ns, other.order).cmp(&(self.at_ns, self.order))
     }
 }
 
-/// Pending events. Among events of one time and rank the one that was scheduled first comes first.
+/// Pending events. Among events of one time and rank the one whose order was reserved first comes first.
 #[derive(Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
-    scheduled: u64,
+    reserved: u64,
 }
 
 impl EventQueue {
     pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
-        self.heap.push(Entry {
-            key: (at_ns, event.rank(), self.scheduled),
-            event,
-        });
-        self.scheduled += 1;
+        let order = self.reserve(event);
+        self.schedule_as(at_ns, order, event);
+    }
+
+    /// A place among events of one time for an event that is scheduled later.
+    pub(crate) fn reserve(&mut self, event: Event) -> Order {
+        self.reserved += 1;
+        Order(event.rank() << RANK_SHIFT | self.reserved)
+    }
+
+    /// Schedules an event at its reserved place.
+    pub(crate) fn schedule_as(&mut self, at_ns: u64, order: Order, event: Event) {
+        self.heap.push(Entry { at_ns, order, event });
     }
 
     pub(crate) fn next_at(&self) -> Option<u64> {
-        self.heap.peek().map(|entry| entry.key.0)
+        self.heap.peek().map(|entry| entry.at_ns)
     }
 
-    /// The next event if it is not after `limit_ns`, with its time.
-    pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Event)> {
+    /// The next event if it is not after `limit_ns`, with its time and place.
+    pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Order, Event)> {
         if self.next_at()? > limit_ns {
             return None;
         }
-        self.heap.pop().map(|entry| (entry.key.0, entry.event))
+        self.heap.pop().map(|entry| (entry.at_ns, entry.order, entry.event))
     }
 }
 
@@ -148,37 +134,25 @@ mod tests {
     #[test]
     fn events_of_one_time_come_by_rank_then_by_age() {
         let mut queue = EventQueue::default();
-        queue.schedule(7, Event::CardWake { card: 0 });
-        queue.schedule(7, Event::Source(1));
-        queue.schedule(7, Event::Source(0));
-        queue.schedule(
-            7,
-            Event::CardTick {
-                card: 0,
-                slot: 0,
-                generation: 0,
-            },
-        );
-        queue.schedule(7, Event::CoreTick { core: 0, slot: 0 });
-        queue.schedule(7, Event::LinkChange(0));
+        let lane = Event::Arrival { lane: 3 };
+        let early = queue.reserve(lane);
+        let scheduled = [
+            Event::CardWake { card: 0 },
+            Event::Source(1),
+            Event::Source(0),
+            Event::CardTick { card: 0, generation: 0 },
+            Event::CoreTick { core: 0, slot: 0 },
+            Event::LinkChange(0),
+        ];
+        scheduled.map(|event| queue.schedule(7, event));
         queue.schedule(6, Event::CardWake { card: 9 });
-        let mut order = Vec::new();
-        while let Some((at_ns, event)) = queue.pop_until(7) {
-            let detail = if let Event::Source(source) = event { source } else { 0 };
-            order.push((at_ns, event.rank(), detail));
-        }
-        assert_eq!(
-            order,
-            [
-                (6, 5, 0),
-                (7, 0, 0),
-                (7, 1, 0),
-                (7, 2, 0),
-                (7, 4, 1),
-                (7, 4, 0),
-                (7, 5, 0)
-            ]
-        );
+        queue.schedule_as(7, early, lane);
+        let popped = std::iter::from_fn(|| queue.pop_until(7));
+        let order: Vec<(u64, Event)> = popped.map(|(at_ns, _, event)| (at_ns, event)).collect();
+        let [wake, source1, source0, card, core, change] = scheduled;
+        let at_7 = [change, core, card, lane, source1, source0, wake].map(|event| (7, event));
+        assert_eq!(order[0], (6, Event::CardWake { card: 9 }));
+        assert_eq!(order[1..], at_7, "the lane's place was reserved first");
     }
 
     #[test]

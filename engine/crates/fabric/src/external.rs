@@ -18,11 +18,11 @@ use slotwise_wire::Optical;
 use crate::api::{FabricError, P4Drop};
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::message;
 use crate::packet::Frame;
+use crate::parcel::Parcel;
 
 /// Light that a core's switch has not sent on in this time is lost.
 const ANSWER_LIMIT_NS: u64 = 1_000_000_000;
@@ -62,7 +62,7 @@ pub(crate) struct External {
 impl External {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
         let mut id = 0;
-        if !matches!(origin, Origin::Local | Origin::Host { .. }) {
+        if !matches!(origin, Origin::Local | Origin::Lane { .. }) {
             self.last_id += 1;
             id = self.last_id;
             let crossing = Crossing {
@@ -135,9 +135,9 @@ impl Fabric {
         let device = self.device(device_id)?;
         let at_ns = at_ns.max(self.now_ns);
         let frame = self.pool.copy_of(frame);
-        self.events.schedule(
+        self.dispatch_parcel(
             at_ns,
-            Event::FromSwitch {
+            Parcel::FromSwitch {
                 device,
                 port,
                 id,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Program};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario, Signaling};
-use slotwise_wire::{DropReason, Ethernet};
+use slotwise_wire::{DropReason, Ethernet, PORT_CORE_CONTROL};
 
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, Captures};
@@ -17,10 +17,12 @@ use crate::external::External;
 use crate::faults::Faults;
 use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
+use crate::lane::{Lane, LaneEnd};
 use crate::linecard::LineCard;
 use crate::link::{AccessLink, FibrePair};
 use crate::node::{self, Outbox};
 use crate::packet::{Frame, FramePool};
+use crate::parcel::{Parcel, Parcels};
 use crate::synchronization::{SyncError, TimeDifference};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
@@ -39,6 +41,8 @@ pub(crate) struct Edge {
 pub(crate) struct Core {
     pub(crate) master: u16,
     pub(crate) ports: Vec<CorePort>,
+    /// Lanes of the control link, to the core and to the master.
+    pub(crate) control: [usize; 2],
     pub(crate) lost: u64,
     /// What P4 had counted as lost before it started anew.
     pub(crate) p4_lost_before: u64,
@@ -65,6 +69,7 @@ impl Core {
         Core {
             master: core.master,
             ports: (0..ports).map(|_| CorePort::default()).collect(),
+            control: [0; 2],
             lost: 0,
             p4_lost_before: 0,
             knows_slot: false,
@@ -133,6 +138,8 @@ pub struct Fabric {
     pub(crate) seed: u64,
     pub(crate) plan: Plan,
     pub(crate) events: EventQueue,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
     pub(crate) edge_pipelines: Vec<Option<Pipeline>>,
@@ -176,6 +183,8 @@ impl Fabric {
                 has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
             },
             events: EventQueue::default(),
+            lanes: Vec::new(),
+            parcels: Parcels::default(),
             pool: FramePool::default(),
             outbox: Outbox::default(),
             edge_pipelines: scenario.edges.iter().map(|_| None).collect(),
@@ -206,7 +215,7 @@ impl Fabric {
         if options.host_mode == HostMode::Simulated {
             let traffic = Traffic::new(scenario, options.seed);
             for (index, at_ns) in traffic.starts() {
-                fabric.events.schedule(at_ns, Event::Source(index));
+                fabric.events.schedule(at_ns, Event::Source(index as u32));
             }
             fabric.traffic = Some(traffic);
             fabric.schedule_link_changes(scenario.epoch_ns());
@@ -223,11 +232,18 @@ impl Fabric {
         }
         let limit_bytes = scenario.queues.limit_bytes;
         for edge in &scenario.edges {
-            let links = || {
+            let access_link = |lane| {
                 let hosts = &scenario.hosts;
-                let link = |_| AccessLink::new(hosts.access_rate_bps, hosts.access_delay_ns, limit_bytes);
-                (0..edge.hosts).map(link).collect()
+                AccessLink::new(hosts.access_rate_bps, hosts.access_delay_ns, limit_bytes, lane)
             };
+            let device = Device::Edge(edge.id);
+            let (mut uplinks, mut downlinks) = (Vec::new(), Vec::new());
+            for index in 0..edge.hosts {
+                let host = HostId { edge: edge.id, index };
+                let port = host.access_port();
+                uplinks.push(access_link(self.add_lane(LaneEnd::Port { device, port })));
+                downlinks.push(access_link(self.add_lane(LaneEnd::Host(host))));
+            }
             let mut cards = vec![None; scenario.cores.len()];
             for fibre in &edge.fibres {
                 let index = self.cards.len();
@@ -235,7 +251,9 @@ impl Fabric {
                 self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
                     .fibres
                     .push(index);
-                let pair = FibrePair::new(self.seed, edge.id, fibre);
+                let lanes =
+                    [LaneEnd::Core { fibre: index }, LaneEnd::Edge { fibre: index }].map(|end| self.add_lane(end));
+                let pair = FibrePair::new(self.seed, edge.id, fibre, lanes);
                 self.fibres
                     .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
                 let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
@@ -260,16 +278,26 @@ impl Fabric {
                 if scenario.has_xcp() {
                     self.cards[index].queues.start_timers(self.plan.epoch_ns);
                     self.events
-                        .schedule(self.plan.epoch_ns, Event::CardTimer { card: index });
+                        .schedule(self.plan.epoch_ns, Event::CardTimer { card: index as u32 });
                 }
             }
             self.edges.push(Edge {
-                uplinks: links(),
-                downlinks: links(),
+                uplinks,
+                downlinks,
                 cards,
                 programs: 0,
             });
         }
+        for core in &scenario.cores {
+            let ends = [Device::Core(core.id), Device::Edge(core.master)];
+            let port = PORT_CORE_CONTROL;
+            self.cores[usize::from(core.id)].control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+        }
+    }
+
+    fn add_lane(&mut self, end: LaneEnd) -> usize {
+        self.lanes.push(Lane::new(self.lanes.len(), end));
+        self.lanes.len() - 1
     }
 
     /// Fabric time.
@@ -290,23 +318,23 @@ impl Fabric {
 
     /// Handles the next event if it is not after `until_ns`. False if there is none.
     pub fn run_next(&mut self, until_ns: u64) -> bool {
-        let Some((at_ns, event)) = self.events.pop_until(until_ns) else {
+        let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
             return false;
         };
         self.now_ns = at_ns;
-        self.handle(event);
+        self.handle(order, event);
         true
     }
 
     /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until_ns: u64) -> bool {
         while self.control.is_empty() {
-            let Some((at_ns, event)) = self.events.pop_until(until_ns) else {
+            let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
                 self.now_ns = self.now_ns.max(until_ns);
                 return false;
             };
             self.now_ns = at_ns;
-            self.handle(event);
+            self.handle(order, event);
         }
         true
     }
@@ -336,8 +364,7 @@ impl Fabric {
     pub fn packet_out(&mut self, at_ns: u64, device_id: u64, frame: &[u8]) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
         let frame = self.pool.copy_of(frame);
-        self.events
-            .schedule(at_ns.max(self.now_ns), Event::PacketOut { device, frame });
+        self.dispatch_parcel(at_ns.max(self.now_ns), Parcel::PacketOut { device, frame });
         Ok(())
     }
 
@@ -419,7 +446,8 @@ impl Fabric {
     pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
         for (index, change) in self.plan.link_changes.iter().enumerate() {
             let at_ns = first_phase_ns + change.at_ms * NS_PER_MS;
-            self.events.schedule(at_ns.max(self.now_ns), Event::LinkChange(index));
+            self.events
+                .schedule(at_ns.max(self.now_ns), Event::LinkChange(index as u32));
         }
     }
 

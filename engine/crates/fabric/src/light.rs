@@ -7,10 +7,10 @@ use slotwise_wire::{Optical, OpticalKind};
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::faults::Way;
 use crate::invariants::Invariant;
+use crate::lane::Flying;
 use crate::link::{Passage, transmission_ns};
 use crate::message;
 use crate::packet::{Frame, Packet};
@@ -30,12 +30,12 @@ impl Fabric {
         let fibre = &mut self.fibres[card];
         let passage = fibre.enter_to_core(packet.frame.len(), duration_ns);
         let at_ns = self.now_ns + fibre.delay_ns;
-        self.pass_fibre(passage, (from, to), at_ns, packet, |packet| Event::AtCore {
-            fibre: card,
+        let flying = Flying {
             packet,
             duration_ns,
             program,
-        });
+        };
+        self.pass_fibre(passage, (from, to), (fibre.to_core.lane, at_ns), flying);
     }
 
     /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
@@ -87,12 +87,14 @@ impl Fabric {
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
         let passage = pair.enter_to_edge(packet.frame.len(), duration_ns);
         let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
+        let lane = pair.to_edge.lane;
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
-        self.pass_fibre(passage, (from, to), at_ns, packet, |packet| Event::FromFibre {
-            fibre,
+        let flying = Flying {
             packet,
+            duration_ns,
             program,
-        });
+        };
+        self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
     }
 
     /// P4 sent a packet to an output that the core does not have.
@@ -110,21 +112,24 @@ impl Fabric {
         &mut self,
         passage: Passage,
         (from, to): (Device, Device),
-        at_ns: u64,
-        packet: Packet,
-        arrival: impl FnOnce(Packet) -> Event,
+        (lane, at_ns): (usize, u64),
+        flying: Flying,
     ) {
         let cause = match passage {
-            Passage::Through => return self.events.schedule(at_ns, arrival(packet)),
+            Passage::Through => return self.lanes[lane].enter(&mut self.events, at_ns, flying),
             Passage::Lost => DropCause::LinkLoss,
             Passage::Down => DropCause::LinkDown,
         };
-        self.drop(Place::Fibre { from, to }, cause, packet.frame);
+        self.drop(Place::Fibre { from, to }, cause, flying.packet.frame);
     }
 
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
-    pub(crate) fn light_at_core(&mut self, fibre: usize, packet: Packet, (duration_ns, program): (u64, u32)) {
-        let Packet { frame, born_ns } = packet;
+    pub(crate) fn light_at_core(&mut self, fibre: usize, flying: Flying) {
+        let Flying {
+            packet: Packet { frame, born_ns },
+            duration_ns,
+            program,
+        } = flying;
         let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
@@ -201,9 +206,9 @@ impl Fabric {
         })
     }
 
-    /// The tail of a packet reaches an edge; `program` is the one of its source that numbered it.
-    pub(crate) fn light_at_edge(&mut self, fibre: usize, packet: Packet, program: u32) {
-        let Packet { mut frame, born_ns } = packet;
+    /// The tail of a packet reaches an edge.
+    pub(crate) fn light_at_edge(&mut self, fibre: usize, flying: Flying) {
+        let Packet { mut frame, born_ns } = flying.packet;
         let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
         let duration_ns = transmission_ns(frame.len() as u64, self.fibres[fibre].rate_bps);
         self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
@@ -215,7 +220,7 @@ impl Fabric {
                     self.invariants
                         .violated(Invariant::Ungranted, self.now_ns, place, optical);
                 }
-            } else if !self.invariants.is_new(&packet, program) {
+            } else if !self.invariants.is_new(&packet, flying.program) {
                 self.invariants
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }

@@ -43,6 +43,7 @@ pub(crate) struct LightChange {
 /// One direction of a fibre.
 pub(crate) struct Direction {
     random: Pcg64Mcg,
+    pub(crate) lane: usize,
     pub(crate) used: LinkUse,
 }
 
@@ -70,11 +71,13 @@ pub(crate) struct FibrePair {
 }
 
 impl FibrePair {
-    pub(crate) fn new(seed: u64, edge: u16, fibre: &Fibre) -> FibrePair {
-        let direction = |stream| {
+    /// Its lanes are those of these numbers, to the core and to the edge.
+    pub(crate) fn new(seed: u64, edge: u16, fibre: &Fibre, lanes: [usize; 2]) -> FibrePair {
+        let direction = |stream, lane| {
             let random = random::generator(seed, stream, u64::from(fibre.core) << 16 | u64::from(edge));
             Direction {
                 random,
+                lane,
                 used: LinkUse::default(),
             }
         };
@@ -90,8 +93,8 @@ impl FibrePair {
             attenuation_mdb: fibre.attenuation_mdb,
             optics: None,
             light: Light::Good,
-            to_core: direction(random::Stream::FibreToCore),
-            to_edge: direction(random::Stream::FibreToEdge),
+            to_core: direction(random::Stream::FibreToCore, lanes[0]),
+            to_edge: direction(random::Stream::FibreToEdge, lanes[1]),
         }
     }
 
@@ -189,16 +192,19 @@ pub(crate) struct AccessLink {
     delay_ns: u64,
     limit_ns: u64,
     busy_until_ns: u64,
+    /// Where what it sends goes on.
+    pub(crate) lane: usize,
     pub(crate) used: AccessUse,
 }
 
 impl AccessLink {
-    pub(crate) fn new(rate_bps: u64, delay_ns: u64, limit_bytes: u64) -> AccessLink {
+    pub(crate) fn new(rate_bps: u64, delay_ns: u64, limit_bytes: u64, lane: usize) -> AccessLink {
         AccessLink {
             rate_bps,
             delay_ns,
             limit_ns: transmission_ns(limit_bytes, rate_bps),
             busy_until_ns: 0,
+            lane,
             used: AccessUse::default(),
         }
     }
@@ -245,6 +251,7 @@ mod tests {
                 port: 2,
                 attenuation_mdb: 20_000,
             },
+            [0, 1],
         )
     }
 
@@ -344,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_access_link_serializes_delays_and_drops_at_its_limit() {
-        let mut link = AccessLink::new(1_000_000_000, 1000, 3000);
+        let mut link = AccessLink::new(1_000_000_000, 1000, 3000, 0);
         assert_eq!(link.send(0, 1500), Some(12_000 + 1000));
         assert_eq!(link.send(0, 1500), Some(24_000 + 1000));
         assert_eq!(link.send(0, 1), None);

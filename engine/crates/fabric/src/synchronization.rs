@@ -184,6 +184,7 @@ impl Fabric {
     /// Tells P4 of a fault, right after what happens now.
     pub(crate) fn alarm(&mut self, card: usize, code: FaultCode, over: bool) {
         if self.plan.has_alarms {
+            let card = card as u32;
             self.events.schedule(self.now_ns, Event::CardAlarm { card, code, over });
         }
     }

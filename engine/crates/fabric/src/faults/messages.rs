@@ -11,10 +11,10 @@ use slotwise_wire::{Ethernet, Optical, OpticalKind, PORT_CPU, PacketIn};
 use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
-use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::message;
 use crate::packet::{Frame, UNBORN};
+use crate::parcel::Parcel;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
 const MAX_LATE_FRAMES: u64 = 8;
@@ -81,8 +81,7 @@ impl Fabric {
             .random
             .random_range(1..=MAX_LATE_FRAMES * self.plan.frame_ns());
         let frame = self.pool.copy_of(frame);
-        self.events
-            .schedule(self.now_ns + late_ns, Event::LateMessage { way, frame });
+        self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
     }
 
     pub(crate) fn late_message(&mut self, way: Way, frame: Frame) {

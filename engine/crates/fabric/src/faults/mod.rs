@@ -71,8 +71,8 @@ impl Faults {
 
     pub(crate) fn schedule(&self, events: &mut EventQueue) {
         for (index, record) in self.records.iter().enumerate() {
-            events.schedule(record.start_ns, Event::FaultBegins(index));
-            events.schedule(record.end_ns, Event::FaultEnds(index));
+            events.schedule(record.start_ns, Event::FaultBegins(index as u32));
+            events.schedule(record.end_ns, Event::FaultEnds(index as u32));
         }
     }
 }

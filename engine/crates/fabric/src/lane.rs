@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lanes: what is on its way from one end of a link to the other, in one direction and one wavelength.
+//!
+//! A lane has one entry in the event queue, that of its head; what is behind it keeps the place among events of one
+//! time that it got when it entered.
+
+use std::collections::VecDeque;
+
+use slotwise_scenario::{Device, HostId};
+
+use crate::event::{Event, EventQueue, Order};
+use crate::packet::Packet;
+
+/// Where a lane ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneEnd {
+    /// A port of a switch; packets come from hosts and other switches.
+    Port { device: Device, port: u16 },
+    /// A host.
+    Host(HostId),
+    /// A port of a core, by the fibre's number: light passes it, and what counts is its head.
+    Core { fibre: usize },
+    /// An edge, by the fibre's number: what counts is the tail.
+    Edge { fibre: usize },
+}
+
+/// Something in a lane.
+pub(crate) struct Flying {
+    pub(crate) packet: Packet,
+    /// Time that its light takes to pass a point.
+    pub(crate) duration_ns: u64,
+    /// The program of its source that numbered it.
+    pub(crate) program: u32,
+}
+
+impl Flying {
+    /// Of a packet that nobody has numbered and whose tail arrives.
+    pub(crate) fn plain(packet: Packet) -> Flying {
+        Flying {
+            packet,
+            duration_ns: 0,
+            program: 0,
+        }
+    }
+}
+
+struct InFlight {
+    at_ns: u64,
+    order: Order,
+    is_scheduled: bool,
+    flying: Flying,
+}
+
+/// One direction of a link.
+pub(crate) struct Lane {
+    number: u32,
+    pub(crate) end: LaneEnd,
+    /// By time of arrival, then by order of entry.
+    in_flight: VecDeque<InFlight>,
+}
+
+impl Lane {
+    /// The `number`-th lane of the network.
+    pub(crate) fn new(number: usize, end: LaneEnd) -> Lane {
+        Lane {
+            number: number as u32,
+            end,
+            in_flight: VecDeque::new(),
+        }
+    }
+
+    /// Something enters that arrives at `at_ns`: behind what arrives before it or with it. After a change of delay it may
+    /// overtake.
+    pub(crate) fn enter(&mut self, events: &mut EventQueue, at_ns: u64, flying: Flying) {
+        let order = events.reserve(self.arrival());
+        let mut place = self.in_flight.len();
+        while place > 0 && self.in_flight[place - 1].at_ns > at_ns {
+            place -= 1;
+        }
+        self.in_flight.insert(
+            place,
+            InFlight {
+                at_ns,
+                order,
+                is_scheduled: false,
+                flying,
+            },
+        );
+        if place == 0 {
+            self.schedule_head(events);
+        }
+    }
+
+    /// What arrives by the event of this time and order; `None` if its time has changed since.
+    pub(crate) fn arrive(&mut self, events: &mut EventQueue, at_ns: u64, order: Order) -> Option<Flying> {
+        let head = self.in_flight.front()?;
+        if (head.at_ns, head.order) != (at_ns, order) {
+            return None;
+        }
+        let head = self.in_flight.pop_front()?;
+        self.schedule_head(events);
+        Some(head.flying)
+    }
+
+    /// What entered last arrives at these times instead, one for each, in the order in which it entered.
+    pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[u64]) {
+        let flights = self.in_flight.make_contiguous();
+        flights.sort_by_key(|flight| flight.order);
+        let first = flights.len() - arrivals.len();
+        for (flight, at_ns) in flights[first..].iter_mut().zip(arrivals) {
+            (flight.at_ns, flight.is_scheduled) = (*at_ns, false);
+        }
+        flights.sort_by_key(|flight| (flight.at_ns, flight.order));
+        self.schedule_head(events);
+    }
+
+    fn arrival(&self) -> Event {
+        Event::Arrival { lane: self.number }
+    }
+
+    fn schedule_head(&mut self, events: &mut EventQueue) {
+        let arrival = self.arrival();
+        if let Some(head) = self.in_flight.front_mut()
+            && !head.is_scheduled
+        {
+            head.is_scheduled = true;
+            events.schedule_as(head.at_ns, head.order, arrival);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(bytes: usize) -> Flying {
+        Flying::plain(Packet::unborn(vec![0; bytes]))
+    }
+
+    /// (time, bytes) of everything that arrives in this lane.
+    fn arrivals(lane: &mut Lane, events: &mut EventQueue) -> Vec<(u64, usize)> {
+        let mut all = Vec::new();
+        while let Some((at_ns, order, event)) = events.pop_until(u64::MAX) {
+            assert_eq!(event, Event::Arrival { lane: 5 });
+            let flying = lane.arrive(events, at_ns, order).expect("its time has not changed");
+            all.push((at_ns, flying.packet.frame.len()));
+        }
+        all
+    }
+
+    #[test]
+    fn packets_arrive_in_order_and_may_overtake() {
+        let host = HostId { edge: 0, index: 0 };
+        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(host)), EventQueue::default());
+        for (at_ns, bytes) in [(10, 1), (30, 2), (30, 3), (20, 4), (5, 5), (20, 6)] {
+            lane.enter(&mut events, at_ns, packet(bytes));
+        }
+        let expected = [(5, 5), (10, 1), (20, 4), (20, 6), (30, 2), (30, 3)];
+        assert_eq!(arrivals(&mut lane, &mut events), expected);
+    }
+
+    #[test]
+    fn what_gets_another_time_arrives_once() {
+        let host = HostId { edge: 0, index: 0 };
+        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(host)), EventQueue::default());
+        for (at_ns, bytes) in [(10, 1), (20, 2), (30, 3)] {
+            lane.enter(&mut events, at_ns, packet(bytes));
+        }
+        lane.retime(&mut events, &[10, 25, 15]);
+        let mut arrived = Vec::new();
+        while let Some((at_ns, order, _)) = events.pop_until(u64::MAX) {
+            arrived.extend(lane.arrive(&mut events, at_ns, order).map(|flying| (at_ns, flying.packet.frame.len())));
+        }
+        assert_eq!(arrived, [(10, 1), (15, 3), (25, 2)]);
+    }
+}
