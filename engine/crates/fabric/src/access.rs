@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hosts and their access links: what they send, what reaches them.
+//! Hosts and the cards of their links: what they send, what reaches them.
 
-use slotwise_scenario::HostId;
+use slotwise_p4::Port;
+use slotwise_scenario::{Device, HostId};
 use slotwise_wire::Ethernet;
 
 use crate::api::HostFrame;
@@ -9,60 +10,117 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::fifo::Fifo;
 use crate::lane::Flying;
-use crate::packet::{Frame, Packet};
+use crate::packet::{Frame, Packet, UNBORN};
 
-impl Fabric {
-    pub(crate) fn send_uplink(&mut self, at_ns: u64, host: HostId, frame: Frame) {
-        let link = &mut self.edges[usize::from(host.edge)].uplinks[usize::from(host.index)];
-        let cause = if frame.len() > self.plan.access_frame_bytes {
-            link.used.dropped_packets += 1;
-            DropCause::TooLong
-        } else if let Some(arrival_ns) = link.send(at_ns, frame.len()) {
-            let packet = Packet { frame, born_ns: at_ns };
-            let lane = link.lane;
-            return self.lanes[lane].enter(&mut self.events, arrival_ns, Flying::plain(packet));
-        } else {
-            DropCause::QueueFull
-        };
-        self.drop(Place::Uplink(host), cause, frame);
+/// A host, by the port of the switch to which it is linked.
+pub(crate) struct Host {
+    pub(crate) device: Device,
+    pub(crate) port: Port,
+    /// Cards of its link, from it and to it.
+    pub(crate) uplink: usize,
+    pub(crate) downlink: usize,
+}
+
+impl Host {
+    /// Its name in a star.
+    pub(crate) fn id(&self) -> HostId {
+        let (Device::Edge(edge) | Device::Core(edge) | Device::Router(edge)) = self.device;
+        HostId {
+            edge,
+            index: self.port - 1,
+        }
     }
 
-    pub(crate) fn send_downlink(&mut self, host: HostId, frame: Frame, origin: Origin) {
-        if let Origin::Fibre {
-            card,
-            optical: Some(optical),
-            ..
-        } = origin
+    fn place(&self) -> Place {
+        match self.device {
+            Device::Router(_) => Place::HostAt {
+                device: self.device,
+                port: self.port,
+            },
+            _ => Place::Host(self.id()),
+        }
+    }
+}
+
+/// A card with one queue, in its place.
+pub(crate) struct FifoCard {
+    pub(crate) queue: Fifo,
+    pub(crate) place: Place,
+    /// The switch's port before which it is; a host's card is before none.
+    pub(crate) port: Option<(Device, Port)>,
+}
+
+impl Fabric {
+    /// Puts a packet into a host's card.
+    pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
+        let born_ns = if self.plan.born_on_the_link { UNBORN } else { at_ns };
+        let card = self.hosts[host].uplink;
+        let mut packet = Packet { frame, born_ns };
+        let FifoCard { queue, place, .. } = &mut self.fifos[card];
+        match queue.enqueue(at_ns, packet.frame.len()) {
+            Ok(departure) => {
+                packet.born_ns = packet.born_ns.min(departure.start_ns);
+                self.lanes[queue.lane].enter(&mut self.events, departure.arrive_ns, Flying::plain(packet));
+            }
+            Err(cause) => {
+                let place = *place;
+                self.drop(place, cause, packet.frame);
+            }
+        }
+    }
+
+    /// Puts a packet into the card before a port of a switch.
+    pub(crate) fn enqueue_fifo(&mut self, card: usize, frame: Frame, origin: Origin) {
+        let FifoCard { queue, place, port } = &mut self.fifos[card];
+        if let (
+            Origin::Fibre {
+                card: fibre,
+                optical: Some(optical),
+                ..
+            },
+            Some((Device::Edge(edge), _)),
+        ) = (origin, *port)
         {
             let ip_bytes = frame.len().saturating_sub(Ethernet::SIZE) as u64;
             self.telemetry
-                .delivered(card, optical.src_edge, host.edge, optical.queue, ip_bytes);
+                .delivered(fibre, optical.src_edge, edge, optical.queue, ip_bytes);
         }
-        let link = &mut self.edges[usize::from(host.edge)].downlinks[usize::from(host.index)];
-        match link.send(self.now_ns, frame.len()) {
-            Some(at_ns) => {
+        match queue.enqueue(self.now_ns, frame.len()) {
+            Ok(departure) => {
                 let born_ns = origin.born_ns();
-                let lane = link.lane;
-                self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet { frame, born_ns }));
+                let flying = Flying::plain(Packet { frame, born_ns });
+                self.lanes[queue.lane].enter(&mut self.events, departure.arrive_ns, flying);
             }
-            None => self.drop(Place::Downlink(host), DropCause::QueueFull, frame),
+            Err(cause) => {
+                let place = *place;
+                self.drop(place, cause, frame);
+            }
         }
     }
 
-    pub(crate) fn at_host(&mut self, host: HostId, packet: Packet) {
+    /// Changes the link behind a card; what is on it arrives as it would have.
+    pub(crate) fn change_fifo(&mut self, card: usize, rate_bps: Option<u64>, delay_ns: Option<u64>) {
+        let queue = &mut self.fifos[card].queue;
+        let arrivals = queue.change(self.now_ns, rate_bps, delay_ns);
+        self.lanes[queue.lane].retime(&mut self.events, &arrivals);
+    }
+
+    pub(crate) fn at_host(&mut self, host: usize, packet: Packet) {
         let Some(traffic) = &mut self.traffic else {
+            let HostId { edge, .. } = self.hosts[host].id();
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
-                edge: host.edge,
-                port: host.access_port(),
+                edge,
+                port: self.hosts[host].port,
                 frame: packet.frame,
             });
         };
         if traffic.receive(host, self.now_ns, &packet) {
             self.pool.give_back(packet.frame);
         } else {
-            self.drop(Place::Host(host), DropCause::NotForHost, packet.frame);
+            self.drop(self.hosts[host].place(), DropCause::NotForHost, packet.frame);
         }
         self.drain_hosts();
     }
@@ -98,7 +156,8 @@ impl Fabric {
             }
         }
         for (host, at_ns) in timers.drain(..) {
-            self.events.schedule(at_ns.max(self.now_ns), Event::HostTimer(host));
+            self.events
+                .schedule(at_ns.max(self.now_ns), Event::HostTimer(host as u32));
         }
         self.host_timers = timers;
     }

@@ -34,7 +34,7 @@ pub struct FabricOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// No such device.
-    #[error("there is no device {0}; edge e is e + 1 and core c is 1001 + c")]
+    #[error("there is no device {0}; edge e is e + 1, core c is 1001 + c, router r is 2001 + r")]
     UnknownDevice(u64),
     /// No such access port.
     #[error("edge {edge} has no access port {port}; they count from 1")]

@@ -2,21 +2,23 @@
 //! What happens at each event, and where each frame goes next.
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Device, HostId, LinkChange, optical_port};
+use slotwise_scenario::{Device, LinkChange, optical_port};
 use slotwise_wire::{
-    FaultCode, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick,
+    FaultCode, FlowControl, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE, SIGNALING_QUEUE,
+    SlotTick,
 };
 
 use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::event::{Event, Order};
-use crate::fabric::{Core, Fabric};
+use crate::fabric::{Change, Core, Fabric};
 use crate::faults::Way;
 use crate::lane::{Flying, LaneEnd};
 use crate::linecard::{Controlled, Next};
 use crate::link::LightChange;
 use crate::message;
+use crate::node::PortTo;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
 
@@ -62,10 +64,7 @@ fn is_fibre(port: Port) -> bool {
 impl Fabric {
     pub(crate) fn handle(&mut self, order: Order, event: Event) {
         match event {
-            Event::LinkChange(index) => {
-                let change = self.plan.link_changes[index as usize];
-                self.change_link(&change);
-            }
+            Event::Change(index) => self.change(index as usize),
             Event::FaultBegins(index) => self.fault_begins(index as usize),
             Event::FaultEnds(index) => self.fault_ends(index as usize),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
@@ -73,12 +72,13 @@ impl Fabric {
             Event::CardAlarm { card, code, over } => self.card_alarm(card as usize, code, over),
             Event::CardAnswer { card } => self.card_answer(card as usize),
             Event::CardTimer { card } => self.card_timer(card as usize),
+            Event::FifoTimer { fifo } => self.fifo_timer(fifo as usize),
             Event::Arrival { lane } => self.arrival(lane as usize, order),
             Event::Parcel(number) => self.parcel(number),
             Event::Source(index) => self.source(index as usize),
             Event::HostTimer(host) => {
                 if let Some(traffic) = &mut self.traffic {
-                    traffic.timeout(host, self.now_ns);
+                    traffic.timeout(host as usize, self.now_ns);
                 }
                 self.drain_hosts();
             }
@@ -108,6 +108,7 @@ impl Fabric {
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
             LaneEnd::Core { fibre } => self.light_at_core(fibre, flying),
             LaneEnd::Edge { fibre } => self.light_at_edge(fibre, flying),
+            LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
     }
 
@@ -132,6 +133,23 @@ impl Fabric {
                 }
             }
             None => {}
+        }
+    }
+
+    fn change(&mut self, index: usize) {
+        match self.plan.changes[index].1 {
+            Change::Fibre(change) => self.change_link(&change),
+            Change::Fifo {
+                card,
+                rate_bps,
+                delay_ns,
+                xcp_bps,
+            } => {
+                self.change_fifo(card, rate_bps, delay_ns);
+                if let (Some(xcp_bps), Some((device, port))) = (xcp_bps, self.fifos[card].port) {
+                    self.capacity_changes.push((device, port, xcp_bps));
+                }
+            }
         }
     }
 
@@ -273,6 +291,21 @@ impl Fabric {
         }
     }
 
+    /// Interval timers of a card with one queue, whose number is the port's.
+    fn fifo_timer(&mut self, card: usize) {
+        let Some((device, port)) = self.fifos[card].port else {
+            return;
+        };
+        while let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
+            let tick = message::interval_tick(port, &tick, port, &state);
+            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+        }
+        if let Some(at_ns) = self.fifos[card].queue.next_tick_ns() {
+            let at_ns = at_ns.max(self.now_ns + 1);
+            self.events.schedule(at_ns, Event::FifoTimer { fifo: card as u32 });
+        }
+    }
+
     fn report_queues(&mut self, card: usize) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
         for voq in self.cards[card].queues.voq_numbers() {
@@ -294,15 +327,13 @@ impl Fabric {
             self.give_external(device, port, frame, origin);
             return 0;
         }
-        let pipeline = match device {
-            Device::Edge(edge) => &mut self.edge_pipelines[usize::from(edge)],
-            Device::Core(core) => &mut self.core_pipelines[usize::from(core)],
-        };
-        let Some(pipeline) = pipeline else {
+        let node = self.node(device);
+        let Some(pipeline) = &mut self.nodes[node].pipeline else {
             self.drops
                 .add(Place::Device(device), DropCause::NoPipeline, frame.len());
             return 0;
         };
+        self.p4_passes += 1;
         let mut outbox = std::mem::take(&mut self.outbox);
         outbox.run(&mut self.pool, pipeline, self.now_ns, (port, frame));
         let count = outbox.packets.len();
@@ -321,32 +352,20 @@ impl Fabric {
         if !is_fibre(port) {
             self.capture(CapturePoint::Port { device, port }, &frame);
         }
-        let peer = port.checked_sub(PORT_OPTICAL_BASE).map(usize::from);
-        match (device, port) {
-            (_, PORT_CPU) => self.packet_in(device, frame),
-            (Device::Edge(edge), PORT_LINECARD) => {
-                self.apply_flow_control(edge, &frame);
-                self.pool.give_back(frame);
+        match (port, device) {
+            (PORT_CPU, _) => return self.packet_in(device, frame),
+            (PORT_LINECARD, Device::Edge(_) | Device::Router(_)) => {
+                self.apply_flow_control(device, &frame);
+                return self.pool.give_back(frame);
             }
-            (_, PORT_CORE_CONTROL) => self.send_by_control(device, frame),
-            (Device::Edge(edge), _) => {
-                let hosts = self.edges[usize::from(edge)].downlinks.len();
-                let cards = &self.edges[usize::from(edge)].cards;
-                if let Some(card) = peer.and_then(|core| cards.get(core).copied().flatten()) {
-                    self.enqueue(card, frame, origin);
-                } else if (1..=hosts).contains(&usize::from(port)) {
-                    self.send_downlink(HostId { edge, index: port - 1 }, frame, origin);
-                } else {
-                    self.drop(Place::Device(device), DropCause::NoSuchPort, frame);
-                }
-            }
-            (Device::Core(core), _) => {
-                let ports = &self.cores[usize::from(core)].ports;
-                match peer.filter(|port| ports.get(*port).is_some_and(|port| !port.fibres.is_empty())) {
-                    Some(peer) => self.send_light(core, peer, frame, origin),
-                    None => self.send_light_nowhere(core, frame, origin),
-                }
-            }
+            (PORT_CORE_CONTROL, _) => return self.send_by_control(device, frame),
+            _ => {}
+        }
+        match self.nodes[self.node(device)].port(port) {
+            PortTo::Card(card) => self.enqueue(card, frame, origin),
+            PortTo::Fifo(card) => self.enqueue_fifo(card, frame, origin),
+            PortTo::Fibres(port) => self.send_light(device, port, frame, origin),
+            PortTo::Nowhere => self.send_nowhere(device, frame, origin),
         }
     }
 
@@ -356,6 +375,7 @@ impl Fabric {
         let core = match device {
             Device::Edge(edge) => self.cores.iter().position(|core| core.master == edge),
             Device::Core(core) => Some(usize::from(core)),
+            Device::Router(_) => None,
         };
         let way = core.and_then(|core| {
             let Core { master, control, .. } = self.cores[core];
@@ -374,23 +394,24 @@ impl Fabric {
     }
 
     /// A message of P4 to a line card.
-    fn apply_flow_control(&mut self, edge: u16, bytes: &[u8]) {
-        let card = message::flow_control(bytes).and_then(|(port, message)| {
-            let core = usize::from(port.checked_sub(PORT_OPTICAL_BASE)?);
-            let card = self.edges[usize::from(edge)].cards.get(core).copied().flatten()?;
-            Some((card, message))
-        });
-        let Some((card, mut message)) = card else {
-            self.drops
-                .add(Place::Device(Device::Edge(edge)), DropCause::Malformed, bytes.len());
-            return;
-        };
+    fn apply_flow_control(&mut self, device: Device, bytes: &[u8]) {
+        let read = message::flow_control(bytes);
+        let to = read.as_ref().map(|(port, _)| self.nodes[self.node(device)].port(*port));
+        match (read, to) {
+            (Some((_, message)), Some(PortTo::Card(card))) => self.apply_to_card(card, message, bytes.len()),
+            (Some((port, message)), Some(PortTo::Fifo(card)))
+                if message.queue == port && self.fifos[card].queue.control(self.now_ns, &message).is_ok() => {}
+            _ => self.drops.add(Place::Device(device), DropCause::Malformed, bytes.len()),
+        }
+    }
+
+    fn apply_to_card(&mut self, card: usize, mut message: FlowControl, bytes: usize) {
         self.in_fabric_time(card, &mut message);
         let controlled = self.cards[card].queues.control(self.now_ns, &message);
         let result = match controlled {
             Ok(Controlled::Done) => Ok(()),
             Ok(Controlled::Granted { voq }) => {
-                if let Some(record) = self.telemetry.voq(card, edge, voq) {
+                if let Some(record) = self.telemetry.voq(card, self.cards[card].edge, voq) {
                     record.granted_slots += 1;
                 }
                 Ok(())
@@ -410,7 +431,7 @@ impl Fabric {
         };
         if let Err(cause) = result {
             let place = self.cards[card].place();
-            self.drops.add(place, cause, bytes.len());
+            self.drops.add(place, cause, bytes);
         }
         self.drain_card(card);
     }

@@ -31,6 +31,20 @@ pub enum Place {
     Downlink(HostId),
     /// A host.
     Host(HostId),
+    /// A port of a router: the card before its link.
+    Port {
+        /// The router.
+        device: Device,
+        /// Its port.
+        port: u16,
+    },
+    /// The host at a port of a router, or the link from it.
+    HostAt {
+        /// The router.
+        device: Device,
+        /// Its port.
+        port: u16,
+    },
 }
 
 impl fmt::Display for Place {
@@ -39,6 +53,8 @@ impl fmt::Display for Place {
             Place::Device(device) => write!(f, "{device}"),
             Place::LineCard { edge, core } => write!(f, "edge{edge}/card{core}"),
             Place::Fibre { from, to } => write!(f, "{from}->{to}"),
+            Place::Port { device, port } => write!(f, "{device}/port{port}"),
+            Place::HostAt { device, port } => write!(f, "host at {device}/port{port}"),
             Place::Uplink(host) => write!(f, "{host}->edge{}", host.edge),
             Place::Downlink(host) => write!(f, "edge{}->{host}", host.edge),
             Place::Host(host) => write!(f, "{host}"),

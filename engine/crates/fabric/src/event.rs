@@ -4,14 +4,13 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use slotwise_scenario::HostId;
 use slotwise_wire::FaultCode;
 
 /// Something that happens at one time in one place. Indices only, so that the queue moves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A scheduled change, by its index in the scenario.
-    LinkChange(u32),
+    /// A scheduled change, by its number.
+    Change(u32),
     /// A fault on purpose begins, by its number.
     FaultBegins(u32),
     /// It is over.
@@ -26,6 +25,8 @@ pub(crate) enum Event {
     CardAnswer { card: u32 },
     /// Interval timers of a line card may expire.
     CardTimer { card: u32 },
+    /// The same of a card with one queue.
+    FifoTimer { fifo: u32 },
     /// The head of a lane arrives.
     Arrival { lane: u32 },
     /// What is on its way outside of lanes is there, by its number.
@@ -33,7 +34,7 @@ pub(crate) enum Event {
     /// A source's turn.
     Source(u32),
     /// Timers of a host's streams.
-    HostTimer(HostId),
+    HostTimer(u32),
     /// A line card may be able to send.
     CardWake { card: u32 },
 }
@@ -43,10 +44,10 @@ impl Event {
     /// their senders in the order in which they were scheduled, and line cards last, so that they see all that came.
     fn rank(self) -> u64 {
         match self {
-            Event::LinkChange(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
+            Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
-            Event::CardTimer { .. } => 3,
+            Event::CardTimer { .. } | Event::FifoTimer { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
             Event::CardWake { .. } => 5,
         }
@@ -142,7 +143,7 @@ mod tests {
             Event::Source(0),
             Event::CardTick { card: 0, generation: 0 },
             Event::CoreTick { core: 0, slot: 0 },
-            Event::LinkChange(0),
+            Event::Change(0),
         ];
         scheduled.map(|event| queue.schedule(7, event));
         queue.schedule(6, Event::CardWake { card: 9 });

@@ -4,34 +4,36 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use slotwise_p4::{Pipeline, PipelineConfig, Program};
-use slotwise_scenario::{Device, HostId, LinkChange, Scenario, Signaling};
-use slotwise_wire::{DropReason, Ethernet, PORT_CORE_CONTROL};
+use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
+use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_wire::DropReason;
 
-use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop};
+use crate::access::{FifoCard, Host};
+use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, Captures};
 use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
+use crate::fifo::Fifo;
 use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::lane::{Lane, LaneEnd};
 use crate::linecard::LineCard;
-use crate::link::{AccessLink, FibrePair};
-use crate::node::{self, Outbox};
+use crate::link::FibrePair;
+use crate::node::{self, Node, Outbox, PortTo};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
+use crate::routed::Routed;
 use crate::synchronization::{SyncError, TimeDifference};
 use crate::telemetry::{Delivered, FrameRecord, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
 
-const NS_PER_MS: u64 = 1_000_000;
-
 pub(crate) struct Edge {
-    pub(crate) uplinks: Vec<AccessLink>,
-    pub(crate) downlinks: Vec<AccessLink>,
+    /// Its hosts are those from this number on.
+    pub(crate) first_host: usize,
+    pub(crate) hosts: usize,
     /// Line cards (and fibre pairs) by core.
     pub(crate) cards: Vec<Option<usize>>,
     /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
@@ -63,7 +65,7 @@ pub(crate) struct CorePort {
 }
 
 impl Core {
-    fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
+    pub(crate) fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
         let fibres = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core.id));
         let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
         Core {
@@ -112,6 +114,20 @@ impl Card {
     }
 }
 
+/// Something that the scenario changes at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change {
+    /// A pair of fibres.
+    Fibre(LinkChange),
+    /// The link behind a card with one queue, and what XCP is to reckon with for it.
+    Fifo {
+        card: usize,
+        rate_bps: Option<u64>,
+        delay_ns: Option<u64>,
+        xcp_bps: Option<u64>,
+    },
+}
+
 /// What the fabric needs of a scenario while it runs.
 pub(crate) struct Plan {
     pub(crate) epoch_ns: u64,
@@ -120,8 +136,9 @@ pub(crate) struct Plan {
     pub(crate) guard_ns: u64,
     /// First slots of a frame, which carry nothing but signaling.
     pub(crate) signaling_slots: u64,
-    pub(crate) access_frame_bytes: usize,
-    pub(crate) link_changes: Vec<LinkChange>,
+    pub(crate) changes: Vec<(u64, Change)>,
+    /// Whether a host's packet is born with its first bit on the link; otherwise when the host gives it to its card.
+    pub(crate) born_on_the_link: bool,
     /// Whether line cards raise alarms: edges that join by invitation report them, and out of band nothing else tells of light.
     pub(crate) has_alarms: bool,
 }
@@ -142,19 +159,25 @@ pub struct Fabric {
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
-    pub(crate) edge_pipelines: Vec<Option<Pipeline>>,
-    pub(crate) core_pipelines: Vec<Option<Pipeline>>,
+    /// Edges, then cores, or routers.
+    pub(crate) nodes: Vec<Node>,
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cores: Vec<Core>,
     pub(crate) cards: Vec<Card>,
+    pub(crate) fifos: Vec<FifoCard>,
     pub(crate) fibres: Vec<FibrePair>,
+    pub(crate) hosts: Vec<Host>,
     pub(crate) traffic: Option<Traffic>,
     /// Memory of `drain_hosts`.
-    pub(crate) host_timers: Vec<(HostId, u64)>,
+    pub(crate) host_timers: Vec<(usize, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
+    /// Capacities that XCP is to be told.
+    pub(crate) capacity_changes: Vec<(Device, Port, u64)>,
+    pub(crate) routed: Routed,
+    pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
     pub(crate) telemetry: Telemetry,
@@ -164,140 +187,62 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// A fabric at time 0, with no pipeline in any device. Simulated hosts and link changes start at
-    /// [`Scenario::epoch_ns`]; with external hosts link changes wait for [`Fabric::schedule_link_changes`].
-    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
-        let frame = &scenario.frame;
-        let voqs = scenario.voq_count();
-        let mut fabric = Fabric {
+    /// Nothing at time 0.
+    pub(crate) fn bare(plan: Plan, options: FabricOptions, telemetry: Telemetry, faults: Faults) -> Fabric {
+        Fabric {
             now_ns: 0,
             seed: options.seed,
-            plan: Plan {
-                epoch_ns: scenario.epoch_ns(),
-                slots: u64::from(frame.slots),
-                slot_ns: frame.slot_ns,
-                guard_ns: frame.guard_ns,
-                signaling_slots: u64::from(scenario.signaling_slots()),
-                access_frame_bytes: scenario.hosts.mtu as usize + Ethernet::SIZE,
-                link_changes: scenario.link_changes.clone(),
-                has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
-            },
+            plan,
             events: EventQueue::default(),
             lanes: Vec::new(),
             parcels: Parcels::default(),
             pool: FramePool::default(),
             outbox: Outbox::default(),
-            edge_pipelines: scenario.edges.iter().map(|_| None).collect(),
-            core_pipelines: scenario.cores.iter().map(|_| None).collect(),
+            nodes: Vec::new(),
             external: None,
             edges: Vec::new(),
             cores: Vec::new(),
             cards: Vec::new(),
+            fifos: Vec::new(),
             fibres: Vec::new(),
+            hosts: Vec::new(),
             traffic: None,
             host_timers: Vec::new(),
             host_output: VecDeque::new(),
             control: VecDeque::new(),
+            capacity_changes: Vec::new(),
+            routed: Routed::default(),
+            p4_passes: 0,
             drops: Drops::default(),
             invariants: Invariants::default(),
-            telemetry: Telemetry::new(
-                scenario.edges.len(),
-                voqs,
-                scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
-                (scenario.epoch_ns(), frame.frame_ns()),
-                options.frame_records,
-            ),
+            telemetry,
             first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
-            faults: Faults::new(scenario, options.seed),
-        };
-        fabric.build(scenario);
-        if options.host_mode == HostMode::Simulated {
-            let traffic = Traffic::new(scenario, options.seed);
-            for (index, at_ns) in traffic.starts() {
-                fabric.events.schedule(at_ns, Event::Source(index as u32));
-            }
-            fabric.traffic = Some(traffic);
-            fabric.schedule_link_changes(scenario.epoch_ns());
-            fabric.faults.schedule(&mut fabric.events);
-        }
-        fabric
-    }
-
-    fn build(&mut self, scenario: &Scenario) {
-        for core in &scenario.cores {
-            self.cores.push(Core::new(scenario, core));
-            self.events
-                .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
-        }
-        let limit_bytes = scenario.queues.limit_bytes;
-        for edge in &scenario.edges {
-            let access_link = |lane| {
-                let hosts = &scenario.hosts;
-                AccessLink::new(hosts.access_rate_bps, hosts.access_delay_ns, limit_bytes, lane)
-            };
-            let device = Device::Edge(edge.id);
-            let (mut uplinks, mut downlinks) = (Vec::new(), Vec::new());
-            for index in 0..edge.hosts {
-                let host = HostId { edge: edge.id, index };
-                let port = host.access_port();
-                uplinks.push(access_link(self.add_lane(LaneEnd::Port { device, port })));
-                downlinks.push(access_link(self.add_lane(LaneEnd::Host(host))));
-            }
-            let mut cards = vec![None; scenario.cores.len()];
-            for fibre in &edge.fibres {
-                let index = self.cards.len();
-                cards[usize::from(fibre.core)] = Some(index);
-                self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
-                    .fibres
-                    .push(index);
-                let lanes =
-                    [LaneEnd::Core { fibre: index }, LaneEnd::Edge { fibre: index }].map(|end| self.add_lane(end));
-                let pair = FibrePair::new(self.seed, edge.id, fibre, lanes);
-                self.fibres
-                    .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
-                let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge.id, fibre);
-                self.cards.push(Card {
-                    edge: edge.id,
-                    core: fibre.core,
-                    queues: LineCard::new(scenario.card_voqs(fibre.core), limit_bytes, scenario.wire_mtu_bytes()),
-                    wake_ns: None,
-                    report_slot: u64::from(scenario.signaling_slot(edge.id)),
-                    first_slot_ticks: scenario.first_slot_ticks(fibre.core, edge.id),
-                    signaling_ticks: scenario.signaling_ticks(fibre.core),
-                    clock,
-                    time_difference,
-                    sync_error: SyncError::default(),
-                    recent_sync_error: SyncError::default(),
-                    answer_ns: None,
-                    must_answer: false,
-                    next_slot: 0,
-                    generation: 0,
-                });
-                self.schedule_card_tick(index);
-                if scenario.has_xcp() {
-                    self.cards[index].queues.start_timers(self.plan.epoch_ns);
-                    self.events
-                        .schedule(self.plan.epoch_ns, Event::CardTimer { card: index as u32 });
-                }
-            }
-            self.edges.push(Edge {
-                uplinks,
-                downlinks,
-                cards,
-                programs: 0,
-            });
-        }
-        for core in &scenario.cores {
-            let ends = [Device::Core(core.id), Device::Edge(core.master)];
-            let port = PORT_CORE_CONTROL;
-            self.cores[usize::from(core.id)].control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+            faults,
         }
     }
 
-    fn add_lane(&mut self, end: LaneEnd) -> usize {
+    pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
+    }
+
+    pub(crate) fn add_fifo(&mut self, queue: Fifo, place: Place, port: Option<(Device, Port)>) -> usize {
+        let card = self.fifos.len();
+        self.fifos.push(FifoCard { queue, place, port });
+        if let Some((device, port)) = port {
+            let node = self.node(device);
+            self.nodes[node].set_port(port, PortTo::Fifo(card));
+        }
+        card
+    }
+
+    /// Who plays the hosts, from now on.
+    pub(crate) fn set_traffic(&mut self, traffic: Traffic) {
+        for (index, at_ns) in traffic.starts() {
+            self.events.schedule(at_ns, Event::Source(index as u32));
+        }
+        self.traffic = Some(traffic);
     }
 
     /// Fabric time.
@@ -328,7 +273,7 @@ impl Fabric {
 
     /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until_ns: u64) -> bool {
-        while self.control.is_empty() {
+        while self.control.is_empty() && self.capacity_changes.is_empty() {
             let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
                 self.now_ns = self.now_ns.max(until_ns);
                 return false;
@@ -341,12 +286,13 @@ impl Fabric {
 
     /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
     pub fn inject_host(&mut self, at_ns: u64, edge: u16, port: u16, frame: &[u8]) -> Result<(), FabricError> {
-        let hosts = self.edges.get(usize::from(edge)).map_or(0, |edge| edge.uplinks.len());
-        if !(1..=hosts).contains(&usize::from(port)) {
+        let place = self.edges.get(usize::from(edge));
+        let Some(place) = place.filter(|place| (1..=place.hosts).contains(&usize::from(port))) else {
             return Err(FabricError::UnknownPort { edge, port });
-        }
+        };
+        let host = place.first_host + usize::from(port) - 1;
         let frame = self.pool.copy_of(frame);
-        self.send_uplink(at_ns.max(self.now_ns), HostId { edge, index: port - 1 }, frame);
+        self.send_uplink(at_ns.max(self.now_ns), host, frame);
         Ok(())
     }
 
@@ -398,6 +344,7 @@ impl Fabric {
                 self.tell_of_darkness(edge);
             }
             Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
+            Device::Router(_) => {}
         }
         Ok(())
     }
@@ -421,33 +368,40 @@ impl Fabric {
 
     /// All devices, edges first.
     pub fn devices(&self) -> impl Iterator<Item = Device> + use<> {
-        let (edges, cores) = (self.edges.len() as u16, self.cores.len() as u16);
-        (0..edges).map(Device::Edge).chain((0..cores).map(Device::Core))
+        let devices: Vec<Device> = self.nodes.iter().map(|node| node.device).collect();
+        devices.into_iter()
     }
 
     pub(crate) fn device(&self, device_id: u64) -> Result<Device, FabricError> {
-        let known = |device: &Device| match *device {
-            Device::Edge(edge) => usize::from(edge) < self.edges.len(),
-            Device::Core(core) => usize::from(core) < self.cores.len(),
+        let known = |device: &Device| {
+            let node = self.nodes.get(self.node(*device));
+            node.is_some_and(|node| node.device == *device)
         };
         Device::from_id(device_id)
             .filter(known)
             .ok_or(FabricError::UnknownDevice(device_id))
     }
 
-    pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
+    /// Place of a device among the nodes.
+    pub(crate) fn node(&self, device: Device) -> usize {
         match device {
-            Device::Edge(edge) => &mut self.edge_pipelines[usize::from(edge)],
-            Device::Core(core) => &mut self.core_pipelines[usize::from(core)],
+            Device::Edge(edge) => usize::from(edge),
+            Device::Core(core) => self.edges.len() + usize::from(core),
+            Device::Router(router) => self.edges.len() + self.cores.len() + usize::from(router),
         }
     }
 
-    /// Schedules the scenario's link changes, counted from `first_phase_ns`.
+    pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
+        let node = self.node(device);
+        &mut self.nodes[node].pipeline
+    }
+
+    /// Schedules the scenario's changes of links, counted from `first_phase_ns`.
     pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
-        for (index, change) in self.plan.link_changes.iter().enumerate() {
-            let at_ns = first_phase_ns + change.at_ms * NS_PER_MS;
+        for (index, (after_ns, _)) in self.plan.changes.iter().enumerate() {
+            let at_ns = first_phase_ns + after_ns;
             self.events
-                .schedule(at_ns.max(self.now_ns), Event::LinkChange(index as u32));
+                .schedule(at_ns.max(self.now_ns), Event::Change(index as u32));
         }
     }
 
@@ -509,11 +463,8 @@ impl Fabric {
         if let Some(external) = &self.external {
             return external.drops.get(&device.id()).cloned();
         }
-        let (pipeline, counter) = match device {
-            Device::Edge(edge) => (self.edge_pipelines.get(usize::from(edge)), "EdgeIngress.drops"),
-            Device::Core(core) => (self.core_pipelines.get(usize::from(core)), "CoreIngress.drops"),
-        };
-        let pipeline = pipeline?.as_ref()?;
+        let node = self.nodes.get(self.node(device))?;
+        let (pipeline, counter) = (node.pipeline.as_ref()?, node.drop_counter());
         let mut drops = Vec::new();
         for reason in DropReason::ALL {
             let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;

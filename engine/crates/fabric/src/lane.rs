@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use slotwise_scenario::{Device, HostId};
+use slotwise_scenario::Device;
 
 use crate::event::{Event, EventQueue, Order};
 use crate::packet::Packet;
@@ -16,12 +16,14 @@ use crate::packet::Packet;
 pub(crate) enum LaneEnd {
     /// A port of a switch; packets come from hosts and other switches.
     Port { device: Device, port: u16 },
-    /// A host.
-    Host(HostId),
+    /// A host, by its number.
+    Host(usize),
     /// A port of a core, by the fibre's number: light passes it, and what counts is its head.
     Core { fibre: usize },
     /// An edge, by the fibre's number: what counts is the tail.
     Edge { fibre: usize },
+    /// Who drives a card by itself.
+    Outside,
 }
 
 /// Something in a lane.
@@ -150,8 +152,7 @@ mod tests {
 
     #[test]
     fn packets_arrive_in_order_and_may_overtake() {
-        let host = HostId { edge: 0, index: 0 };
-        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(host)), EventQueue::default());
+        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
         for (at_ns, bytes) in [(10, 1), (30, 2), (30, 3), (20, 4), (5, 5), (20, 6)] {
             lane.enter(&mut events, at_ns, packet(bytes));
         }
@@ -161,15 +162,17 @@ mod tests {
 
     #[test]
     fn what_gets_another_time_arrives_once() {
-        let host = HostId { edge: 0, index: 0 };
-        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(host)), EventQueue::default());
+        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
         for (at_ns, bytes) in [(10, 1), (20, 2), (30, 3)] {
             lane.enter(&mut events, at_ns, packet(bytes));
         }
         lane.retime(&mut events, &[10, 25, 15]);
         let mut arrived = Vec::new();
         while let Some((at_ns, order, _)) = events.pop_until(u64::MAX) {
-            arrived.extend(lane.arrive(&mut events, at_ns, order).map(|flying| (at_ns, flying.packet.frame.len())));
+            arrived.extend(
+                lane.arrive(&mut events, at_ns, order)
+                    .map(|flying| (at_ns, flying.packet.frame.len())),
+            );
         }
         assert_eq!(arrived, [(10, 1), (15, 3), (25, 2)]);
     }

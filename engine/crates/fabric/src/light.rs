@@ -29,17 +29,20 @@ impl Fabric {
         let program = self.edges[usize::from(edge)].programs;
         let fibre = &mut self.fibres[card];
         let passage = fibre.enter_to_core(packet.frame.len(), duration_ns);
-        let at_ns = self.now_ns + fibre.delay_ns;
+        let (lane, at_ns) = (fibre.to_core.lane, self.now_ns + fibre.delay_ns);
         let flying = Flying {
             packet,
             duration_ns,
             program,
         };
-        self.pass_fibre(passage, (from, to), (fibre.to_core.lane, at_ns), flying);
+        self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
     }
 
     /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
-    pub(crate) fn send_light(&mut self, core: u16, port: usize, frame: Frame, origin: Origin) {
+    pub(crate) fn send_light(&mut self, device: Device, port: usize, frame: Frame, origin: Origin) {
+        let Device::Core(core) = device else {
+            return self.send_nowhere(device, frame, origin);
+        };
         // All fibres of a core have one rate.
         let first = &self.fibres[self.cores[usize::from(core)].ports[port].fibres[0]];
         let (start_ns, duration_ns, program) = match origin {
@@ -97,9 +100,9 @@ impl Fabric {
         self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
     }
 
-    /// P4 sent a packet to an output that the core does not have.
-    pub(crate) fn send_light_nowhere(&mut self, core: u16, frame: Frame, origin: Origin) {
-        let place = Place::Device(Device::Core(core));
+    /// P4 sent a packet to a port that leads nowhere.
+    pub(crate) fn send_nowhere(&mut self, device: Device, frame: Frame, origin: Origin) {
+        let place = Place::Device(device);
         if let Origin::Light { .. } = origin {
             let packet = message::optical(&frame);
             self.invariants
@@ -133,7 +136,7 @@ impl Fabric {
         let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
-        let has_pipeline = self.core_pipelines[usize::from(core)].is_some();
+        let has_pipeline = self.nodes[self.node(Device::Core(core))].pipeline.is_some();
         let in_slot = self.is_in_slot(self.now_ns, duration_ns);
         if !in_slot {
             self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);

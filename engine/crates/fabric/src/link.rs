@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fibres and access links.
+//! Fibres.
 
 use rand::RngCore;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
 
-use crate::measure::AccessUse;
 use crate::random;
 
 /// Time that `bytes` take at `rate_bps`, rounded up.
@@ -186,44 +185,6 @@ fn loss_threshold(probability: f64) -> u128 {
     (probability * 2f64.powi(64)) as u128
 }
 
-/// One direction of an access link: a queue with a byte limit, a rate, a delay.
-pub(crate) struct AccessLink {
-    rate_bps: u64,
-    delay_ns: u64,
-    limit_ns: u64,
-    busy_until_ns: u64,
-    /// Where what it sends goes on.
-    pub(crate) lane: usize,
-    pub(crate) used: AccessUse,
-}
-
-impl AccessLink {
-    pub(crate) fn new(rate_bps: u64, delay_ns: u64, limit_bytes: u64, lane: usize) -> AccessLink {
-        AccessLink {
-            rate_bps,
-            delay_ns,
-            limit_ns: transmission_ns(limit_bytes, rate_bps),
-            busy_until_ns: 0,
-            lane,
-            used: AccessUse::default(),
-        }
-    }
-
-    /// When the tail of a frame that is ready at `now_ns` arrives; `None` if the queue is full.
-    pub(crate) fn send(&mut self, now_ns: u64, bytes: usize) -> Option<u64> {
-        let start_ns = self.busy_until_ns.max(now_ns);
-        let end_ns = start_ns + transmission_ns(bytes as u64, self.rate_bps);
-        if end_ns - now_ns > self.limit_ns {
-            self.used.dropped_packets += 1;
-            return None;
-        }
-        self.busy_until_ns = end_ns;
-        self.used.packets += 1;
-        self.used.bytes += bytes as u64;
-        Some(end_ns + self.delay_ns)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,15 +308,5 @@ mod tests {
         assert_eq!(pair.change(&set_up(false)).is_up, None);
         assert_eq!(pair.set_cut(false).is_up, None, "still taken down");
         assert_eq!(pair.change(&set_up(true)).is_up, Some(true));
-    }
-
-    #[test]
-    fn an_access_link_serializes_delays_and_drops_at_its_limit() {
-        let mut link = AccessLink::new(1_000_000_000, 1000, 3000, 0);
-        assert_eq!(link.send(0, 1500), Some(12_000 + 1000));
-        assert_eq!(link.send(0, 1500), Some(24_000 + 1000));
-        assert_eq!(link.send(0, 1), None);
-        assert_eq!(link.send(12_000, 1500), Some(36_000 + 1000));
-        assert_eq!(link.send(100_000, 125), Some(101_000 + 1000));
     }
 }

@@ -3,6 +3,7 @@
 
 use slotwise_scenario::{Flow, HostId};
 
+use crate::access::Host;
 use crate::fabric::Fabric;
 
 /// A VOQ of a line card: what it did since it was last asked, and what waits. Bytes as on the fibre.
@@ -131,19 +132,12 @@ impl Fabric {
 
     /// All access links, by edge and host, since the start.
     pub fn access_links(&self) -> Vec<AccessReport> {
-        let of_edge = |(edge, links): (usize, &crate::fabric::Edge)| {
-            let pairs = links.uplinks.iter().zip(&links.downlinks).enumerate();
-            let report = |(index, (up, down)): (usize, (&crate::link::AccessLink, &crate::link::AccessLink))| {
-                let (edge, index) = (edge as u16, index as u16);
-                AccessReport {
-                    host: HostId { edge, index },
-                    up: up.used,
-                    down: down.used,
-                }
-            };
-            pairs.map(report).collect::<Vec<AccessReport>>()
+        let report = |host: &Host| AccessReport {
+            host: host.id(),
+            up: self.fifos[host.uplink].queue.total(),
+            down: self.fifos[host.downlink].queue.total(),
         };
-        self.edges.iter().enumerate().flat_map(of_edge).collect()
+        self.hosts.iter().map(report).collect()
     }
 
     /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A P4 switch in the fabric: its pipeline and what came out of it.
+//! A P4 switch in the network: its program, what its ports lead to, and what came out of it.
 
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
@@ -7,6 +7,61 @@ use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::packet::{Frame, FramePool};
 use crate::random;
+
+/// What a port of a switch leads to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum PortTo {
+    /// Nothing.
+    #[default]
+    Nowhere,
+    /// A card with a queue in order, by its number.
+    Fifo(usize),
+    /// A card with queues and gates, by its number.
+    Card(usize),
+    /// Fibres of a core, by its port's number.
+    Fibres(usize),
+}
+
+/// A switch.
+pub(crate) struct Node {
+    pub(crate) device: Device,
+    /// `None` while it has no program, and if it runs outside.
+    pub(crate) pipeline: Option<Pipeline>,
+    /// By number.
+    ports: Vec<PortTo>,
+}
+
+impl Node {
+    /// One without program and ports.
+    pub(crate) fn new(device: Device) -> Node {
+        Node {
+            device,
+            pipeline: None,
+            ports: Vec::new(),
+        }
+    }
+
+    pub(crate) fn port(&self, port: Port) -> PortTo {
+        self.ports.get(usize::from(port)).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_port(&mut self, port: Port, to: PortTo) {
+        let index = usize::from(port);
+        if index >= self.ports.len() {
+            self.ports.resize(index + 1, PortTo::Nowhere);
+        }
+        self.ports[index] = to;
+    }
+
+    /// The counter of what its program drops.
+    pub(crate) fn drop_counter(&self) -> &'static str {
+        match self.device {
+            Device::Edge(_) => "EdgeIngress.drops",
+            Device::Core(_) => "CoreIngress.drops",
+            Device::Router(_) => "RouterIngress.drops",
+        }
+    }
+}
 
 /// What one pass of a pipeline put out. Its memory is used again.
 #[derive(Default)]

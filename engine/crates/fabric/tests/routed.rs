@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::routed::{FlowUse, OutputUse, RoutedNetwork};
+use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
 use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
-use slotwise_scenario::RoutedScenario;
+use slotwise_scenario::{Device, RoutedScenario};
 
 const PROGRAM: &[u8] = include_bytes!("../../p4/tests/programs/router.json");
 const MS: u64 = 1_000_000;
@@ -32,12 +32,20 @@ flows: [{flows}]
     RoutedScenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn network(scenario: &RoutedScenario, seed: u64) -> RoutedNetwork {
+fn network(scenario: &RoutedScenario, seed: u64) -> Fabric {
     let program = Arc::new(Program::from_json(PROGRAM).unwrap());
-    let mut network = RoutedNetwork::new(scenario, seed);
+    let options = FabricOptions {
+        seed,
+        host_mode: HostMode::Simulated,
+        captures: None,
+        frame_records: false,
+    };
+    let mut network = Fabric::routed(scenario, options);
     for router in 0..scenario.routers.len() {
         let ports = network.router_ports(router).to_vec();
-        let pipeline = network.set_program(router, program.clone(), seed);
+        let device_id = Device::Router(router as u16).id();
+        network.set_pipeline(device_id, program.clone()).unwrap();
+        let pipeline = network.pipeline_mut(device_id).unwrap();
         for port in &ports {
             for host in &port.hosts {
                 let entry = TableEntry {
@@ -59,14 +67,14 @@ fn network(scenario: &RoutedScenario, seed: u64) -> RoutedNetwork {
 }
 
 /// What the link and the flows did in each second.
-fn run(scenario: &RoutedScenario, seed: u64) -> Vec<(OutputUse, Vec<FlowUse>)> {
+fn run(scenario: &RoutedScenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {
     let mut network = network(scenario, seed);
     let seconds = scenario.duration_ms / 1000;
     let samples = (1..=seconds)
         .map(|second| {
-            assert!(!network.run_until(second * 1000 * MS), "nothing has XCP here");
+            assert!(!network.run_until_control(second * 1000 * MS), "nothing has XCP here");
             let link = network.take_link_use(0);
-            let flows = network.flows().len();
+            let flows = network.routed_flows().len();
             (link, (0..flows).map(|flow| network.take_flow_use(flow)).collect())
         })
         .collect();

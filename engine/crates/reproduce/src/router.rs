@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::routed::RoutedNetwork;
+use slotwise_fabric::Fabric;
 use slotwise_p4::{ActionCall, Bits, ConfigError, KeyField, Pipeline, Port, Program, TableEntry};
-use slotwise_scenario::RoutedScenario;
+use slotwise_scenario::{Device, RoutedScenario};
 
 /// XCP counts IP bytes here: a routed link's rate does.
 const OVERHEAD_BYTES: u64 = 0;
@@ -34,16 +34,11 @@ fn call(name: &str, args: &[u64]) -> ActionCall {
 ///
 /// # Errors
 /// When the program is not `router.p4`.
-pub fn configure(
-    network: &mut RoutedNetwork,
-    scenario: &RoutedScenario,
-    program: &Arc<Program>,
-    seed: u64,
-) -> Result<(), RouterError> {
+pub fn configure(network: &mut Fabric, scenario: &RoutedScenario, program: &Arc<Program>) -> Result<(), RouterError> {
     for (router, name) in scenario.routers.iter().enumerate() {
         let ports = network.router_ports(router).to_vec();
         let mac = network.router_mac(router);
-        let pipeline = network.set_program(router, program.clone(), seed);
+        let pipeline = start(network, router, program);
         let error = |table| {
             move |source| RouterError {
                 router: name.clone(),
@@ -82,15 +77,28 @@ pub fn configure(
     Ok(())
 }
 
+/// Starts a program in a router; its pipeline.
+fn start<'a>(network: &'a mut Fabric, router: usize, program: &Arc<Program>) -> &'a mut Pipeline {
+    let device_id = Device::Router(router as u16).id();
+    let started = network.set_pipeline(device_id, program.clone());
+    started.expect("the network is of this scenario");
+    network.pipeline_mut(device_id).expect("it has just been started")
+}
+
 /// Tells XCP a new capacity of an output that has a controller.
 ///
 /// # Errors
 /// When the program is not `router.p4`.
-pub(crate) fn set_capacity(pipeline: &mut Pipeline, router: &str, port: Port, xcp_bps: u64) -> Result<(), RouterError> {
+pub(crate) fn set_capacity(
+    pipeline: &mut Pipeline,
+    router: Device,
+    port: Port,
+    xcp_bps: u64,
+) -> Result<(), RouterError> {
     pipeline
         .table_modify("RouterIngress.xcp_output", capacity(port, xcp_bps))
         .map_err(|source| RouterError {
-            router: router.to_owned(),
+            router: router.to_string(),
             table: "xcp_output",
             source,
         })

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::routed::{FlowUse, OutputUse, RoutedNetwork};
+use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
 use slotwise_p4::Program;
 use slotwise_scenario::RoutedScenario;
 
@@ -53,9 +53,15 @@ pub fn run(
     seed: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<(Recording, RunSummary), RunError> {
-    let mut network = RoutedNetwork::new(scenario, seed);
-    router::configure(&mut network, scenario, program, seed)?;
-    let names: Vec<String> = network.flows().map(|flow| flow.name.clone()).collect();
+    let options = FabricOptions {
+        seed,
+        host_mode: HostMode::Simulated,
+        captures: None,
+        frame_records: false,
+    };
+    let mut network = Fabric::routed(scenario, options);
+    router::configure(&mut network, scenario, program)?;
+    let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
     let mut recording = Recording::default();
     // Mean and longest of each flow, kept while nothing arrives.
     let mut delays_ms = vec![(0.0, 0.0); names.len()];
@@ -63,10 +69,12 @@ pub fn run(
     while at_ms < scenario.duration_ms {
         let period_ms = scenario.sample_ms.min(scenario.duration_ms - at_ms);
         at_ms += period_ms;
-        while network.run_until(at_ms * NS_PER_MS) {
-            for (router, port, xcp_bps) in network.take_capacity_changes() {
-                if let Some(pipeline) = network.pipeline_mut(router) {
-                    router::set_capacity(pipeline, &scenario.routers[router], port, xcp_bps)?;
+        while network.run_until_control(at_ms * NS_PER_MS) {
+            // Nobody listens to what routers have for a controller.
+            while network.poll_control().is_some() {}
+            for (device, port, xcp_bps) in network.take_capacity_changes() {
+                if let Some(pipeline) = network.pipeline_mut(device.id()) {
+                    router::set_capacity(pipeline, device, port, xcp_bps)?;
                 }
             }
         }
@@ -100,7 +108,7 @@ pub fn run(
             recording,
             RunSummary {
                 simulated_ms: scenario.duration_ms,
-                hops: network.hops(),
+                hops: network.p4_passes(),
             },
         )),
         strays => Err(RunError::Strays(strays)),
@@ -113,7 +121,7 @@ struct Period {
 }
 
 /// In the order of [`crate::record::LINK_COLUMNS`].
-fn link_row(period: &Period, used: &OutputUse, first_rate_bps: u64) -> [f64; 10] {
+fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
     let sent_bits = used.sent_bytes as f64 * 8.0;
     let taken = used.arrived_packets - used.dropped_packets;
     [

@@ -11,6 +11,7 @@ pub type MacAddress = [u8; 6];
 
 const FIRST_EDGE_DEVICE: u64 = 1;
 const FIRST_CORE_DEVICE: u64 = 1001;
+const FIRST_ROUTER_DEVICE: u64 = 2001;
 
 /// A switch that the controller knows by a P4Runtime device id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,14 +20,17 @@ pub enum Device {
     Edge(u16),
     /// A core by its number.
     Core(u16),
+    /// A router by its number.
+    Router(u16),
 }
 
 impl Device {
-    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`.
+    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`.
     pub fn id(self) -> u64 {
         match self {
             Device::Edge(edge) => FIRST_EDGE_DEVICE + u64::from(edge),
             Device::Core(core) => FIRST_CORE_DEVICE + u64::from(core),
+            Device::Router(router) => FIRST_ROUTER_DEVICE + u64::from(router),
         }
     }
 
@@ -40,6 +44,7 @@ impl Device {
         within(FIRST_EDGE_DEVICE)
             .map(Device::Edge)
             .or_else(|| within(FIRST_CORE_DEVICE).map(Device::Core))
+            .or_else(|| within(FIRST_ROUTER_DEVICE).map(Device::Router))
     }
 }
 
@@ -48,6 +53,7 @@ impl fmt::Display for Device {
         match self {
             Device::Edge(edge) => write!(f, "edge{edge}"),
             Device::Core(core) => write!(f, "core{core}"),
+            Device::Router(router) => write!(f, "router{router}"),
         }
     }
 }

@@ -185,6 +185,7 @@ impl Bmv2 {
             let (program, counter) = match switch.device {
                 Device::Edge(_) => ("edge", "EdgeIngress.drops"),
                 Device::Core(_) => ("core", "CoreIngress.drops"),
+                Device::Router(_) => ("router", "RouterIngress.drops"),
             };
             let id = counter_id(home, program, counter)?.ok_or_else(|| TargetError::NoCounter {
                 device: switch.device,

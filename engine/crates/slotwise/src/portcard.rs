@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use slotwise_fabric::routed::{CardFrame, PortCard};
+use slotwise_fabric::{CardFrame, PortCard};
 use slotwise_netio::{Ports, WallClock};
 
 use crate::interrupts::Stop;
@@ -86,7 +86,9 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         ports.poll(timeout, &mut |place, frame| match place {
             CONTROL => card.control(clock.now_ns(), frame),
             // What finds no room is counted by the card.
-            SWITCH => drop(card.enqueue(clock.now_ns(), frame)),
+            SWITCH => {
+                card.enqueue(clock.now_ns(), frame);
+            }
             _ => inbound.push(frame.to_vec()),
         })?;
         for frame in inbound.drain(..) {

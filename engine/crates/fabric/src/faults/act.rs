@@ -92,6 +92,7 @@ impl Fabric {
                 self.cores[usize::from(core)].p4_lost_before = lost;
                 *self.pipeline_slot(device) = None;
             }
+            Device::Router(_) => *self.pipeline_slot(device) = None,
         }
         self.tell(device, ControlMessage::Device { is_up: false });
         true

@@ -69,6 +69,17 @@ impl Faults {
         }
     }
 
+    /// No faults.
+    pub(crate) fn none(seed: u64) -> Faults {
+        Faults {
+            records: Vec::new(),
+            treatments: Vec::new(),
+            random: random::generator(seed, Stream::Messages, 0),
+            watches: Vec::new(),
+            requests_ns: Vec::new(),
+        }
+    }
+
     pub(crate) fn schedule(&self, events: &mut EventQueue) {
         for (index, record) in self.records.iter().enumerate() {
             events.schedule(record.start_ns, Event::FaultBegins(index as u32));

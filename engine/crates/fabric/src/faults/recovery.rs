@@ -100,10 +100,7 @@ impl Fabric {
     }
 
     fn register(&self, device: Device, name: &str, index: usize) -> Option<u32> {
-        let pipeline = match device {
-            Device::Edge(edge) => self.edge_pipelines[usize::from(edge)].as_ref(),
-            Device::Core(core) => self.core_pipelines[usize::from(core)].as_ref(),
-        };
+        let pipeline = self.nodes[self.node(device)].pipeline.as_ref();
         let value = pipeline?.register_read(name, index).ok()?;
         Some(value.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
     }

@@ -8,7 +8,7 @@ use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edg
 use slotwise_transport::{Arrivals, Departures};
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
 
-use super::{DelaySummary, FlowResult, Turn, mac_number};
+use super::{DelaySummary, FlowResult, mac_number};
 use crate::measure::DelayUse;
 use crate::packet::Frame;
 use crate::random;
@@ -39,6 +39,7 @@ struct DatagramFlow {
 }
 
 /// All UDP flows of a scenario.
+#[derive(Default)]
 pub(crate) struct Datagrams {
     flows: Vec<DatagramFlow>,
 }
@@ -66,17 +67,14 @@ impl Datagrams {
         flows.filter_map(|(index, flow)| flow.next_ns().map(|next_ns| (index, next_ns)))
     }
 
-    /// Writes the flow's next datagram into `frame`.
-    pub(crate) fn turn(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> Turn {
+    /// Writes the flow's next datagram into `frame`: who sends it, and when the next one leaves.
+    pub(crate) fn turn(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> (HostId, Option<u64>) {
         let flow = &mut self.flows[index];
         flow.write_datagram(index as u32, now_ns, frame);
         flow.sent_packets += 1;
         flow.sent_bytes += flow.payload_bytes as u64;
         flow.departures.advance();
-        Turn {
-            from: Some(flow.flow.from),
-            next_ns: flow.next_ns(),
-        }
+        (flow.flow.from, flow.next_ns())
     }
 
     /// Takes a frame that arrived at a host; false if it is not for it.
@@ -304,12 +302,12 @@ mod tests {
         let mut times = Vec::new();
         let mut frame = Frame::new();
         loop {
-            let sent = traffic.turn(index, now_ns, &mut frame);
+            let (_, sent) = traffic.turn(index, now_ns, &mut frame);
             times.push(now_ns);
             // What the far edge does.
             frame[..6].copy_from_slice(&to.mac());
             assert!(traffic.receive(to, now_ns + delay_ns, &frame));
-            let Some(next_ns) = sent.next_ns else { break };
+            let Some(next_ns) = sent else { break };
             now_ns = next_ns;
         }
         times

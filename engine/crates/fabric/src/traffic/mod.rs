@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Simulated hosts: what they send and receive, by the scenario's phases.
+//! Simulated hosts: what they send and receive.
 
 pub(crate) mod datagrams;
 pub(crate) mod station;
 pub(crate) mod streams;
 pub(crate) mod web;
 
-use slotwise_scenario::{Flow, HostId, Scenario};
+use rand::Rng;
+use slotwise_scenario::{Flow, HostId, RoutedScenario, Scenario, Source, TrafficKind, edge_mac};
+use slotwise_transport::RtoConfig;
 
 use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
+use crate::random;
 use datagrams::Datagrams;
-use streams::Streams;
+use station::LINUX_RTO;
+pub(crate) use streams::HostAddress;
+use streams::{FlowSpec, Sends, Streams};
+
+const NS_PER_MS: u64 = 1_000_000;
+/// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
+const START_SPREAD_NS: u64 = 10_000_000;
 
 /// Delays from source to sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,26 +77,190 @@ pub struct StreamResult {
     pub wrong_bytes: u64,
 }
 
+/// A flow between hosts of two groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoutedFlow {
+    /// Group's name and number in it, `NAME.i`.
+    pub name: String,
+    /// When it starts.
+    pub start_ns: u64,
+}
+
+/// What a flow did since it was last asked, and where it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowUse {
+    /// Congestion window, bytes of payload.
+    pub window_bytes: u64,
+    /// Payload of a full segment.
+    pub mss_bytes: u64,
+    /// Smoothed round-trip time; 0 before the first measurement.
+    pub srtt_ns: u64,
+    /// Bytes that arrived without a gap.
+    pub delivered_bytes: u64,
+    /// Packets that arrived at the receiver.
+    pub packets: u64,
+    /// Sum of their one-way delays, from the first bit out to the last bit in.
+    pub delay_sum_ns: u64,
+    /// Longest of them.
+    pub delay_max_ns: u64,
+    /// Segments sent again since the start.
+    pub retransmissions: u64,
+    /// Timeouts since the start.
+    pub timeouts: u64,
+    /// Bytes that are not what was sent, since the start: always 0.
+    pub wrong_bytes: u64,
+}
+
 /// A source's turn.
 pub(crate) struct Turn {
     /// When it comes again, unless it is done.
     pub(crate) next_ns: Option<u64>,
     /// The host whose frame was written.
-    pub(crate) from: Option<HostId>,
+    pub(crate) from: Option<usize>,
 }
 
-/// All flows of a scenario. Sources count datagrams first, then streams.
+/// All flows of a scenario. Sources count datagrams with stamps first, then what has transports.
 pub(crate) struct Traffic {
     datagrams: Datagrams,
     streams: Streams,
+    /// Hosts of a star, by number.
+    hosts: Vec<HostId>,
+    /// What the streams are in a scenario with phases.
+    of_phases: Vec<Flow>,
+    /// What they are between groups of hosts, with the bytes that each had delivered when it was last asked.
+    of_groups: Vec<RoutedFlow>,
+    delivered_bytes: Vec<u64>,
 }
 
 impl Traffic {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Traffic {
-        Traffic {
+    /// The flows of a scenario's phases. Hosts count by edge.
+    pub(crate) fn of_phases(scenario: &Scenario, seed: u64) -> Traffic {
+        let hosts: Vec<HostId> = scenario
+            .edges
+            .iter()
+            .flat_map(|edge| (0..edge.hosts).map(|index| HostId { edge: edge.id, index }))
+            .collect();
+        let addresses = hosts.iter().map(|host| HostAddress {
+            ip: host.ip(),
+            mac: mac_number(host.mac()),
+            gateway: mac_number(edge_mac(host.edge)),
+        });
+        let mut traffic = Traffic {
             datagrams: Datagrams::new(scenario, seed),
-            streams: Streams::new(scenario, seed),
+            streams: Streams::new(addresses.collect(), scenario.hosts.mtu as u16),
+            hosts,
+            of_phases: Vec::new(),
+            of_groups: Vec::new(),
+            delivered_bytes: Vec::new(),
+        };
+        for phase in 0..scenario.phases.len() {
+            let phase_ns = scenario.phase_ns(phase);
+            for flow in scenario.flows(phase) {
+                traffic.add_stream(flow, phase_ns, seed);
+            }
         }
+        traffic
+    }
+
+    fn add_stream(&mut self, flow: Flow, (start_ns, end_ns): (u64, u64), seed: u64) {
+        let index = self.of_phases.len() as u64;
+        let mut random = random::generator(seed, random::Stream::Connection, index);
+        let (sends, transport) = match flow.kind {
+            TrafficKind::Tcp {
+                rate_bps,
+                streams,
+                transport,
+            } => {
+                let seeds = (0..streams).map(|_| random.random()).collect();
+                let bytes = None;
+                (Sends::Streams { seeds, rate_bps, bytes }, transport)
+            }
+            TrafficKind::File { bytes, transport } => {
+                let sends = Sends::Streams {
+                    seeds: vec![random.random()],
+                    rate_bps: None,
+                    bytes: Some(bytes),
+                };
+                (sends, transport)
+            }
+            TrafficKind::Web { users, web, transport } => {
+                let seed = random::derived_seed(seed, random::Stream::Web, index);
+                (Sends::Web { users, web, seed }, transport)
+            }
+            TrafficKind::Udp { .. } => return,
+        };
+        let spread_ns = START_SPREAD_NS.min(end_ns - start_ns);
+        self.streams.add(FlowSpec {
+            from: self.number_of(flow.from),
+            to: self.number_of(flow.to),
+            sends,
+            transport,
+            sack: transport.uses_sack(),
+            rto: LINUX_RTO,
+            start_ns: start_ns + random.random_range(0..spread_ns),
+            end_ns: Some(end_ns),
+        });
+        self.of_phases.push(flow);
+    }
+
+    /// The flows between groups of hosts: (first host, count) of each.
+    pub(crate) fn of_groups(
+        scenario: &RoutedScenario,
+        addresses: Vec<HostAddress>,
+        groups: &[(usize, usize)],
+        seed: u64,
+    ) -> Traffic {
+        let mut traffic = Traffic {
+            datagrams: Datagrams::default(),
+            streams: Streams::new(addresses, scenario.packet_bytes as u16),
+            hosts: Vec::new(),
+            of_phases: Vec::new(),
+            of_groups: Vec::new(),
+            delivered_bytes: Vec::new(),
+        };
+        for group in &scenario.flows {
+            let ((from, count), (to, _)) = (groups[group.from], groups[group.to]);
+            for i in 0..count {
+                let index = traffic.of_groups.len() as u64;
+                let mut random = random::generator(seed, random::Stream::Connection, index);
+                let part_ns = group.spread_ms * NS_PER_MS / count as u64;
+                let late_ns = part_ns * i as u64 + random.random_range(0..=part_ns);
+                let start_ns = group.start_ms * NS_PER_MS + late_ns;
+                let seed = random.random();
+                let sends = match group.source {
+                    Source::Stream { bytes } => Sends::Streams {
+                        seeds: vec![seed],
+                        rate_bps: None,
+                        bytes,
+                    },
+                    Source::Udp { rate_bps, process } => Sends::Datagrams {
+                        rate_bps,
+                        process,
+                        seed,
+                    },
+                    Source::Web { users, web } => Sends::Web { users, web, seed },
+                };
+                traffic.streams.add(FlowSpec {
+                    from: from + i,
+                    to: to + i,
+                    sends,
+                    transport: group.transport,
+                    sack: group.sack,
+                    rto: RtoConfig::default(),
+                    start_ns,
+                    end_ns: None,
+                });
+                let name = format!("{}.{i}", group.name);
+                traffic.of_groups.push(RoutedFlow { name, start_ns });
+                traffic.delivered_bytes.push(0);
+            }
+        }
+        traffic
+    }
+
+    fn number_of(&self, host: HostId) -> usize {
+        let place = self.hosts.binary_search(&host);
+        place.expect("flows are between hosts of the scenario")
     }
 
     /// (source, time) of every source's first turn.
@@ -103,7 +276,11 @@ impl Traffic {
     /// Gives a source its turn; a datagram goes into `frame`.
     pub(crate) fn turn(&mut self, source: usize, now_ns: u64, frame: &mut Frame) -> Turn {
         match source.checked_sub(self.datagrams.count()) {
-            None => self.datagrams.turn(source, now_ns, frame),
+            None => {
+                let (from, next_ns) = self.datagrams.turn(source, now_ns, frame);
+                let from = Some(self.number_of(from));
+                Turn { next_ns, from }
+            }
             Some(index) => Turn {
                 next_ns: self.streams.turn(index, now_ns),
                 from: None,
@@ -112,42 +289,87 @@ impl Traffic {
     }
 
     /// Takes a packet that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, packet: &Packet) -> bool {
-        if datagrams::is_datagram(&packet.frame) {
-            self.datagrams.receive(host, now_ns, &packet.frame)
-        } else {
-            self.streams.receive(host, now_ns, packet)
+    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
+        match self.hosts.get(host) {
+            Some(id) if datagrams::is_datagram(&packet.frame) => self.datagrams.receive(*id, now_ns, &packet.frame),
+            _ => self.streams.receive(host, now_ns, packet),
         }
     }
 
-    /// Delays since the last call, in the order of the results.
+    /// Delays since the last call, in the order of [`Traffic::results`].
     pub(crate) fn take_delays(&mut self) -> Vec<(Flow, DelayUse)> {
-        let mut delays: Vec<_> = self.datagrams.take_delays().chain(self.streams.take_delays()).collect();
+        let streams = self.of_phases.iter().copied().zip(self.streams.take_delays());
+        let mut delays: Vec<_> = self.datagrams.take_delays().chain(streams).collect();
         delays.sort_by_key(|(flow, _)| (flow.phase, flow.entry));
         delays
     }
 
     /// A host's timers are due.
-    pub(crate) fn timeout(&mut self, host: HostId, now_ns: u64) {
+    pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
         self.streams.timeout(host, now_ns);
     }
 
     /// Writes the next frame of any host's streams into `frame` and names the host. When there is none, `timers`
     /// has got the times at which hosts want [`Traffic::timeout`].
-    pub(crate) fn transmit(
-        &mut self,
-        now_ns: u64,
-        frame: &mut Frame,
-        timers: &mut Vec<(HostId, u64)>,
-    ) -> Option<HostId> {
+    pub(crate) fn transmit(&mut self, now_ns: u64, frame: &mut Frame, timers: &mut Vec<(usize, u64)>) -> Option<usize> {
         self.streams.transmit(now_ns, frame, timers)
     }
 
-    /// By phase, then by entry.
+    /// Flows of phases: by phase, then by entry.
     pub(crate) fn results(&self) -> Vec<FlowResult> {
-        let mut results: Vec<FlowResult> = self.datagrams.results().chain(self.streams.results()).collect();
+        let streams = self.of_phases.iter().zip(self.streams.states());
+        let streams = streams.map(|(flow, state)| FlowResult {
+            flow: *flow,
+            offered_bps: state.offered_bps,
+            sent_packets: state.totals.sent_packets,
+            sent_bytes: state.totals.sent_bytes,
+            received_packets: state.totals.received_packets,
+            received_bytes: state.totals.received_bytes,
+            delay: None,
+            completed_ns: state.completed_ns,
+            stream: Some(StreamResult {
+                retransmissions: state.totals.retransmissions,
+                timeouts: state.totals.timeouts,
+                srtt_ns: state.totals.srtt_ns,
+                window_bytes: state.totals.window_bytes,
+                mss_bytes: state.totals.mss_bytes,
+                wrong_bytes: state.totals.wrong_bytes,
+            }),
+            pages: state.pages,
+        });
+        let mut results: Vec<FlowResult> = self.datagrams.results().chain(streams).collect();
         results.sort_by_key(|result| (result.flow.phase, result.flow.entry));
         results
+    }
+
+    /// The flows between groups.
+    pub(crate) fn routed_flows(&self) -> &[RoutedFlow] {
+        &self.of_groups
+    }
+
+    /// What a flow between groups did since the last call.
+    pub(crate) fn take_flow_use(&mut self, flow: usize) -> FlowUse {
+        let delay = self.streams.take_delay(flow);
+        let state = self.streams.state(flow);
+        let delivered_bytes = state.totals.received_bytes;
+        let before = std::mem::replace(&mut self.delivered_bytes[flow], delivered_bytes);
+        FlowUse {
+            window_bytes: state.window_bytes,
+            mss_bytes: state.totals.mss_bytes,
+            srtt_ns: state.srtt_ns.unwrap_or(0),
+            delivered_bytes: delivered_bytes - before,
+            packets: delay.packets,
+            delay_sum_ns: delay.sum_ns,
+            delay_max_ns: delay.max_ns,
+            retransmissions: state.totals.retransmissions,
+            timeouts: state.totals.timeouts,
+            wrong_bytes: state.totals.wrong_bytes,
+        }
+    }
+
+    #[cfg(test)]
+    fn into_streams(self) -> Streams {
+        self.streams
     }
 }
 

@@ -3,8 +3,8 @@
 
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
-    Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, ReceiverStats, RtoConfig, Sender, SenderConfig,
-    SenderStats, Stack, UdpSink, UdpSource,
+    Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender, SenderConfig, Stack, UdpSink,
+    UdpSource,
 };
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
@@ -96,21 +96,6 @@ impl StreamSpec {
 }
 
 impl End {
-    pub(crate) fn sender_stats(&self) -> Option<SenderStats> {
-        match self {
-            End::Sender { sender, .. } => Some(sender.stats()),
-            _ => None,
-        }
-    }
-
-    /// What a receiver counted, and the bytes that were not what was sent.
-    pub(crate) fn receiver_stats(&self) -> Option<(ReceiverStats, u64)> {
-        match self {
-            End::Receiver(receiver) => Some((receiver.stats(), receiver.sink().wrong_bytes())),
-            _ => None,
-        }
-    }
-
     fn endpoint(&mut self) -> &mut dyn Endpoint {
         match self {
             End::Sender { sender, .. } => sender.as_mut(),

@@ -1,35 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of bytes: TCP or XCP from host to host; bulk, files, and the pages of web users.
+//! Flows between hosts whose ends are transports: TCP or XCP, bulk, files, the pages of web users; UDP.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddrV4;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
-use rand::Rng;
-use slotwise_scenario::{Flow, HostId, Scenario, TrafficKind, Transport, edge_mac};
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use slotwise_scenario::{Process, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
-use slotwise_transport::{Algorithm, Event, FlowKey, xcp};
+use slotwise_transport::{
+    Algorithm, Event, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
+};
 use slotwise_wire::Ethernet;
 
-use super::station::{End, LINUX_RTO, Station, StreamSpec};
+use super::datagrams::arrivals;
+use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
-use super::{FlowResult, StreamResult, mac_number};
 use crate::measure::DelayUse;
 use crate::packet::Packet;
-use crate::random;
 
-/// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
-const START_SPREAD_NS: u64 = 10_000_000;
 const FIRST_PORT: u16 = 1024;
 /// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
 const PORTS: u32 = 64_000;
+/// IPv4 and UDP.
+const UDP_HEADER_BYTES: u64 = 28;
 
 /// The transports' name for a scenario's choice.
-pub(crate) fn algorithm(transport: Transport) -> Algorithm {
+fn algorithm(transport: Transport) -> Algorithm {
     match transport {
         Transport::Reno => Algorithm::Reno,
         Transport::NewReno => Algorithm::NewReno,
         Transport::Cubic => Algorithm::Cubic,
         Transport::Xcp => Algorithm::Xcp,
+    }
+}
+
+/// A host's addresses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HostAddress {
+    pub(crate) ip: Ipv4Addr,
+    pub(crate) mac: u64,
+    /// Of the switch that it sends to.
+    pub(crate) gateway: u64,
+}
+
+/// What a flow sends.
+pub(crate) enum Sends {
+    /// A stream for each seed.
+    Streams {
+        seeds: Vec<u64>,
+        /// Rate at which each application writes; `None`: it always has more.
+        rate_bps: Option<u64>,
+        /// Bytes of a file; `None`: until the end.
+        bytes: Option<u64>,
+    },
+    /// Pages for users at the receiving host.
+    Web { users: u32, web: Web, seed: u64 },
+    /// Full packets of UDP.
+    Datagrams { rate_bps: u64, process: Process, seed: u64 },
+}
+
+/// What a flow is to be. Hosts are numbers.
+pub(crate) struct FlowSpec {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) sends: Sends,
+    pub(crate) transport: Transport,
+    pub(crate) sack: bool,
+    pub(crate) rto: RtoConfig,
+    pub(crate) start_ns: u64,
+    /// `None`: when the run ends.
+    pub(crate) end_ns: Option<u64>,
+}
+
+impl FlowSpec {
+    fn protocol(&self) -> u8 {
+        match self.sends {
+            Sends::Datagrams { .. } => PROTOCOL_UDP,
+            _ if self.transport == Transport::Xcp => xcp::PROTOCOL,
+            _ => PROTOCOL_TCP,
+        }
     }
 }
 
@@ -39,119 +91,126 @@ enum State {
     Over,
 }
 
-/// One flow of the scenario: one or more streams.
 struct StreamFlow {
-    flow: Flow,
-    transport: Transport,
-    rate_bps: Option<u64>,
-    bytes: Option<u64>,
-    /// Addresses of each stream's data and its seed; of a web flow, of the pages last begun.
-    streams: Vec<(FlowKey, u64)>,
-    start_ns: u64,
-    end_ns: u64,
+    spec: FlowSpec,
+    /// Addresses of each connection's data and its seed; of a web flow, of the pages last begun.
+    connections: Vec<(FlowKey, u64)>,
     state: State,
     completed_ns: Option<u64>,
+    /// What connections did that have made room for others.
+    ended: Totals,
     lately: DelayUse,
+}
+
+/// What the ends of a flow count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    pub(crate) sent_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_packets: u64,
+    /// Of a stream, without a gap.
+    pub(crate) received_bytes: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) srtt_ns: Option<u64>,
+    pub(crate) window_bytes: u64,
+    pub(crate) mss_bytes: u64,
+    pub(crate) wrong_bytes: u64,
+}
+
+/// A flow as it stands.
+pub(crate) struct FlowState {
+    /// Of all its connections.
+    pub(crate) totals: Totals,
+    /// Of those that are there.
+    pub(crate) window_bytes: u64,
+    /// The longest of those that are there.
+    pub(crate) srtt_ns: Option<u64>,
+    /// Rate of its applications.
+    pub(crate) offered_bps: Option<u64>,
+    pub(crate) completed_ns: Option<u64>,
+    /// Of a web flow, pages that were fetched to the end.
+    pub(crate) pages: Option<u64>,
 }
 
 /// All streams and the hosts that hold their ends.
 pub(crate) struct Streams {
-    seed: u64,
     flows: Vec<StreamFlow>,
-    stations: BTreeMap<HostId, Station>,
+    addresses: Vec<HostAddress>,
+    /// Of hosts that have flows.
+    stations: Vec<Option<Station>>,
     packet_bytes: u16,
     /// Next port of two hosts, one count for both directions: acknowledgments of one are addressed as data of the
     /// other.
-    ports: BTreeMap<(HostId, HostId), u32>,
-    clients: Clients<HostId>,
+    ports: BTreeMap<(usize, usize), u32>,
+    clients: Clients,
     /// Hosts that have something to send.
-    awake: VecDeque<HostId>,
-    /// Which flow a stream of data belongs to.
-    owners: BTreeMap<FlowKey, usize>,
-    /// What streams did whose ends have made room for others.
-    ended: BTreeMap<usize, (StreamResult, Counts)>,
-}
-
-/// What the ends of a flow count.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    sent_packets: u64,
-    sent_bytes: u64,
-    received_packets: u64,
-    received_bytes: u64,
+    awake: VecDeque<usize>,
+    /// Which flow a stream of data belongs to. Nothing depends on its order.
+    owners: HashMap<FlowKey, usize, BuildHasherDefault<DefaultHasher>>,
 }
 
 impl Streams {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Streams {
-        let mut streams = Streams {
-            seed,
+    /// No flows yet between hosts of these addresses, in IP packets of at most so many bytes.
+    pub(crate) fn new(addresses: Vec<HostAddress>, packet_bytes: u16) -> Streams {
+        Streams {
             flows: Vec::new(),
-            stations: BTreeMap::new(),
-            packet_bytes: scenario.hosts.mtu as u16,
+            stations: addresses.iter().map(|_| None).collect(),
+            addresses,
+            packet_bytes,
             ports: BTreeMap::new(),
             clients: Clients::default(),
             awake: VecDeque::new(),
-            owners: BTreeMap::new(),
-            ended: BTreeMap::new(),
-        };
-        for phase in 0..scenario.phases.len() {
-            let (start_ns, end_ns) = scenario.phase_ns(phase);
-            for flow in scenario.flows(phase) {
-                let (count, rate_bps, bytes, transport) = match flow.kind {
-                    TrafficKind::Tcp {
-                        rate_bps,
-                        streams,
-                        transport,
-                    } => (streams, rate_bps, None, transport),
-                    TrafficKind::File { bytes, transport } => (1, None, Some(bytes), transport),
-                    TrafficKind::Web { transport, .. } => (0, None, None, transport),
-                    TrafficKind::Udp { .. } => continue,
-                };
-                let index = streams.flows.len() as u64;
-                let mut random = random::generator(seed, random::Stream::Connection, index);
-                let keys = (0..count)
-                    .map(|_| (streams.new_key(&flow, transport), random.random()))
-                    .collect();
-                let spread_ns = START_SPREAD_NS.min(end_ns - start_ns);
-                let start_ns = start_ns + random.random_range(0..spread_ns);
-                streams.flows.push(StreamFlow {
-                    flow,
-                    transport,
-                    rate_bps,
-                    bytes,
-                    streams: keys,
-                    start_ns,
-                    end_ns,
-                    state: State::Waiting,
-                    completed_ns: None,
-                    lately: DelayUse::default(),
-                });
-                for host in [flow.from, flow.to] {
-                    let station = || Station::new(mac_number(host.mac()), mac_number(edge_mac(host.edge)));
-                    streams.stations.entry(host).or_insert_with(station);
-                }
-            }
+            owners: HashMap::default(),
         }
-        streams
     }
 
-    fn new_key(&mut self, flow: &Flow, transport: Transport) -> FlowKey {
-        let pair = (flow.from.min(flow.to), flow.from.max(flow.to));
-        let next = self.ports.entry(pair).or_default();
+    /// The next flow.
+    pub(crate) fn add(&mut self, spec: FlowSpec) {
+        for host in [spec.from, spec.to] {
+            let HostAddress { mac, gateway, .. } = self.addresses[host];
+            self.stations[host].get_or_insert_with(|| Station::new(mac, gateway));
+        }
+        let seeds = match &spec.sends {
+            Sends::Streams { seeds, .. } => seeds.clone(),
+            Sends::Datagrams { seed, .. } => vec![*seed],
+            Sends::Web { .. } => Vec::new(),
+        };
+        let connections = seeds
+            .into_iter()
+            .map(|seed| (self.new_key(spec.from, spec.to, spec.protocol()), seed))
+            .collect();
+        self.flows.push(StreamFlow {
+            spec,
+            connections,
+            state: State::Waiting,
+            completed_ns: None,
+            ended: Totals::default(),
+            lately: DelayUse::default(),
+        });
+    }
+
+    fn new_key(&mut self, from: usize, to: usize, protocol: u8) -> FlowKey {
+        let next = self.ports.entry((from.min(to), from.max(to))).or_default();
         let port = FIRST_PORT + (*next % PORTS) as u16;
         *next += 1;
-        flow_key(flow, transport, port)
+        FlowKey {
+            source: SocketAddrV4::new(self.addresses[from].ip, port),
+            destination: SocketAddrV4::new(self.addresses[to].ip, port),
+            protocol,
+        }
     }
 
     /// Addresses for a page: after so many others its hosts' ports come again, and those of streams that run stay theirs.
     fn page_key(&mut self, index: usize) -> FlowKey {
-        let (flow, transport) = (self.flows[index].flow, self.flows[index].transport);
-        let mut key = self.new_key(&flow, transport);
+        let spec = &self.flows[index].spec;
+        let (from, to, protocol) = (spec.from, spec.to, spec.protocol());
+        let mut key = self.new_key(from, to, protocol);
         for _ in 1..PORTS {
             if !self.is_running(&key) && !self.is_running(&key.reversed()) {
                 break;
             }
-            key = self.new_key(&flow, transport);
+            key = self.new_key(from, to, protocol);
         }
         key
     }
@@ -162,11 +221,10 @@ impl Streams {
         owner.is_some_and(|&index| !matches!(self.flows[index].state, State::Over))
     }
 
+    /// (flow, time) of every flow's first turn.
     pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.flows
-            .iter()
-            .enumerate()
-            .map(|(index, flow)| (index, flow.start_ns))
+        let flows = self.flows.iter().enumerate();
+        flows.map(|(index, flow)| (index, flow.spec.start_ns))
     }
 
     /// Starts a flow, or ends it; says when to call again.
@@ -175,7 +233,7 @@ impl Streams {
             State::Waiting => {
                 self.open(index, now_ns);
                 self.flows[index].state = State::Running;
-                Some(self.flows[index].end_ns)
+                self.flows[index].spec.end_ns
             }
             State::Running => {
                 self.stop(index);
@@ -188,37 +246,63 @@ impl Streams {
 
     fn open(&mut self, index: usize, now_ns: u64) {
         let flow = &self.flows[index];
-        if let TrafficKind::Web { users, web, .. } = flow.flow.kind {
-            let seed = random::derived_seed(self.seed, random::Stream::Web, index as u64);
-            self.clients.add(index, flow.flow.to, (users, web), now_ns, seed);
-            return self.awake.push_back(flow.flow.to);
-        }
-        let bytes = flow.bytes;
-        for (key, seed) in flow.streams.clone() {
-            self.open_stream(index, key, seed, bytes, now_ns);
+        let to = flow.spec.to;
+        match flow.spec.sends {
+            Sends::Web { users, web, seed } => {
+                self.clients.add(index, to, (users, web), now_ns, seed);
+                self.awake.push_back(to);
+            }
+            Sends::Streams { bytes, .. } => {
+                for (key, seed) in flow.connections.clone() {
+                    self.open_stream(index, key, seed, bytes, now_ns);
+                }
+            }
+            Sends::Datagrams { rate_bps, process, .. } => {
+                let (key, seed) = flow.connections[0];
+                let config = UdpSourceConfig {
+                    local: key.source,
+                    remote: key.destination,
+                    packet_bytes: self.packet_bytes,
+                    arrivals: arrivals(process, rate_bps),
+                    start_ns: now_ns,
+                    stop_ns: None,
+                };
+                let source = UdpSource::new(config, Pcg64::seed_from_u64(seed))
+                    .expect("a scenario's sizes, rates and shapes are within the source's bounds");
+                let sink = UdpSink::new(key.destination, Some(key.source));
+                self.insert_ends(index, key, End::Source(Box::new(source)), End::Sink(Box::new(sink)));
+            }
         }
     }
 
     fn open_stream(&mut self, index: usize, key: FlowKey, seed: u64, bytes: Option<u64>, now_ns: u64) {
-        let flow = &self.flows[index];
-        let (from, to) = (flow.flow.from, flow.flow.to);
-        let spec = StreamSpec {
+        let spec = &self.flows[index].spec;
+        let rate_bps = match spec.sends {
+            Sends::Streams { rate_bps, .. } => rate_bps,
+            _ => None,
+        };
+        let stream = StreamSpec {
             key,
-            algorithm: algorithm(flow.transport),
-            sack: flow.transport.uses_sack(),
+            algorithm: algorithm(spec.transport),
+            sack: spec.sack,
             packet_bytes: self.packet_bytes,
             bytes,
-            rate_bps: flow.rate_bps,
+            rate_bps,
             start_ns: now_ns,
-            rto: LINUX_RTO,
+            rto: spec.rto,
             seed,
         };
-        let (sender, receiver) = spec.ends();
+        let (sender, receiver) = stream.ends();
+        self.insert_ends(index, key, sender, receiver);
+    }
+
+    fn insert_ends(&mut self, index: usize, key: FlowKey, sender: End, receiver: End) {
+        let (from, to) = (self.flows[index].spec.from, self.flows[index].spec.to);
         if let Some(earlier) = self.owners.insert(key, index) {
             self.retire(earlier, key);
         }
         for (host, key, end) in [(to, key, receiver), (from, key.reversed(), sender)] {
-            if let Some(station) = self.stations.get_mut(&host) {
+            if let Some(station) = &mut self.stations[host] {
                 let inserted = station.stack.insert(key, end).is_ok();
                 debug_assert!(
                     inserted,
@@ -231,14 +315,14 @@ impl Streams {
 
     /// Begins the pages that users at `host` ask for now. Of each user's connections the last two stay: what is
     /// under way of an earlier one has arrived while its successor was fetched.
-    fn begin_pages(&mut self, host: HostId, now_ns: u64) {
+    fn begin_pages(&mut self, host: usize, now_ns: u64) {
         while let Some(page) = self.clients.poll(host, now_ns) {
             let key = self.page_key(page.flow);
-            self.flows[page.flow].streams.push((key, page.seed));
+            self.flows[page.flow].connections.push((key, page.seed));
             if let Some(old) = self.clients.begun(host, page.client, key) {
                 self.retire(page.flow, old);
                 self.owners.remove(&old);
-                self.flows[page.flow].streams.retain(|(key, _)| *key != old);
+                self.flows[page.flow].connections.retain(|(key, _)| *key != old);
             }
             self.open_stream(page.flow, key, page.seed, Some(page.bytes), now_ns);
         }
@@ -246,32 +330,31 @@ impl Streams {
 
     /// Takes out an earlier flow's ends whose ports are used again.
     fn retire(&mut self, index: usize, key: FlowKey) {
-        let (from, to) = (self.flows[index].flow.from, self.flows[index].flow.to);
-        let (stream, counts) = self.ended.entry(index).or_default();
-        for (host, key) in [(from, key.reversed()), (to, key)] {
-            if let Some(end) = self
-                .stations
-                .get_mut(&host)
+        let flow = &mut self.flows[index];
+        for (host, key) in [(flow.spec.from, key.reversed()), (flow.spec.to, key)] {
+            if let Some(end) = self.stations[host]
+                .as_mut()
                 .and_then(|station| station.stack.remove(&key))
             {
-                add(&end, stream, counts);
+                flow.ended.add(&end);
             }
         }
     }
 
     /// The application writes no more. What is left of a file or page is given up.
     fn stop(&mut self, index: usize) {
-        let Flow { from, to, kind, .. } = self.flows[index].flow;
-        let gives_up = matches!(kind, TrafficKind::File { .. } | TrafficKind::Web { .. });
+        let spec = &self.flows[index].spec;
+        let (from, to) = (spec.from, spec.to);
+        let gives_up = !matches!(spec.sends, Sends::Streams { bytes: None, .. });
         self.clients.remove(index, to);
-        let keys: Vec<FlowKey> = self.flows[index].streams.iter().map(|(key, _)| *key).collect();
-        for key in keys {
+        let connections = self.flows[index].connections.iter();
+        for key in connections.map(|(key, _)| *key).collect::<Vec<FlowKey>>() {
             if gives_up {
                 self.retire(index, key);
                 self.owners.remove(&key);
                 continue;
             }
-            let station = self.stations.get_mut(&from);
+            let station = self.stations[from].as_mut();
             if let Some(End::Sender { sender, application }) =
                 station.and_then(|station| station.stack.get_mut(&key.reversed()))
             {
@@ -283,14 +366,14 @@ impl Streams {
     }
 
     /// Takes a packet that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: HostId, now_ns: u64, packet: &Packet) -> bool {
+    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
         let frame = &packet.frame;
         let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
         // Acknowledgments have the key reversed: only packets of data are counted.
         if let (Some(born_ns), Some(&index)) = (packet.born_ns(), key.and_then(|key| self.owners.get(&key))) {
             self.flows[index].lately.add(now_ns - born_ns);
         }
-        let Some(station) = self.stations.get_mut(&host) else {
+        let Some(station) = &mut self.stations[host] else {
             return false;
         };
         self.awake.push_back(host);
@@ -298,8 +381,8 @@ impl Streams {
     }
 
     /// A host's timers are due.
-    pub(crate) fn timeout(&mut self, host: HostId, now_ns: u64) {
-        if let Some(station) = self.stations.get_mut(&host) {
+    pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
+        if let Some(station) = &mut self.stations[host] {
             station.wake_ns = None;
             station.stack.handle_timeout(now_ns);
             self.awake.push_back(host);
@@ -312,10 +395,10 @@ impl Streams {
         &mut self,
         now_ns: u64,
         frame: &mut Vec<u8>,
-        timers: &mut Vec<(HostId, u64)>,
-    ) -> Option<HostId> {
+        timers: &mut Vec<(usize, u64)>,
+    ) -> Option<usize> {
         while let Some(&host) = self.awake.front() {
-            let Some(station) = self.stations.get_mut(&host) else {
+            let Some(station) = &mut self.stations[host] else {
                 break;
             };
             if station.transmit(now_ns, frame) {
@@ -329,7 +412,7 @@ impl Streams {
                     self.clients.finished(host, key, now_ns);
                 }
                 if let (Event::Aborted(_), Some(&index)) = (event, self.owners.get(&key.reversed())) {
-                    self.clients.failed(self.flows[index].flow.to, key.reversed(), now_ns);
+                    self.clients.failed(self.flows[index].spec.to, key.reversed(), now_ns);
                 }
             }
             let next_ns = [station.stack.poll_timeout(), self.clients.poll_timeout(host)];
@@ -343,71 +426,94 @@ impl Streams {
         None
     }
 
-    pub(crate) fn take_delays(&mut self) -> impl Iterator<Item = (Flow, DelayUse)> + '_ {
-        let flows = self.flows.iter_mut();
-        flows.map(|flow| (flow.flow, std::mem::take(&mut flow.lately)))
+    /// Delays of each flow since the last call.
+    pub(crate) fn take_delays(&mut self) -> impl Iterator<Item = DelayUse> + '_ {
+        self.flows.iter_mut().map(|flow| std::mem::take(&mut flow.lately))
     }
 
-    pub(crate) fn results(&self) -> impl Iterator<Item = FlowResult> + '_ {
-        self.flows.iter().enumerate().map(|(index, flow)| {
-            let (mut stream, mut counts) = self.ended.get(&index).copied().unwrap_or_default();
-            for (key, _) in &flow.streams {
-                if self.owners.get(key) != Some(&index) {
-                    continue;
-                }
-                for (host, key) in [(flow.flow.from, key.reversed()), (flow.flow.to, *key)] {
-                    if let Some(end) = self.stations.get(&host).and_then(|station| station.stack.get(&key)) {
-                        add(end, &mut stream, &mut counts);
-                    }
+    /// Delays of one flow since the last call.
+    pub(crate) fn take_delay(&mut self, flow: usize) -> DelayUse {
+        std::mem::take(&mut self.flows[flow].lately)
+    }
+
+    /// All flows as they stand.
+    pub(crate) fn states(&self) -> impl Iterator<Item = FlowState> + '_ {
+        (0..self.flows.len()).map(|index| self.state(index))
+    }
+
+    /// A flow as it stands.
+    pub(crate) fn state(&self, index: usize) -> FlowState {
+        let StreamFlow {
+            spec,
+            connections,
+            completed_ns,
+            ended,
+            ..
+        } = &self.flows[index];
+        let (mut totals, mut present) = (*ended, Totals::default());
+        for (key, _) in connections {
+            if self.owners.get(key) != Some(&index) {
+                continue;
+            }
+            for (host, key) in [(spec.from, key.reversed()), (spec.to, *key)] {
+                let station = self.stations[host].as_ref();
+                if let Some(end) = station.and_then(|station| station.stack.get(&key)) {
+                    totals.add(end);
+                    present.add(end);
                 }
             }
-            FlowResult {
-                flow: flow.flow,
-                offered_bps: flow.rate_bps.map(|rate_bps| rate_bps * flow.streams.len() as u64),
-                sent_packets: counts.sent_packets,
-                sent_bytes: counts.sent_bytes,
-                received_packets: counts.received_packets,
-                received_bytes: counts.received_bytes,
-                delay: None,
-                completed_ns: flow.bytes.and(flow.completed_ns),
-                stream: Some(stream),
-                pages: matches!(flow.flow.kind, TrafficKind::Web { .. }).then(|| self.clients.pages(index)),
-            }
-        })
+        }
+        let (offered_bps, bytes) = match spec.sends {
+            Sends::Streams { rate_bps, bytes, .. } => (rate_bps.map(|bps| bps * connections.len() as u64), bytes),
+            _ => (None, None),
+        };
+        let is_web = matches!(spec.sends, Sends::Web { .. });
+        FlowState {
+            totals,
+            window_bytes: present.window_bytes,
+            srtt_ns: present.srtt_ns,
+            offered_bps,
+            completed_ns: bytes.and(*completed_ns),
+            pages: is_web.then(|| self.clients.pages(index)),
+        }
     }
 }
 
-fn add(end: &End, stream: &mut StreamResult, counts: &mut Counts) {
-    if let Some(stats) = end.sender_stats() {
-        counts.sent_packets += stats.segments;
-        counts.sent_bytes += stats.sent_bytes;
-        stream.retransmissions += stats.retransmissions;
-        stream.timeouts += stats.timeouts;
-        stream.srtt_ns = stream.srtt_ns.max(stats.srtt_ns);
-        stream.window_bytes += stats.window_bytes;
-        stream.mss_bytes = stats.mss_bytes;
-    }
-    if let Some((stats, wrong_bytes)) = end.receiver_stats() {
-        counts.received_packets += stats.segments;
-        counts.received_bytes += stats.in_order_bytes;
-        stream.wrong_bytes += wrong_bytes;
-    }
-}
-
-fn flow_key(flow: &Flow, transport: Transport, port: u16) -> FlowKey {
-    FlowKey {
-        source: SocketAddrV4::new(flow.from.ip(), port),
-        destination: SocketAddrV4::new(flow.to.ip(), port),
-        protocol: if transport == Transport::Xcp {
-            xcp::PROTOCOL
-        } else {
-            PROTOCOL_TCP
-        },
+impl Totals {
+    /// Adds what an end counted.
+    fn add(&mut self, end: &End) {
+        match end {
+            End::Sender { sender, .. } => {
+                let stats = sender.stats();
+                self.sent_packets += stats.segments;
+                self.sent_bytes += stats.sent_bytes;
+                self.retransmissions += stats.retransmissions;
+                self.timeouts += stats.timeouts;
+                self.srtt_ns = self.srtt_ns.max(stats.srtt_ns);
+                self.window_bytes += stats.window_bytes;
+                self.mss_bytes = stats.mss_bytes;
+            }
+            End::Receiver(receiver) => {
+                let stats = receiver.stats();
+                self.received_packets += stats.segments;
+                self.received_bytes += stats.in_order_bytes;
+                self.wrong_bytes += receiver.sink().wrong_bytes();
+            }
+            End::Sink(sink) => {
+                let stats = sink.stats();
+                self.received_packets += stats.packets;
+                self.received_bytes += stats.bytes - UDP_HEADER_BYTES * stats.packets;
+            }
+            End::Source(_) => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use slotwise_scenario::Scenario;
+
+    use super::super::Traffic;
     use super::*;
 
     const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
@@ -421,12 +527,12 @@ mod tests {
              \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
              \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
         );
-        let mut streams = Streams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1);
+        let mut streams = Traffic::of_phases(&Scenario::parse(text.as_bytes()).unwrap(), 1).into_streams();
         let web = 2;
         for (index, at_ns) in streams.starts().collect::<Vec<_>>() {
             streams.turn(index, at_ns);
         }
-        let hosts = (streams.flows[web].flow.from, streams.flows[web].flow.to);
+        let hosts = (streams.flows[web].spec.from, streams.flows[web].spec.to);
         streams.ports.insert(hosts, PORTS - 1);
         let mut ports = || streams.page_key(web).source.port();
         assert_eq!(ports(), FIRST_PORT + (PORTS - 1) as u16);

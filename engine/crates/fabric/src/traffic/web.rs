@@ -33,24 +33,16 @@ struct Client {
 }
 
 /// All users, by host.
-pub(crate) struct Clients<H> {
-    hosts: BTreeMap<H, Vec<Client>>,
+#[derive(Default)]
+pub(crate) struct Clients {
+    hosts: BTreeMap<usize, Vec<Client>>,
     /// Pages by flow, of users that have gone.
     pages: BTreeMap<usize, u64>,
 }
 
-impl<H> Default for Clients<H> {
-    fn default() -> Self {
-        Clients {
-            hosts: BTreeMap::new(),
-            pages: BTreeMap::new(),
-        }
-    }
-}
-
-impl<H: Ord + Copy> Clients<H> {
+impl Clients {
     /// Users of a flow who begin to think at `now_ns`.
-    pub(crate) fn add(&mut self, flow: usize, host: H, (users, web): (u32, Web), now_ns: u64, seed: u64) {
+    pub(crate) fn add(&mut self, flow: usize, host: usize, (users, web): (u32, Web), now_ns: u64, seed: u64) {
         let config = WebConfig {
             mean_think_ns: web.mean_think_ns,
             mean_bytes: web.mean_bytes,
@@ -73,7 +65,7 @@ impl<H: Ord + Copy> Clients<H> {
     }
 
     /// The users of a flow leave.
-    pub(crate) fn remove(&mut self, flow: usize, host: H) {
+    pub(crate) fn remove(&mut self, flow: usize, host: usize) {
         let Some(clients) = self.hosts.get_mut(&host) else {
             return;
         };
@@ -87,7 +79,7 @@ impl<H: Ord + Copy> Clients<H> {
     }
 
     /// The next page that a user at `host` asks for by now.
-    pub(crate) fn poll(&mut self, host: H, now_ns: u64) -> Option<Page> {
+    pub(crate) fn poll(&mut self, host: usize, now_ns: u64) -> Option<Page> {
         let mut clients = self.hosts.get_mut(&host)?.iter_mut().enumerate();
         clients.find_map(|(index, client)| {
             let bytes = client.user.poll(now_ns)?;
@@ -101,7 +93,7 @@ impl<H: Ord + Copy> Clients<H> {
     }
 
     /// A user's new connection; gives the oldest one if it is to be taken out.
-    pub(crate) fn begun(&mut self, host: H, client: usize, key: FlowKey) -> Option<FlowKey> {
+    pub(crate) fn begun(&mut self, host: usize, client: usize, key: FlowKey) -> Option<FlowKey> {
         let client = self.hosts.get_mut(&host)?.get_mut(client)?;
         client.connections.push_back(key);
         (client.connections.len() > KEPT)
@@ -110,7 +102,7 @@ impl<H: Ord + Copy> Clients<H> {
     }
 
     /// All of a connection's bytes have arrived at `host`.
-    pub(crate) fn finished(&mut self, host: H, key: FlowKey, now_ns: u64) {
+    pub(crate) fn finished(&mut self, host: usize, key: FlowKey, now_ns: u64) {
         for client in self.of_connection(host, key) {
             client.user.finished(now_ns);
             client.fetched += 1;
@@ -118,19 +110,19 @@ impl<H: Ord + Copy> Clients<H> {
     }
 
     /// A connection to `host` ended early: its user thinks, and asks again.
-    pub(crate) fn failed(&mut self, host: H, key: FlowKey, now_ns: u64) {
+    pub(crate) fn failed(&mut self, host: usize, key: FlowKey, now_ns: u64) {
         for client in self.of_connection(host, key) {
             client.user.finished(now_ns);
         }
     }
 
-    fn of_connection(&mut self, host: H, key: FlowKey) -> impl Iterator<Item = &mut Client> {
+    fn of_connection(&mut self, host: usize, key: FlowKey) -> impl Iterator<Item = &mut Client> {
         let clients = self.hosts.get_mut(&host).into_iter().flatten();
         clients.filter(move |client| client.connections.back() == Some(&key))
     }
 
     /// When the next user at `host` asks for a page.
-    pub(crate) fn poll_timeout(&self, host: H) -> Option<u64> {
+    pub(crate) fn poll_timeout(&self, host: usize) -> Option<u64> {
         let clients = self.hosts.get(&host)?.iter();
         clients.filter_map(|client| client.user.poll_timeout()).min()
     }

@@ -2,14 +2,12 @@
 //! A router's line card on its own: the queue before one port, its link, and the interval timers that XCP needs. The
 //! switch is elsewhere; messages to and from it are frames, as everywhere.
 
-use std::collections::VecDeque;
-
 use slotwise_p4::Port;
-use slotwise_scenario::Buffer;
-use slotwise_wire::{FlowOp, IntervalTimer};
+use slotwise_wire::Ethernet;
 
-use super::output::{Output, OutputUse};
-use crate::linecard::QueueState;
+use crate::event::EventQueue;
+use crate::fifo::{Fifo, FifoUse, Limit};
+use crate::lane::{Flying, Lane, LaneEnd};
 use crate::message;
 use crate::packet::{Frame, FramePool, Packet};
 
@@ -22,22 +20,14 @@ pub enum CardFrame {
     FromLink(Frame),
 }
 
-/// What became of a frame that the switch sent to a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// It waits, or is on the link.
-    Queued,
-    /// The buffer was full.
-    Dropped,
-}
-
 /// The line card of one port of a router (docs/architecture.md, "XCP"). Times never go back.
 pub struct PortCard {
     port: Port,
-    output: Output,
+    queue: Fifo,
+    lane: Lane,
+    /// Arrivals of the lane.
+    events: EventQueue,
     pool: FramePool,
-    /// Ticks that have not been fetched.
-    ticks: VecDeque<Frame>,
     /// Messages to this card that it did not understand.
     malformed: u64,
 }
@@ -46,74 +36,49 @@ impl PortCard {
     /// The card of `port`, which is also the number of its queue: a link of `rate_bps` (over 0) and `delay_ns`, a queue of
     /// `buffer_bytes`, all in IP bytes. Both timers tick at `now_ns`.
     pub fn new(port: Port, rate_bps: u64, delay_ns: u64, buffer_bytes: u64, now_ns: u64) -> PortCard {
-        let mut output = Output::new(rate_bps, delay_ns, Buffer::Bytes(buffer_bytes));
-        output.start_timers(now_ns);
+        let limit = Limit::Bytes(buffer_bytes);
+        let mut queue = Fifo::new(0, (rate_bps, delay_ns), limit, Ethernet::SIZE);
+        queue.start_timers(now_ns);
         PortCard {
             port,
-            output,
+            queue,
+            lane: Lane::new(0, LaneEnd::Outside),
+            events: EventQueue::default(),
             pool: FramePool::default(),
-            ticks: VecDeque::new(),
             malformed: 0,
         }
     }
 
-    /// Takes a frame that left the switch by the card's port.
-    pub fn enqueue(&mut self, now_ns: u64, frame: &[u8]) -> Taken {
-        let packet = Packet {
-            frame: self.pool.copy_of(frame),
-            born_ns: now_ns,
+    /// Takes a frame that left the switch by the card's port; false if the buffer was full.
+    pub fn enqueue(&mut self, now_ns: u64, frame: &[u8]) -> bool {
+        let Ok(departure) = self.queue.enqueue(now_ns, frame.len()) else {
+            return false;
         };
-        match self.output.enqueue(now_ns, packet) {
-            Ok(()) => Taken::Queued,
-            Err(dropped) => {
-                self.pool.give_back(dropped.frame);
-                Taken::Dropped
-            }
-        }
+        let packet = Packet::unborn(self.pool.copy_of(frame));
+        self.lane
+            .enter(&mut self.events, departure.arrive_ns, Flying::plain(packet));
+        true
     }
 
     /// Obeys a frame that left the switch by its line card port. One for another card is none of this one's business; one
     /// that sets no timer changes nothing and is counted.
     pub fn control(&mut self, now_ns: u64, frame: &[u8]) {
-        let Some((port, message)) = message::flow_control(frame) else {
-            self.malformed += 1;
-            return;
-        };
-        if port != self.port {
-            return;
-        }
-        let timer = match FlowOp::try_from(message.op) {
-            Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
-            Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,
-            _ => {
-                self.malformed += 1;
-                return;
-            }
-        };
-        if message.queue != self.port || !self.output.answer_timer(timer, now_ns, message.value) {
-            self.malformed += 1;
+        match message::flow_control(frame) {
+            Some((port, _)) if port != self.port => {}
+            Some((port, message)) if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
+            _ => self.malformed += 1,
         }
     }
 
     /// The next frame that is due at `now_ns`, ticks first; call until there is none.
     pub fn poll(&mut self, now_ns: u64) -> Option<CardFrame> {
-        while let Some(tick) = self.output.tick(now_ns) {
-            let (backlog_bytes, arrived_bytes, dropped_packets) = self.output.report();
-            let state = QueueState {
-                backlog_bytes,
-                arrived_bytes,
-                hol_delay_ns: 0,
-                dropped_packets,
-            };
+        if let Some((tick, state)) = self.queue.tick(now_ns) {
             let tick = message::interval_tick(self.port, &tick, self.port, &state);
-            self.ticks.push_back(self.pool.copy_of(&tick));
+            return Some(CardFrame::ToSwitch(self.pool.copy_of(&tick)));
         }
-        let tick = self.ticks.pop_front().map(CardFrame::ToSwitch);
-        tick.or_else(|| {
-            self.output
-                .arrived(now_ns)
-                .map(|packet| CardFrame::FromLink(packet.frame))
-        })
+        let (at_ns, order, _) = self.events.pop_until(now_ns)?;
+        let flying = self.lane.arrive(&mut self.events, at_ns, order)?;
+        Some(CardFrame::FromLink(flying.packet.frame))
     }
 
     /// Gives a fetched frame's memory back.
@@ -124,15 +89,15 @@ impl PortCard {
 
     /// When the next frame is due; right once `poll` gave nothing.
     pub fn deadline_ns(&self) -> Option<u64> {
-        [self.output.next_arrival_ns(), self.output.next_tick_ns()]
+        [self.events.next_at(), self.queue.next_tick_ns()]
             .into_iter()
             .flatten()
             .min()
     }
 
     /// What the card did since the last call.
-    pub fn take_use(&mut self, now_ns: u64) -> OutputUse {
-        self.output.take_use(now_ns)
+    pub fn take_use(&mut self, now_ns: u64) -> FifoUse {
+        self.queue.take_use(now_ns)
     }
 
     /// Messages to this card that it did not understand, since the start.
@@ -144,8 +109,8 @@ impl PortCard {
 #[cfg(test)]
 mod tests {
     use slotwise_wire::{
-        ETHERTYPE_LINECARD, Ethernet, FlowControl, IntervalTick, LINECARD_VERSION, LineCardKind, Linecard, QueueReport,
-        TIMER_RETRY_NS,
+        ETHERTYPE_LINECARD, FlowControl, FlowOp, IntervalTick, IntervalTimer, LINECARD_VERSION, LineCardKind, Linecard,
+        QueueReport, TIMER_RETRY_NS,
     };
 
     use super::*;
@@ -204,8 +169,8 @@ mod tests {
     fn packets_leave_at_the_links_rate_after_its_delay() {
         let mut card = card();
         ticks(&mut card, 0);
-        let taken: Vec<Taken> = (0..4).map(|_| card.enqueue(0, &frame())).collect();
-        assert_eq!(taken, [Taken::Queued, Taken::Queued, Taken::Queued, Taken::Dropped]);
+        let taken: Vec<bool> = (0..4).map(|_| card.enqueue(0, &frame())).collect();
+        assert_eq!(taken, [true, true, true, false]);
         for leaves_ms in [11, 12, 13] {
             assert_eq!(card.deadline_ns(), Some(leaves_ms * MS));
             assert_eq!(card.poll(leaves_ms * MS - 1), None);

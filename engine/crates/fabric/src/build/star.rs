@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a scenario of stars to its network.
+
+use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, Signaling, optical_port};
+use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
+
+use crate::access::Host;
+use crate::api::{FabricOptions, HostMode};
+use crate::drops::Place;
+use crate::event::Event;
+use crate::fabric::{Card, Change, Core, Edge, Fabric, Plan};
+use crate::faults::Faults;
+use crate::fifo::{Fifo, Limit};
+use crate::lane::LaneEnd;
+use crate::linecard::LineCard;
+use crate::link::{FibrePair, transmission_ns};
+use crate::node::{Node, PortTo};
+use crate::synchronization::SyncError;
+use crate::telemetry::Telemetry;
+use crate::traffic::Traffic;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+impl Fabric {
+    /// The network of a scenario at time 0, with no program in any device. Simulated hosts and changes of links start at
+    /// [`Scenario::epoch_ns`]; with external hosts the changes wait for [`Fabric::schedule_link_changes`].
+    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
+        let FabricOptions {
+            seed,
+            host_mode,
+            frame_records,
+            ..
+        } = options;
+        let telemetry = Telemetry::new(
+            scenario.edges.len(),
+            scenario.voq_count(),
+            scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
+            (scenario.epoch_ns(), scenario.frame.frame_ns()),
+            frame_records,
+        );
+        let mut fabric = Fabric::bare(plan(scenario), options, telemetry, Faults::new(scenario, seed));
+        fabric.add_star(scenario);
+        if host_mode == HostMode::Simulated {
+            fabric.set_traffic(Traffic::of_phases(scenario, seed));
+            fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.faults.schedule(&mut fabric.events);
+        }
+        fabric
+    }
+
+    fn add_star(&mut self, scenario: &Scenario) {
+        let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
+        let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
+        self.nodes = edges.chain(cores).map(Node::new).collect();
+        let mut first_host = 0;
+        for edge in &scenario.edges {
+            let hosts = usize::from(edge.hosts);
+            self.edges.push(Edge {
+                first_host,
+                hosts,
+                cards: vec![None; scenario.cores.len()],
+                programs: 0,
+            });
+            first_host += hosts;
+        }
+        for core in &scenario.cores {
+            self.cores.push(Core::new(scenario, core));
+            self.events
+                .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
+        }
+        for edge in &scenario.edges {
+            self.add_hosts(scenario, edge);
+            for fibre in &edge.fibres {
+                self.add_fibre(scenario, edge.id, fibre);
+            }
+        }
+        for core in &scenario.cores {
+            let ends = [Device::Core(core.id), Device::Edge(core.master)];
+            let port = PORT_CORE_CONTROL;
+            self.cores[usize::from(core.id)].control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+            for port in 0..self.cores[usize::from(core.id)].ports.len() {
+                if !self.cores[usize::from(core.id)].ports[port].fibres.is_empty() {
+                    let node = self.node(Device::Core(core.id));
+                    self.nodes[node].set_port(optical_port(port as u16), PortTo::Fibres(port));
+                }
+            }
+        }
+    }
+
+    fn add_hosts(&mut self, scenario: &Scenario, edge: &EdgeOfScenario) {
+        let hosts = &scenario.hosts;
+        let (rate_bps, delay_ns) = (hosts.access_rate_bps, hosts.access_delay_ns);
+        let limit = Limit::Ns(transmission_ns(scenario.queues.limit_bytes, rate_bps));
+        let device = Device::Edge(edge.id);
+        for index in 0..edge.hosts {
+            let id = HostId { edge: edge.id, index };
+            let (host, port) = (self.hosts.len(), id.access_port());
+            let up = self.add_lane(LaneEnd::Port { device, port });
+            let up = Fifo::new(up, (rate_bps, delay_ns), limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
+            let down = self.add_lane(LaneEnd::Host(host));
+            let down = Fifo::new(down, (rate_bps, delay_ns), limit, 0);
+            let uplink = self.add_fifo(up, Place::Uplink(id), None);
+            let downlink = self.add_fifo(down, Place::Downlink(id), Some((device, port)));
+            self.hosts.push(Host {
+                device,
+                port,
+                uplink,
+                downlink,
+            });
+        }
+    }
+
+    fn add_fibre(&mut self, scenario: &Scenario, edge: u16, fibre: &Fibre) {
+        let index = self.cards.len();
+        self.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
+        let node = self.node(Device::Edge(edge));
+        self.nodes[node].set_port(optical_port(fibre.core), PortTo::Card(index));
+        self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
+            .fibres
+            .push(index);
+        let lanes = [LaneEnd::Core { fibre: index }, LaneEnd::Edge { fibre: index }].map(|end| self.add_lane(end));
+        let pair = FibrePair::new(self.seed, edge, fibre, lanes);
+        self.fibres
+            .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
+        let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge, fibre);
+        let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit_bytes);
+        self.cards.push(Card {
+            edge,
+            core: fibre.core,
+            queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu_bytes()),
+            wake_ns: None,
+            report_slot: u64::from(scenario.signaling_slot(edge)),
+            first_slot_ticks: scenario.first_slot_ticks(fibre.core, edge),
+            signaling_ticks: scenario.signaling_ticks(fibre.core),
+            clock,
+            time_difference,
+            sync_error: SyncError::default(),
+            recent_sync_error: SyncError::default(),
+            answer_ns: None,
+            must_answer: false,
+            next_slot: 0,
+            generation: 0,
+        });
+        self.schedule_card_tick(index);
+        if scenario.has_xcp() {
+            self.cards[index].queues.start_timers(self.plan.epoch_ns);
+            self.events
+                .schedule(self.plan.epoch_ns, Event::CardTimer { card: index as u32 });
+        }
+    }
+}
+
+fn plan(scenario: &Scenario) -> Plan {
+    let frame = &scenario.frame;
+    let changes = scenario.link_changes.iter();
+    Plan {
+        epoch_ns: scenario.epoch_ns(),
+        slots: u64::from(frame.slots),
+        slot_ns: frame.slot_ns,
+        guard_ns: frame.guard_ns,
+        signaling_slots: u64::from(scenario.signaling_slots()),
+        changes: changes
+            .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
+            .collect(),
+        born_on_the_link: false,
+        has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is asked of a network of routers: their ports, for who writes tables, and what links and flows did.
+
+use std::net::Ipv4Addr;
+
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+
+use crate::build::router_mac;
+use crate::drops::DropCause;
+use crate::fabric::Fabric;
+use crate::fifo::FifoUse;
+use crate::traffic::{FlowUse, RoutedFlow, Traffic};
+
+/// A port of a router, for the tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouterPort {
+    /// Its number.
+    pub port: Port,
+    /// Ethernet address of what is at the other end.
+    pub next_mac: u64,
+    /// Index of the scenario's link, if it leads to a router.
+    pub link: Option<usize>,
+    /// Addresses of the hosts that are reached by it.
+    pub hosts: Vec<Ipv4Addr>,
+}
+
+/// Where what a scenario of routers names has gone.
+#[derive(Default)]
+pub(crate) struct Routed {
+    /// Cards by the scenario's link.
+    pub(crate) links: Vec<usize>,
+    /// Ports by router.
+    pub(crate) ports: Vec<Vec<RouterPort>>,
+}
+
+impl Fabric {
+    /// Passes of packets and ticks through P4 so far.
+    pub fn p4_passes(&self) -> u64 {
+        self.p4_passes
+    }
+
+    /// The ports of a router.
+    pub fn router_ports(&self, router: usize) -> &[RouterPort] {
+        &self.routed.ports[router]
+    }
+
+    /// A router's own Ethernet address.
+    pub fn router_mac(&self, router: usize) -> u64 {
+        router_mac(router)
+    }
+
+    /// Capacities for XCP that have changed since the last call: (router, port, bit/s). Whoever writes tables is to
+    /// write them now; [`Fabric::run_until_control`] has stopped for it.
+    pub fn take_capacity_changes(&mut self) -> Vec<(Device, Port, u64)> {
+        std::mem::take(&mut self.capacity_changes)
+    }
+
+    /// Packets that were sent to a port that there is not, that no card could read, or that reached a host that they are
+    /// not for: always 0 where tables are right.
+    pub fn strays(&self) -> u64 {
+        let stray = [DropCause::NoSuchPort, DropCause::Malformed, DropCause::NotForHost];
+        let drops = self.drops.iter().filter(|(_, cause, _)| stray.contains(cause));
+        drops.map(|(_, _, count)| count.packets).sum()
+    }
+
+    /// What a link between routers did since the last call, by the scenario's number.
+    pub fn take_link_use(&mut self, link: usize) -> FifoUse {
+        let now_ns = self.now_ns;
+        self.fifos[self.routed.links[link]].queue.take_use(now_ns)
+    }
+
+    /// The flows between groups of hosts, by number.
+    pub fn routed_flows(&self) -> &[RoutedFlow] {
+        self.traffic.as_ref().map_or(&[], Traffic::routed_flows)
+    }
+
+    /// What a flow did since the last call; zeros before it starts. Of a web flow windows are summed over its
+    /// connections.
+    pub fn take_flow_use(&mut self, flow: usize) -> FlowUse {
+        let traffic = self.traffic.as_mut();
+        traffic.map_or_else(FlowUse::default, |traffic| traffic.take_flow_use(flow))
+    }
+}
