@@ -95,9 +95,47 @@ pub(crate) enum Controlled {
     Answer { at_ns: u64 },
 }
 
+/// Which queues have packets: with many queues few have.
+#[derive(Default)]
+struct Filled(Vec<u64>);
+
+impl Filled {
+    fn of(queues: usize) -> Filled {
+        Filled(vec![0; queues.div_ceil(64)])
+    }
+
+    fn set(&mut self, queue: usize, filled: bool) {
+        let bit = 1 << (queue % 64);
+        if filled {
+            self.0[queue / 64] |= bit;
+        } else {
+            self.0[queue / 64] &= !bit;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|bits| *bits == 0)
+    }
+
+    /// The first one in a range.
+    fn first_in(&self, range: Range<usize>) -> Option<usize> {
+        let mut word = range.start / 64;
+        let mut bits = self.0.get(word)? & (u64::MAX << (range.start % 64));
+        loop {
+            if bits != 0 {
+                let queue = word * 64 + bits.trailing_zeros() as usize;
+                return (queue < range.end).then_some(queue);
+            }
+            word += 1;
+            bits = *self.0.get(word)?;
+        }
+    }
+}
+
 /// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
 pub(crate) struct LineCard {
     queues: Vec<Queue>,
+    filled: Filled,
     first_voq: u16,
     limit_bytes: u64,
     max_frame_bytes: u64,
@@ -108,8 +146,9 @@ pub(crate) struct LineCard {
 impl LineCard {
     /// With the VOQs of these numbers.
     pub(crate) fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
-        let queues = (0..=voqs.len()).map(|_| Queue::default()).collect();
+        let queues: Vec<Queue> = (0..=voqs.len()).map(|_| Queue::default()).collect();
         LineCard {
+            filled: Filled::of(queues.len()),
             queues,
             first_voq: voqs.start,
             limit_bytes,
@@ -185,6 +224,7 @@ impl LineCard {
         queue.demand.arrived(now_ns, queue.backlog_bytes);
         queue.backlog_bytes += bytes;
         queue.arrived_bytes += bytes;
+        self.filled.set(index, true);
         queue.waiting.push_back(Waiting {
             packet,
             arrived_ns: now_ns,
@@ -266,23 +306,22 @@ impl LineCard {
 
     /// Sends the next frame that may leave at `now_ns`: the signaling queue's first, then the VOQs' in turn.
     pub(crate) fn poll(&mut self, now_ns: u64, fibre_bps: u64) -> Next {
-        let count = self.queues.len();
-        let voqs = self.voqs();
-        if now_ns < self.busy_until_ns {
-            let waiting = self.queues.iter().any(|queue| !queue.waiting.is_empty());
-            return if waiting {
-                Next::At(self.busy_until_ns)
-            } else {
-                Next::Idle
-            };
+        if self.filled.is_empty() {
+            return Next::Idle;
         }
-        let turns = (1..=voqs).map(|turn| (self.served + turn) % voqs);
+        if now_ns < self.busy_until_ns {
+            return Next::At(self.busy_until_ns);
+        }
+        let voqs = self.voqs();
         let mut earliest: Option<u64> = None;
-        for index in std::iter::once(count - 1).chain(turns) {
-            match self.queues[index].departure_ns(now_ns, fibre_bps) {
-                Some(at_ns) if at_ns == now_ns => return self.send(now_ns, index, fibre_bps),
-                Some(at_ns) => earliest = Some(earliest.map_or(at_ns, |e| e.min(at_ns))),
-                None => {}
+        for mut turn in [voqs..voqs + 1, self.served + 1..voqs, 0..voqs.min(self.served + 1)] {
+            while let Some(index) = self.filled.first_in(turn.clone()) {
+                match self.queues[index].departure_ns(now_ns, fibre_bps) {
+                    Some(at_ns) if at_ns == now_ns => return self.send(now_ns, index, fibre_bps),
+                    Some(at_ns) => earliest = Some(earliest.map_or(at_ns, |e| e.min(at_ns))),
+                    None => {}
+                }
+                turn.start = index + 1;
             }
         }
         earliest.map_or(Next::Idle, Next::At)
@@ -297,6 +336,7 @@ impl LineCard {
         let Some(Waiting { packet, .. }) = queue.waiting.pop_front() else {
             return Next::Idle;
         };
+        self.filled.set(index, !queue.waiting.is_empty());
         let bytes = packet.frame.len() as u64;
         queue.meter.sent(now_ns, queue.backlog_bytes, bytes);
         queue.backlog_bytes -= bytes;
@@ -332,6 +372,7 @@ impl LineCard {
             (queue.open_ns, queue.close_ns, queue.granted_bytes) = (0, 0, 0);
         }
         let voqs = self.voqs();
+        self.filled.set(voqs, false);
         let signaling = &mut self.queues[voqs];
         signaling.backlog_bytes = 0;
         signaling
@@ -358,6 +399,7 @@ impl LineCard {
             .into_iter()
             .partition::<VecDeque<_>, _>(|waiting| waiting.until_ns <= now_ns);
         queue.waiting = waiting;
+        self.filled.set(voqs, !queue.waiting.is_empty());
         queue.backlog_bytes -= late.iter().map(|late| late.packet.frame.len() as u64).sum::<u64>();
         queue.dropped_packets += late.len() as u64;
         late.into_iter().map(|late| late.packet.frame).collect()
@@ -365,6 +407,7 @@ impl LineCard {
 
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
+        self.filled = Filled::of(self.queues.len());
         let empty = |queue: &mut Queue| {
             let timers = queue.timers.take();
             let meter = std::mem::take(&mut queue.meter);

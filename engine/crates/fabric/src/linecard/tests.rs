@@ -219,3 +219,22 @@ fn messages_for_a_slot_that_is_over_are_given_back() {
     let left = departures(&mut card, 1_000_000);
     assert_eq!(left, [(1_000_000, SIGNALING_QUEUE, 2)]);
 }
+
+#[test]
+fn of_many_queues_those_with_packets_are_served_in_turn() {
+    let mut card = LineCard::new(64..264, 10_000, 1480);
+    for (sequence, queue) in [263, 64, 127, 128, 64, SIGNALING_QUEUE].into_iter().enumerate() {
+        card.enqueue(0, packet(queue, sequence as u32)).unwrap();
+    }
+    for queue in [64, 127, 128, 263, SIGNALING_QUEUE] {
+        open(&mut card, queue, 0, 10 * PACKET_NS);
+    }
+    let order: Vec<(u16, u32)> = departures(&mut card, 0)
+        .into_iter()
+        .map(|(_, queue, sequence)| (queue, sequence))
+        .collect();
+    assert_eq!(
+        order,
+        [(SIGNALING_QUEUE, 5), (127, 2), (128, 3), (263, 0), (64, 1), (64, 4)]
+    );
+}
