@@ -55,7 +55,7 @@ pub(crate) struct FifoCard {
 impl Fabric {
     /// Puts a packet into a host's card.
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
-        let born_ns = if self.plan.born_on_the_link { UNBORN } else { at_ns };
+        let born_ns = if self.born_on_the_link { UNBORN } else { at_ns };
         let card = self.hosts[host].uplink;
         let mut packet = Packet { frame, born_ns };
         let FifoCard { queue, place, .. } = &mut self.fifos[card];

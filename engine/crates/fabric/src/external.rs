@@ -201,7 +201,7 @@ impl Fabric {
             self.pool.give_back(frame);
         }
         Origin::Tick {
-            until_ns: self.now_ns + self.plan.slot_ns,
+            until_ns: self.now_ns + self.slots.slot_ns,
         }
     }
 

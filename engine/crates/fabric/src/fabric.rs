@@ -5,114 +5,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
-use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_scenario::{Device, LinkChange};
 use slotwise_wire::DropReason;
 
 use crate::access::{FifoCard, Host};
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, Captures};
-use crate::clock::Clock;
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::fifo::Fifo;
-use crate::first_light::FirstLight;
 use crate::invariants::Invariants;
 use crate::lane::{Lane, LaneEnd};
-use crate::linecard::LineCard;
 use crate::link::FibrePair;
 use crate::node::{self, Node, Outbox, PortTo};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::routed::Routed;
-use crate::synchronization::{SyncError, TimeDifference};
-use crate::telemetry::{Delivered, FrameRecord, Telemetry};
+use crate::slots::{Card, Core, Delivered, Edge, FirstLight, FrameRecord, Slots, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
-
-pub(crate) struct Edge {
-    /// Its hosts are those from this number on.
-    pub(crate) first_host: usize,
-    pub(crate) hosts: usize,
-    /// Line cards (and fibre pairs) by core.
-    pub(crate) cards: Vec<Option<usize>>,
-    /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
-    pub(crate) programs: u32,
-}
-
-pub(crate) struct Core {
-    pub(crate) master: u16,
-    pub(crate) ports: Vec<CorePort>,
-    /// Lanes of the control link, to the core and to the master.
-    pub(crate) control: [usize; 2],
-    pub(crate) lost: u64,
-    /// What P4 had counted as lost before it started anew.
-    pub(crate) p4_lost_before: u64,
-    /// Whether its program has been told the slot since it started: only then can it pass light.
-    pub(crate) knows_slot: bool,
-}
-
-/// A port of a core. Several fibres meet in it by a combiner and splitter: what one of them brings reaches the core, and
-/// what the core sends reaches all of them.
-#[derive(Default)]
-pub(crate) struct CorePort {
-    /// Fibre pairs.
-    pub(crate) fibres: Vec<usize>,
-    /// The fibre whose light enters, and until when.
-    pub(crate) entering: Option<(usize, u64)>,
-    /// Until when light leaves.
-    pub(crate) busy_until_ns: u64,
-}
-
-impl Core {
-    pub(crate) fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
-        let fibres = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core.id));
-        let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
-        Core {
-            master: core.master,
-            ports: (0..ports).map(|_| CorePort::default()).collect(),
-            control: [0; 2],
-            lost: 0,
-            p4_lost_before: 0,
-            knows_slot: false,
-        }
-    }
-}
-
-/// A line card in its place; it serves the fibre pair of the same index.
-pub(crate) struct Card {
-    pub(crate) edge: u16,
-    pub(crate) core: u16,
-    pub(crate) queues: LineCard,
-    pub(crate) wake_ns: Option<u64>,
-    /// The slot of a frame before which it reports its queues.
-    pub(crate) report_slot: u64,
-    /// Ticks with `repeat >= 1` at the start of slot 0.
-    pub(crate) first_slot_ticks: u16,
-    /// The same at the start of each later signaling slot.
-    pub(crate) signaling_ticks: u16,
-    pub(crate) clock: Clock,
-    /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
-    pub(crate) time_difference: Option<TimeDifference>,
-    pub(crate) sync_error: SyncError,
-    /// Since [`Fabric::take_sync_errors`] was called.
-    pub(crate) recent_sync_error: SyncError,
-    /// When P4 wants a tick to answer an invitation.
-    pub(crate) answer_ns: Option<u64>,
-    /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
-    pub(crate) must_answer: bool,
-    pub(crate) next_slot: u64,
-    pub(crate) generation: u32,
-}
-
-impl Card {
-    pub(crate) fn place(&self) -> Place {
-        Place::LineCard {
-            edge: self.edge,
-            core: self.core,
-        }
-    }
-}
 
 /// Something that the scenario changes at a time.
 #[derive(Debug, Clone, Copy)]
@@ -128,32 +40,15 @@ pub(crate) enum Change {
     },
 }
 
-/// What the fabric needs of a scenario while it runs.
-pub(crate) struct Plan {
-    pub(crate) epoch_ns: u64,
-    pub(crate) slots: u64,
-    pub(crate) slot_ns: u64,
-    pub(crate) guard_ns: u64,
-    /// First slots of a frame, which carry nothing but signaling.
-    pub(crate) signaling_slots: u64,
-    pub(crate) changes: Vec<(u64, Change)>,
-    /// Whether a host's packet is born with its first bit on the link; otherwise when the host gives it to its card.
-    pub(crate) born_on_the_link: bool,
-    /// Whether line cards raise alarms: edges that join by invitation report them, and out of band nothing else tells of light.
-    pub(crate) has_alarms: bool,
-}
-
-impl Plan {
-    pub(crate) fn frame_ns(&self) -> u64 {
-        self.slots * self.slot_ns
-    }
-}
-
 /// The network of one scenario.
 pub struct Fabric {
     pub(crate) now_ns: u64,
     pub(crate) seed: u64,
-    pub(crate) plan: Plan,
+    pub(crate) slots: Slots,
+    /// What the scenario changes, by time since its first phase.
+    pub(crate) changes: Vec<(u64, Change)>,
+    /// Whether a host's packet is born with its first bit on the link; otherwise when the host gives it to its card.
+    pub(crate) born_on_the_link: bool,
     pub(crate) events: EventQueue,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) parcels: Parcels,
@@ -188,11 +83,13 @@ pub struct Fabric {
 
 impl Fabric {
     /// Nothing at time 0.
-    pub(crate) fn bare(plan: Plan, options: FabricOptions, telemetry: Telemetry, faults: Faults) -> Fabric {
+    pub(crate) fn bare(slots: Slots, options: FabricOptions, telemetry: Telemetry, faults: Faults) -> Fabric {
         Fabric {
             now_ns: 0,
             seed: options.seed,
-            plan,
+            slots,
+            changes: Vec::new(),
+            born_on_the_link: false,
             events: EventQueue::default(),
             lanes: Vec::new(),
             parcels: Parcels::default(),
@@ -398,7 +295,7 @@ impl Fabric {
 
     /// Schedules the scenario's changes of links, counted from `first_phase_ns`.
     pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
-        for (index, (after_ns, _)) in self.plan.changes.iter().enumerate() {
+        for (index, (after_ns, _)) in self.changes.iter().enumerate() {
             let at_ns = first_phase_ns + after_ns;
             self.events
                 .schedule(at_ns.max(self.now_ns), Event::Change(index as u32));

@@ -7,12 +7,12 @@ use std::ops::Range;
 use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, MAX_ANSWER_NS, SIGNALING_QUEUE};
 
 use crate::drops::DropCause;
-use crate::first_light::{Demand, NewDemand};
 use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
 use crate::message;
 use crate::packet::{Frame, Packet};
+use crate::slots::{Demand, NewDemand};
 
 struct Waiting {
     packet: Packet,

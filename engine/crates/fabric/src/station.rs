@@ -18,7 +18,7 @@ use crate::drops::{DropCause, Drops, Place};
 use crate::linecard::{Controlled, LineCard, Next};
 use crate::message;
 use crate::packet::Packet;
-use crate::synchronization::TimeDifference;
+use crate::slots::TimeDifference;
 
 /// What a line card is to know. Times are of the clock that the driver passes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

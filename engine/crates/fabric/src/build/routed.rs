@@ -12,13 +12,13 @@ use crate::access::Host;
 use crate::api::{FabricOptions, HostMode};
 use crate::drops::Place;
 use crate::event::Event;
-use crate::fabric::{Change, Fabric, Plan};
+use crate::fabric::{Change, Fabric};
 use crate::faults::Faults;
 use crate::fifo::{Fifo, Limit};
 use crate::lane::LaneEnd;
 use crate::node::Node;
 use crate::routed::RouterPort;
-use crate::telemetry::Telemetry;
+use crate::slots::{Slots, Telemetry};
 use crate::traffic::{HostAddress, Traffic};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -41,20 +41,11 @@ fn host_ip(host: usize) -> Ipv4Addr {
 impl Fabric {
     /// The network of a scenario of routers at time 0, with no program in any router.
     pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
-        let plan = Plan {
-            epoch_ns: 0,
-            slots: 1,
-            slot_ns: 1,
-            guard_ns: 0,
-            signaling_slots: 0,
-            changes: Vec::new(),
-            born_on_the_link: true,
-            has_alarms: false,
-        };
         let (seed, host_mode) = (options.seed, options.host_mode);
-        let mut fabric = Fabric::bare(plan, options, Telemetry::none(), Faults::none(seed));
+        let mut fabric = Fabric::bare(Slots::none(), options, Telemetry::none(), Faults::none(seed));
+        fabric.born_on_the_link = true;
         let groups = fabric.add_routers(scenario);
-        fabric.plan.changes = fabric.changes_of(scenario, &groups);
+        fabric.changes = fabric.changes_of(scenario, &groups);
         fabric.schedule_link_changes(0);
         if host_mode == HostMode::Simulated {
             let addresses = fabric.hosts.iter().enumerate().map(|(host, place)| {

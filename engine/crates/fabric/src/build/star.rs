@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a scenario of stars to its network.
 
-use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, Signaling, optical_port};
+use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, optical_port};
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
 
 use crate::access::Host;
 use crate::api::{FabricOptions, HostMode};
 use crate::drops::Place;
 use crate::event::Event;
-use crate::fabric::{Card, Change, Core, Edge, Fabric, Plan};
+use crate::fabric::{Change, Fabric};
 use crate::faults::Faults;
 use crate::fifo::{Fifo, Limit};
 use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
 use crate::node::{Node, PortTo};
-use crate::synchronization::SyncError;
-use crate::telemetry::Telemetry;
+use crate::slots::{Card, Core, Edge, Slots, SyncError, Telemetry};
 use crate::traffic::Traffic;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -38,7 +37,11 @@ impl Fabric {
             (scenario.epoch_ns(), scenario.frame.frame_ns()),
             frame_records,
         );
-        let mut fabric = Fabric::bare(plan(scenario), options, telemetry, Faults::new(scenario, seed));
+        let mut fabric = Fabric::bare(Slots::of(scenario), options, telemetry, Faults::new(scenario, seed));
+        let changes = scenario.link_changes.iter();
+        fabric.changes = changes
+            .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
+            .collect();
         fabric.add_star(scenario);
         if host_mode == HostMode::Simulated {
             fabric.set_traffic(Traffic::of_phases(scenario, seed));
@@ -66,7 +69,7 @@ impl Fabric {
         for core in &scenario.cores {
             self.cores.push(Core::new(scenario, core));
             self.events
-                .schedule(self.plan.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
+                .schedule(self.slots.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
         }
         for edge in &scenario.edges {
             self.add_hosts(scenario, edge);
@@ -143,26 +146,9 @@ impl Fabric {
         });
         self.schedule_card_tick(index);
         if scenario.has_xcp() {
-            self.cards[index].queues.start_timers(self.plan.epoch_ns);
+            self.cards[index].queues.start_timers(self.slots.epoch_ns);
             self.events
-                .schedule(self.plan.epoch_ns, Event::CardTimer { card: index as u32 });
+                .schedule(self.slots.epoch_ns, Event::CardTimer { card: index as u32 });
         }
-    }
-}
-
-fn plan(scenario: &Scenario) -> Plan {
-    let frame = &scenario.frame;
-    let changes = scenario.link_changes.iter();
-    Plan {
-        epoch_ns: scenario.epoch_ns(),
-        slots: u64::from(frame.slots),
-        slot_ns: frame.slot_ns,
-        guard_ns: frame.guard_ns,
-        signaling_slots: u64::from(scenario.signaling_slots()),
-        changes: changes
-            .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
-            .collect(),
-        born_on_the_link: false,
-        has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
     }
 }

@@ -79,7 +79,7 @@ impl Fabric {
         let late_ns = self
             .faults
             .random
-            .random_range(1..=MAX_LATE_FRAMES * self.plan.frame_ns());
+            .random_range(1..=MAX_LATE_FRAMES * self.slots.frame_ns());
         let frame = self.pool.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
     }

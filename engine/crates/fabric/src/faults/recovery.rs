@@ -50,7 +50,7 @@ impl Fabric {
     }
 
     fn is_well(&mut self, watch: &Watch, version: Option<u32>) -> bool {
-        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.plan.frame_ns());
+        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.slots.frame_ns());
         let heard_since_ns = watch.since_ns.max(fresh_ns);
         let all_ask = self
             .faults
@@ -91,7 +91,7 @@ impl Fabric {
 
     /// Whether no slave is dark for want of a beacon.
     fn all_hear_beacons(&self) -> bool {
-        let frame = self.now_ns.saturating_sub(self.plan.epoch_ns) / self.plan.frame_ns();
+        let frame = self.now_ns.saturating_sub(self.slots.epoch_ns) / self.slots.frame_ns();
         self.cards.iter().all(|card| {
             let stale_frame = self.register(Device::Edge(card.edge), "stale_frame", usize::from(card.core));
             let is_master = self.cores[usize::from(card.core)].master == card.edge;

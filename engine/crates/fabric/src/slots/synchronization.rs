@@ -7,11 +7,11 @@ use slotwise_wire::{
     Stamp,
 };
 
-use crate::clock::Clock;
+use super::{Card, Clock};
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::event::Event;
-use crate::fabric::{Card, Fabric};
+use crate::fabric::Fabric;
 use crate::message;
 use crate::packet::Frame;
 
@@ -118,9 +118,9 @@ impl Fabric {
     /// When a card's slot starts, by its own clock; `None` while it has no T_d.
     pub(crate) fn card_slot_start_ns(&self, card: usize, slot: u64) -> Option<u64> {
         let time = self.cards[card].time_difference?;
-        let at_core_ns = i128::from(self.plan.epoch_ns + slot * self.plan.slot_ns);
+        let at_core_ns = i128::from(self.slots.epoch_ns + slot * self.slots.slot_ns);
         let near_ns = at_core_ns - i128::from(time.value_ns);
-        let start_ns = at_core_ns - i128::from(time.at_ns(near_ns, self.plan.frame_ns()));
+        let start_ns = at_core_ns - i128::from(time.at_ns(near_ns, self.slots.frame_ns()));
         Some(u64::try_from(start_ns).unwrap_or(0))
     }
 
@@ -130,7 +130,7 @@ impl Fabric {
 
     /// A card starts a slot: notes how well. The fibre's delay is as it is now.
     pub(crate) fn note_sync_error(&mut self, card: usize, slot: u64) {
-        let at_core_ns = self.plan.epoch_ns + slot * self.plan.slot_ns;
+        let at_core_ns = self.slots.epoch_ns + slot * self.slots.slot_ns;
         let light_ns = self.now_ns + self.fibres[card].delay_ns;
         let error_ns = at_core_ns as i64 - light_ns as i64;
         self.cards[card].sync_error.add(error_ns);
@@ -153,11 +153,11 @@ impl Fabric {
         if self.cards[card].must_answer {
             return Err(DropCause::Stopped);
         }
-        let set = TimeDifference::from_message(message, local_ns, self.plan.frame_ns()).ok_or(DropCause::Malformed)?;
+        let set = TimeDifference::from_message(message, local_ns, self.slots.frame_ns()).ok_or(DropCause::Malformed)?;
         let was_lost = self.cards[card].time_difference.replace(set).is_none();
         if was_lost {
-            let since_epoch_ns = i128::from(local_ns) + i128::from(set.value_ns) - i128::from(self.plan.epoch_ns);
-            let slot = since_epoch_ns.div_euclid(i128::from(self.plan.slot_ns)) + 1;
+            let since_epoch_ns = i128::from(local_ns) + i128::from(set.value_ns) - i128::from(self.slots.epoch_ns);
+            let slot = since_epoch_ns.div_euclid(i128::from(self.slots.slot_ns)) + 1;
             self.cards[card].next_slot = u64::try_from(slot).unwrap_or(0);
             // It may have become so while nobody listened.
             if self.fibres[card].is_weak() {
@@ -183,7 +183,7 @@ impl Fabric {
 
     /// Tells P4 of a fault, right after what happens now.
     pub(crate) fn alarm(&mut self, card: usize, code: FaultCode, over: bool) {
-        if self.plan.has_alarms {
+        if self.slots.has_alarms {
             let card = card as u32;
             self.events.schedule(self.now_ns, Event::CardAlarm { card, code, over });
         }

@@ -87,7 +87,7 @@ impl Fabric {
     }
 
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after_ns >= self.plan.frame_ns() {
+        if demand.after_ns >= self.slots.frame_ns() {
             let light_ns = self.now_ns + self.fibres[card].delay_ns;
             self.first_light.waited(light_ns - demand.at_ns);
         }

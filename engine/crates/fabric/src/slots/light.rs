@@ -2,8 +2,9 @@
 //! Light: into fibres, through cores, out of fibres, with the invariants that it must keep.
 
 use slotwise_scenario::{Device, optical_port};
-use slotwise_wire::{Optical, OpticalKind};
+use slotwise_wire::{FaultCode, Optical, OpticalKind};
 
+use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
@@ -11,11 +12,33 @@ use crate::fabric::Fabric;
 use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::lane::Flying;
-use crate::link::{Passage, transmission_ns};
+use crate::link::{LightChange, Passage, transmission_ns};
 use crate::message;
 use crate::packet::{Frame, Packet};
 
 impl Fabric {
+    /// Both ends see at once what has become of the light of a fibre.
+    pub(crate) fn light_changed(&mut self, fibre: usize, changed: LightChange) {
+        let (edge, core) = (self.fibres[fibre].edge, self.fibres[fibre].core);
+        if let Some(is_weak) = changed.is_weak {
+            self.alarm(fibre, FaultCode::Power, !is_weak);
+        }
+        let Some(is_up) = changed.is_up else { return };
+        self.alarm(fibre, FaultCode::LossOfSignal, is_up);
+        let port = optical_port(core);
+        self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
+        // A core's port sees light while any of its fibres carries some.
+        let port = self.fibres[fibre].port;
+        let sharing = self.cores[usize::from(core)].ports[usize::from(port)].fibres.iter();
+        if sharing
+            .filter(|other| **other != fibre)
+            .all(|other| !self.fibres[*other].is_up())
+        {
+            let port = optical_port(port);
+            self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
+        }
+    }
+
     /// Light enters the fibre to a core.
     pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, mut packet: Packet, duration_ns: u64) {
         let (edge, core) = (self.cards[card].edge, self.cards[card].core);
@@ -203,9 +226,9 @@ impl Fabric {
 
     /// Whether light whose head reaches a core at `at_ns` keeps clear of the guard and of the slot's end.
     pub(crate) fn is_in_slot(&self, at_ns: u64, duration_ns: u64) -> bool {
-        at_ns.checked_sub(self.plan.epoch_ns).is_some_and(|since_ns| {
-            let offset_ns = since_ns % self.plan.slot_ns;
-            offset_ns >= self.plan.guard_ns && offset_ns + duration_ns <= self.plan.slot_ns
+        at_ns.checked_sub(self.slots.epoch_ns).is_some_and(|since_ns| {
+            let offset_ns = since_ns % self.slots.slot_ns;
+            offset_ns >= self.slots.guard_ns && offset_ns + duration_ns <= self.slots.slot_ns
         })
     }
 

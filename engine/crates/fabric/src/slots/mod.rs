@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Stars in time slots: edges, cores, line cards and their light; guards, T_d, clocks, records of frames. Nothing outside of
+//! this folder knows of slots.
+
+mod cards;
+mod clock;
+mod first_light;
+mod light;
+mod synchronization;
+mod telemetry;
+mod ticks;
+
+use slotwise_scenario::{Scenario, Signaling};
+
+use crate::drops::Place;
+use crate::linecard::LineCard;
+pub(crate) use clock::Clock;
+pub use first_light::FirstLight;
+pub(crate) use first_light::{Demand, NewDemand};
+pub use synchronization::SyncError;
+pub(crate) use synchronization::TimeDifference;
+pub(crate) use telemetry::Telemetry;
+pub use telemetry::{Delivered, FrameRecord, VoqRecord};
+
+/// How time is cut.
+pub(crate) struct Slots {
+    pub(crate) epoch_ns: u64,
+    /// Of a frame.
+    pub(crate) count: u64,
+    pub(crate) slot_ns: u64,
+    pub(crate) guard_ns: u64,
+    /// First slots of a frame, which carry nothing but signaling.
+    pub(crate) signaling: u64,
+    /// Whether line cards raise alarms: edges that join by invitation report them, and out of band nothing else tells of light.
+    pub(crate) has_alarms: bool,
+}
+
+impl Slots {
+    pub(crate) fn of(scenario: &Scenario) -> Slots {
+        let frame = &scenario.frame;
+        Slots {
+            epoch_ns: scenario.epoch_ns(),
+            count: u64::from(frame.slots),
+            slot_ns: frame.slot_ns,
+            guard_ns: frame.guard_ns,
+            signaling: u64::from(scenario.signaling_slots()),
+            has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
+        }
+    }
+
+    /// Of a network that knows of none.
+    pub(crate) fn none() -> Slots {
+        Slots {
+            epoch_ns: 0,
+            count: 1,
+            slot_ns: 1,
+            guard_ns: 0,
+            signaling: 0,
+            has_alarms: false,
+        }
+    }
+
+    pub(crate) fn frame_ns(&self) -> u64 {
+        self.count * self.slot_ns
+    }
+}
+
+pub(crate) struct Edge {
+    /// Its hosts are those from this number on.
+    pub(crate) first_host: usize,
+    pub(crate) hosts: usize,
+    /// Line cards (and fibre pairs) by core.
+    pub(crate) cards: Vec<Option<usize>>,
+    /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.
+    pub(crate) programs: u32,
+}
+
+pub(crate) struct Core {
+    pub(crate) master: u16,
+    pub(crate) ports: Vec<CorePort>,
+    /// Lanes of the control link, to the core and to the master.
+    pub(crate) control: [usize; 2],
+    pub(crate) lost: u64,
+    /// What P4 had counted as lost before it started anew.
+    pub(crate) p4_lost_before: u64,
+    /// Whether its program has been told the slot since it started: only then can it pass light.
+    pub(crate) knows_slot: bool,
+}
+
+/// A port of a core. Several fibres meet in it by a combiner and splitter: what one of them brings reaches the core, and
+/// what the core sends reaches all of them.
+#[derive(Default)]
+pub(crate) struct CorePort {
+    /// Fibre pairs.
+    pub(crate) fibres: Vec<usize>,
+    /// The fibre whose light enters, and until when.
+    pub(crate) entering: Option<(usize, u64)>,
+    /// Until when light leaves.
+    pub(crate) busy_until_ns: u64,
+}
+
+impl Core {
+    pub(crate) fn new(scenario: &Scenario, core: &slotwise_scenario::Core) -> Core {
+        let fibres = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core.id));
+        let ports = fibres.map(|fibre| usize::from(fibre.port) + 1).max().unwrap_or(0);
+        Core {
+            master: core.master,
+            ports: (0..ports).map(|_| CorePort::default()).collect(),
+            control: [0; 2],
+            lost: 0,
+            p4_lost_before: 0,
+            knows_slot: false,
+        }
+    }
+}
+
+/// A line card in its place; it serves the fibre pair of the same index.
+pub(crate) struct Card {
+    pub(crate) edge: u16,
+    pub(crate) core: u16,
+    pub(crate) queues: LineCard,
+    pub(crate) wake_ns: Option<u64>,
+    /// The slot of a frame before which it reports its queues.
+    pub(crate) report_slot: u64,
+    /// Ticks with `repeat >= 1` at the start of slot 0.
+    pub(crate) first_slot_ticks: u16,
+    /// The same at the start of each later signaling slot.
+    pub(crate) signaling_ticks: u16,
+    pub(crate) clock: Clock,
+    /// T_d: how much earlier than at the core its slots start. Without one the card has no slots.
+    pub(crate) time_difference: Option<TimeDifference>,
+    pub(crate) sync_error: SyncError,
+    /// Since [`Fabric::take_sync_errors`] was called.
+    pub(crate) recent_sync_error: SyncError,
+    /// When P4 wants a tick to answer an invitation.
+    pub(crate) answer_ns: Option<u64>,
+    /// Its clock has jumped or is new: no T_d is right before an invitation was answered by it.
+    pub(crate) must_answer: bool,
+    pub(crate) next_slot: u64,
+    pub(crate) generation: u32,
+}
+
+impl Card {
+    pub(crate) fn place(&self) -> Place {
+        Place::LineCard {
+            edge: self.edge,
+            core: self.core,
+        }
+    }
+}
