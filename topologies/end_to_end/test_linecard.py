@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise linecard` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
+"""`slotwise card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
 import json
 import os
 import shutil
@@ -110,7 +110,7 @@ class Far:
 
 def test_data_leaves_in_granted_slots_only(switch):
     epoch_ns = time.time_ns()
-    command = [SLOTWISE, "linecard", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
+    command = [SLOTWISE, "card", "gates", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
                "--slots", SLOTS, "--slot-ns", SLOT_NS, "--epoch-ns", epoch_ns, "--rate-bps", RATE_BPS]
     far, host = Far(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     host.bind(("host", 0))
@@ -144,7 +144,7 @@ def test_data_leaves_in_granted_slots_only(switch):
 
 def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
     switch.insert("ipv4_route", {"dst": (0x0A000001, 32)}, "to_host", port=1, mac=HOST_MAC)
-    command = [SLOTWISE, "linecard", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
+    command = [SLOTWISE, "card", "gates", "--control", "control", "--optical", "optical", "--fibre", "fibre", "--edges", 2,
                "--slots", SLOTS, "--slot-ns", SLOT_NS, "--epoch-ns", time.time_ns()]
     host = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(wire.ETHERTYPE_IPV4))
     host.bind(("host", wire.ETHERTYPE_IPV4))
@@ -173,6 +173,6 @@ def test_a_card_that_cannot_work_is_refused(change, reason):
     given = {"--control": "nowhere", "--edges": 2, "--slots": 4, "--slot-ns": 1000, "--epoch-ns": time.time_ns()}
     given[change[0]] = change[1]
     words = [str(word) for pair in given.items() for word in pair]
-    done = subprocess.run([SLOTWISE, "linecard", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run([SLOTWISE, "card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
     assert reason in done.stderr

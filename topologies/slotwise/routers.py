@@ -2,7 +2,7 @@
 """A live chain of P4 routers with XCP between two network namespaces: `host a - r1 - ... - rN - host b`.
 
 Every router runs router.p4 in a process of its own (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise
-portcard`) on its port towards b, and is configured over P4Runtime. Interfaces are made in the caller's network namespace, which
+card fifo`) on its port towards b, and is configured over P4Runtime. Interfaces are made in the caller's network namespace, which
 should be one of its own (`unshare --net`); whatever happens, processes and hosts' namespaces end with the caller. Needs finsy,
 which is in build/venv.
 """
@@ -136,7 +136,7 @@ class Chain:
             "--port": PORT_TO_B, "--control": f"{card}-card", "--switch": f"{card}-b", "--link": f"{card}-link",
             "--rate-bps": link.rate_bps, "--delay-us": link.delay_us, "--buffer-bytes": link.buffer_bytes,
         }
-        process = spawn(self._stack, slotwise_command(), "portcard", *(str(word) for pair in options.items() for word in pair))
+        process = spawn(self._stack, slotwise_command(), "card", "fifo", *(str(word) for pair in options.items() for word in pair))
         read_until(process, "ready")
         return process
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `slotwise linecard`: one line card as a process, between the interfaces of any P4 switch and a fibre.
+//! `slotwise card gates`: one line card as a process, between the interfaces of any P4 switch and a fibre.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ const CONTROL: usize = 0;
 const OPTICAL: usize = 1;
 const FIBRE: usize = 2;
 
-/// Run one line card between the interfaces of a P4 switch and a fibre, or the clock of a core (needs root)
+/// The line card before a fibre, with a queue and gate a VOQ, or the clock of a core (needs root)
 ///
 /// It ticks, queues, and opens the gates that P4 opens, until SIGINT or SIGTERM; then it prints what it did. Without --optical and
 /// --fibre it is a core's control unit, which only ticks.

@@ -6,6 +6,7 @@
 
 mod attach;
 mod bmv2;
+mod card;
 mod child;
 mod choices;
 mod commands;
@@ -75,10 +76,15 @@ enum Command {
         /// Scenario file (YAML; schema/scenario.schema.json)
         scenario: PathBuf,
     },
-    Linecard(linecard::Args),
+    /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
+    #[command(subcommand)]
+    Card(card::Card),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
     Xfer(xfer::Args),
+    #[command(hide = true)]
+    Linecard(linecard::Args),
+    #[command(hide = true)]
     Portcard(portcard::Args),
     /// Put back what a killed emulation had changed about the machine; `make clean-net` does this
     #[command(hide = true)]
@@ -116,7 +122,12 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             run::load(scenario)?;
             ExitCode::SUCCESS
         }
+        Command::Card(card) => {
+            card::run(card)?;
+            ExitCode::SUCCESS
+        }
         Command::Linecard(args) => {
+            card::renamed("linecard", "gates");
             linecard::run(args)?;
             ExitCode::SUCCESS
         }
@@ -126,6 +137,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             ExitCode::SUCCESS
         }
         Command::Portcard(args) => {
+            card::renamed("portcard", "fifo");
             portcard::run(args)?;
             ExitCode::SUCCESS
         }

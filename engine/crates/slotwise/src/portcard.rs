@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `slotwise portcard`: the line card of one router port as a process, between the switch's interface and a link's.
+//! `slotwise card fifo`: the line card of one router port as a process, between the switch's interface and a link's.
 //!
 //! ```text
-//! switch port N == --switch   portcard: queue, rate, delay   --link == next router or host
+//! switch port N == --switch   card: queue, rate, delay   --link == next router or host
 //! switch port PORT_LINECARD == --control: interval ticks to it, flow control from it
 //! ```
 
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let clock = WallClock::start();
     let delay_ns = args.delay_us * 1000;
     let mut card = PortCard::new(args.port, args.rate_bps, delay_ns, args.buffer_bytes, clock.now_ns());
-    say!("slotwise portcard: ready, port {}", args.port);
+    say!("slotwise card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
     while !stop.is_requested() {
