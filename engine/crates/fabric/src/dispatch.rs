@@ -11,6 +11,7 @@ use crate::drops::{DropCause, Place};
 use crate::event::{Event, Order};
 use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
+use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::message;
 use crate::node::PortTo;
@@ -238,14 +239,21 @@ impl Fabric {
             (Some((_, message)), Some(PortTo::Card(card))) => self.apply_to_card(card, message, bytes.len()),
             (Some((port, message)), Some(PortTo::Fifo(card)))
                 if message.queue == port && self.fifos[card].queue.control(self.now_ns, &message).is_ok() => {}
-            _ => self.drops.add(Place::Device(device), DropCause::Malformed, bytes.len()),
+            _ => self.count_drop(Place::Device(device), DropCause::Malformed, bytes.len()),
         }
     }
 
     /// Loses a packet.
     pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
-        self.drops.add(place, cause, frame.len());
+        self.count_drop(place, cause, frame.len());
         self.pool.give_back(frame);
+    }
+
+    fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
+        self.drops.add(place, cause, bytes);
+        if let DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed = cause {
+            self.invariants.violated(Invariant::Astray, self.now_ns, place, None);
+        }
     }
 
     pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {

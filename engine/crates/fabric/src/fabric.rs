@@ -16,14 +16,14 @@ use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::fifo::Fifo;
-use crate::invariants::Invariants;
+use crate::invariants::{Invariant, Invariants};
 use crate::lane::{Lane, LaneEnd};
 use crate::link::FibrePair;
 use crate::node::{self, Node, Outbox, PortTo};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::routed::Routed;
-use crate::slots::{Card, Core, Delivered, Edge, FirstLight, FrameRecord, Slots, Telemetry};
+use crate::slots::{Card, Core, Delivered, Edge, FirstLight, FrameRecord, Numbers, Slots, Telemetry};
 use crate::traffic::{FlowResult, Traffic};
 
 /// Something that the scenario changes at a time.
@@ -75,6 +75,7 @@ pub struct Fabric {
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
+    pub(crate) numbers: Numbers,
     pub(crate) telemetry: Telemetry,
     pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
@@ -83,7 +84,13 @@ pub struct Fabric {
 
 impl Fabric {
     /// Nothing at time 0.
-    pub(crate) fn bare(slots: Slots, options: FabricOptions, telemetry: Telemetry, faults: Faults) -> Fabric {
+    pub(crate) fn bare(
+        slots: Slots,
+        checked: &'static [Invariant],
+        options: FabricOptions,
+        telemetry: Telemetry,
+        faults: Faults,
+    ) -> Fabric {
         Fabric {
             now_ns: 0,
             seed: options.seed,
@@ -111,7 +118,8 @@ impl Fabric {
             routed: Routed::default(),
             p4_passes: 0,
             drops: Drops::default(),
-            invariants: Invariants::default(),
+            invariants: Invariants::of(checked),
+            numbers: Numbers::default(),
             telemetry,
             first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
@@ -237,7 +245,7 @@ impl Fabric {
                 self.reset_edge(edge);
                 let programs = &mut self.edges[usize::from(edge)].programs;
                 *programs += 1;
-                self.invariants.program_starts(edge, *programs);
+                self.numbers.program_starts(edge, *programs);
                 self.tell_of_darkness(edge);
             }
             Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,

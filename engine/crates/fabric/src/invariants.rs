@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold in every run, checked from packets and the fabric's own clock, apart from P4.
-
-use std::collections::BTreeMap;
+//! What must hold in every run, checked from packets and the fabric's own clock, apart from P4. Each kind of network has checks
+//! of its own.
 
 use slotwise_wire::Optical;
 
@@ -21,16 +20,28 @@ pub enum Invariant {
     Ungranted,
     /// No (source edge, its program, queue, sequence) twice.
     Duplicate,
+    /// No packet sent to a port that there is not, or to a host that it is not for, and no message that no card can read.
+    Astray,
 }
 
 impl Invariant {
     /// All of them.
-    pub const ALL: [Invariant; 4] = [
+    pub const ALL: [Invariant; 5] = [
+        Invariant::Collision,
+        Invariant::Guard,
+        Invariant::Ungranted,
+        Invariant::Duplicate,
+        Invariant::Astray,
+    ];
+    /// Those of stars.
+    pub(crate) const OF_STARS: &'static [Invariant] = &[
         Invariant::Collision,
         Invariant::Guard,
         Invariant::Ungranted,
         Invariant::Duplicate,
     ];
+    /// Those of networks of routers whose tables nobody gets wrong.
+    pub(crate) const OF_ROUTERS: &'static [Invariant] = &[Invariant::Astray];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -39,6 +50,7 @@ impl Invariant {
             Invariant::Guard => "guard",
             Invariant::Ungranted => "ungranted",
             Invariant::Duplicate => "duplicate",
+            Invariant::Astray => "astray",
         }
     }
 }
@@ -63,12 +75,24 @@ struct Record {
 /// Violations so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invariants {
+    checked: &'static [Invariant],
     records: [Record; Invariant::ALL.len()],
-    /// By source edge, its program and queue.
-    seen: BTreeMap<(u16, u32, u16), SequenceWindow>,
 }
 
 impl Invariants {
+    /// Of a network for which these are checked.
+    pub(crate) fn of(checked: &'static [Invariant]) -> Invariants {
+        Invariants {
+            checked,
+            ..Invariants::default()
+        }
+    }
+
+    /// The rules that are checked.
+    pub fn checked(&self) -> &'static [Invariant] {
+        self.checked
+    }
+
     /// How often a rule was broken.
     pub fn count(&self, invariant: Invariant) -> u64 {
         self.records[invariant as usize].count
@@ -84,50 +108,16 @@ impl Invariants {
         self.records.iter().all(|record| record.count == 0)
     }
 
+    /// Notes that a rule was broken, if it is one of this network.
     pub(crate) fn violated(&mut self, invariant: Invariant, at_ns: u64, place: Place, packet: Option<Optical>) {
+        if !self.checked.contains(&invariant) {
+            return;
+        }
         let record = &mut self.records[invariant as usize];
         record.count += 1;
         if record.first.len() < KEPT {
             record.first.push(Violation { at_ns, place, packet });
         }
-    }
-
-    /// Notes that a packet, numbered by the `program`-th one of its edge, has arrived; false if it had before.
-    pub(crate) fn is_new(&mut self, packet: &Optical, program: u32) -> bool {
-        self.seen
-            .entry((packet.src_edge, program, packet.queue))
-            .or_default()
-            .insert(packet.sequence)
-    }
-
-    /// An edge's new program counts from 1 again. Packets of the one before may still be on their way.
-    pub(crate) fn program_starts(&mut self, src_edge: u16, program: u32) {
-        self.seen
-            .retain(|(edge, of, _), _| *edge != src_edge || of + 1 >= program);
-    }
-}
-
-/// The newest sequence number and which of the 128 up to it have been seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct SequenceWindow {
-    newest: u32,
-    seen: u128,
-}
-
-impl SequenceWindow {
-    /// False if `sequence` was there before, or is too old to tell.
-    fn insert(&mut self, sequence: u32) -> bool {
-        let ahead = sequence.wrapping_sub(self.newest) as i32;
-        if self.seen == 0 || ahead > 0 {
-            let shift = if self.seen == 0 { 128 } else { ahead as u32 };
-            self.seen = self.seen.checked_shl(shift).unwrap_or(0) | 1;
-            self.newest = sequence;
-            return true;
-        }
-        let bit = 1u128.checked_shl(ahead.unsigned_abs()).unwrap_or(0);
-        let new = bit != 0 && self.seen & bit == 0;
-        self.seen |= bit;
-        new
     }
 }
 
@@ -136,59 +126,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_sequence_number_is_new_once() {
-        let mut window = SequenceWindow::default();
-        for sequence in [1, 2, 5, 4, 3, 300, 299, 173] {
-            assert!(window.insert(sequence), "{sequence} is new");
-        }
-        for sequence in [1, 3, 299, 300, 172] {
-            assert!(!window.insert(sequence), "{sequence} is not new or too old");
-        }
-    }
-
-    #[test]
-    fn sequence_numbers_wrap() {
-        let mut window = SequenceWindow::default();
-        for sequence in [u32::MAX - 1, 0, u32::MAX, 1] {
-            assert!(window.insert(sequence), "{sequence} is new");
-        }
-        assert!(!window.insert(u32::MAX));
-    }
-
-    #[test]
-    fn each_program_of_an_edge_numbers_its_packets() {
-        let packet = |sequence| Optical {
-            src_edge: 1,
-            sequence,
-            ..Optical::default()
-        };
-        let mut invariants = Invariants::default();
-        assert!(invariants.is_new(&packet(500), 1));
-        invariants.program_starts(1, 2);
-        assert!(invariants.is_new(&packet(1), 2));
-        assert!(invariants.is_new(&packet(501), 1), "it was on its way");
-        assert!(invariants.is_new(&packet(2), 2));
-        assert!(!invariants.is_new(&packet(501), 1));
-        assert!(!invariants.is_new(&packet(2), 2));
-        invariants.program_starts(1, 3);
-        assert_eq!(
-            invariants.seen.len(),
-            1,
-            "of programs before the last but one nothing is kept"
-        );
-    }
-
-    #[test]
     fn the_first_violations_are_kept_and_all_counted() {
-        let mut invariants = Invariants::default();
+        let mut invariants = Invariants::of(Invariant::OF_STARS);
         assert!(invariants.held());
         for at_ns in 0..100 {
             let place = Place::LineCard { edge: 0, core: 0 };
             invariants.violated(Invariant::Guard, at_ns, place, None);
+            invariants.violated(Invariant::Astray, at_ns, place, None);
         }
         assert!(!invariants.held());
         assert_eq!(invariants.count(Invariant::Guard), 100);
         assert_eq!(invariants.count(Invariant::Collision), 0);
+        assert_eq!(invariants.count(Invariant::Astray), 0, "it is not checked");
         assert_eq!(invariants.first(Invariant::Guard).len(), KEPT);
         assert_eq!(invariants.first(Invariant::Guard)[0].at_ns, 0);
     }

@@ -7,7 +7,6 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
 use crate::build::router_mac;
-use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::traffic::{FlowUse, RoutedFlow, Traffic};
@@ -54,14 +53,6 @@ impl Fabric {
     /// write them now; [`Fabric::run_until_control`] has stopped for it.
     pub fn take_capacity_changes(&mut self) -> Vec<(Device, Port, u64)> {
         std::mem::take(&mut self.capacity_changes)
-    }
-
-    /// Packets that were sent to a port that there is not, that no card could read, or that reached a host that they are
-    /// not for: always 0 where tables are right.
-    pub fn strays(&self) -> u64 {
-        let stray = [DropCause::NoSuchPort, DropCause::Malformed, DropCause::NotForHost];
-        let drops = self.drops.iter().filter(|(_, cause, _)| stray.contains(cause));
-        drops.map(|(_, _, count)| count.packets).sum()
     }
 
     /// What a link between routers did since the last call, by the scenario's number.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
+use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Invariant};
 use slotwise_p4::Program;
 use slotwise_scenario::RoutedScenario;
 
@@ -103,7 +103,7 @@ pub fn run(
         }
         progress(at_ms);
     }
-    match network.strays() {
+    match network.invariants().count(Invariant::Astray) {
         0 => Ok((
             recording,
             RunSummary {

@@ -369,7 +369,7 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
 
 fn invariants(fabric: &Fabric) -> Invariants {
     let found = fabric.invariants();
-    let first = Invariant::ALL.iter().flat_map(|&kind| {
+    let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
             let packet = violation.packet.map_or("no optical header".into(), |packet| {
                 format!(

@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::fabric::{Change, Fabric};
 use crate::faults::Faults;
 use crate::fifo::{Fifo, Limit};
+use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::node::Node;
 use crate::routed::RouterPort;
@@ -42,7 +43,13 @@ impl Fabric {
     /// The network of a scenario of routers at time 0, with no program in any router.
     pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
         let (seed, host_mode) = (options.seed, options.host_mode);
-        let mut fabric = Fabric::bare(Slots::none(), options, Telemetry::none(), Faults::none(seed));
+        let mut fabric = Fabric::bare(
+            Slots::none(),
+            Invariant::OF_ROUTERS,
+            options,
+            Telemetry::none(),
+            Faults::none(seed),
+        );
         fabric.born_on_the_link = true;
         let groups = fabric.add_routers(scenario);
         fabric.changes = fabric.changes_of(scenario, &groups);

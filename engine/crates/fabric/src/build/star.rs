@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::fabric::{Change, Fabric};
 use crate::faults::Faults;
 use crate::fifo::{Fifo, Limit};
+use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
@@ -37,7 +38,13 @@ impl Fabric {
             (scenario.epoch_ns(), scenario.frame.frame_ns()),
             frame_records,
         );
-        let mut fabric = Fabric::bare(Slots::of(scenario), options, telemetry, Faults::new(scenario, seed));
+        let mut fabric = Fabric::bare(
+            Slots::of(scenario),
+            Invariant::OF_STARS,
+            options,
+            telemetry,
+            Faults::new(scenario, seed),
+        );
         let changes = scenario.link_changes.iter();
         fabric.changes = changes
             .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))

@@ -246,7 +246,7 @@ impl Fabric {
                     self.invariants
                         .violated(Invariant::Ungranted, self.now_ns, place, optical);
                 }
-            } else if !self.invariants.is_new(&packet, flying.program) {
+            } else if !self.numbers.is_new(&packet, flying.program) {
                 self.invariants
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }
