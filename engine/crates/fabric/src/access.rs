@@ -50,6 +50,8 @@ pub(crate) struct FifoCard {
     pub(crate) place: Place,
     /// The switch's port before which it is; a host's card is before none.
     pub(crate) port: Option<(Device, Port)>,
+    /// Nothing comes through behind it.
+    pub(crate) is_dark: bool,
 }
 
 impl Fabric {
@@ -73,7 +75,17 @@ impl Fabric {
 
     /// Puts a packet into the card before a port of a switch.
     pub(crate) fn enqueue_fifo(&mut self, card: usize, frame: Frame, origin: Origin) {
-        let FifoCard { queue, place, port } = &mut self.fifos[card];
+        let FifoCard {
+            queue,
+            place,
+            port,
+            is_dark,
+        } = &mut self.fifos[card];
+        if *is_dark {
+            queue.lose(frame.len());
+            let place = *place;
+            return self.drop(place, DropCause::LinkDown, frame);
+        }
         if let (
             Origin::Fibre {
                 card: fibre,

@@ -135,6 +135,7 @@ impl Fabric {
     fn change(&mut self, index: usize) {
         match self.changes[index].1 {
             Change::Fibre(change) => self.change_link(&change),
+            Change::Span { span, is_up } => self.set_span_up(span, is_up),
             Change::Fifo {
                 card,
                 rate_bps,

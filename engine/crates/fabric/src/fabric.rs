@@ -24,6 +24,7 @@ use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::routed::Routed;
 use crate::slots::{Card, Core, Delivered, Edge, FirstLight, FrameRecord, Numbers, Slots, Telemetry};
+use crate::span::Span;
 use crate::traffic::{FlowResult, Traffic};
 
 /// Something that the scenario changes at a time.
@@ -38,6 +39,8 @@ pub(crate) enum Change {
         delay_ns: Option<u64>,
         xcp_bps: Option<u64>,
     },
+    /// Whether a span carries packets.
+    Span { span: usize, is_up: bool },
 }
 
 /// The network of one scenario.
@@ -62,6 +65,7 @@ pub struct Fabric {
     pub(crate) cores: Vec<Core>,
     pub(crate) cards: Vec<Card>,
     pub(crate) fifos: Vec<FifoCard>,
+    pub(crate) spans: Vec<Span>,
     pub(crate) fibres: Vec<FibrePair>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) traffic: Option<Traffic>,
@@ -108,6 +112,7 @@ impl Fabric {
             cores: Vec::new(),
             cards: Vec::new(),
             fifos: Vec::new(),
+            spans: Vec::new(),
             fibres: Vec::new(),
             hosts: Vec::new(),
             traffic: None,
@@ -134,7 +139,13 @@ impl Fabric {
 
     pub(crate) fn add_fifo(&mut self, queue: Fifo, place: Place, port: Option<(Device, Port)>) -> usize {
         let card = self.fifos.len();
-        self.fifos.push(FifoCard { queue, place, port });
+        let is_dark = false;
+        self.fifos.push(FifoCard {
+            queue,
+            place,
+            port,
+            is_dark,
+        });
         if let Some((device, port)) = port {
             let node = self.node(device);
             self.nodes[node].set_port(port, PortTo::Fifo(card));

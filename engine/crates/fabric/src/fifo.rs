@@ -200,9 +200,29 @@ impl Fifo {
         })
     }
 
+    /// Counts a packet that comes while nothing can leave.
+    pub(crate) fn lose(&mut self, frame_bytes: usize) {
+        self.used.arrived_packets += 1;
+        self.arrived_bytes += frame_bytes.saturating_sub(self.uncounted_bytes) as u64;
+        self.refuse();
+    }
+
     fn refuse(&mut self) {
         self.used.dropped_packets += 1;
         self.total.dropped_packets += 1;
+    }
+
+    /// Loses what has not begun to leave; says how many packets.
+    pub(crate) fn drop_waiting(&mut self, now_ns: u64) -> usize {
+        self.advance(now_ns);
+        let Some(first) = self.waiting.front() else {
+            return 0;
+        };
+        self.busy_until_ns = first.start_ns;
+        let lost = self.waiting.len();
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        lost
     }
 
     /// Changes the link. What has begun to leave arrives as it would have; the new times of arrival of what waits, in
@@ -348,6 +368,18 @@ mod tests {
         assert_eq!(arrival(&mut fifo, 12_000, 1500), Some(36_000 + 1000));
         assert_eq!(arrival(&mut fifo, 100_000, 125), Some(101_000 + 1000));
         assert_eq!(arrival(&mut fifo, 200_000, 3001), None, "even when it is idle");
+    }
+
+    #[test]
+    fn what_waits_can_be_lost_and_what_has_begun_cannot() {
+        let mut fifo = fifo(0, Limit::Packets(9));
+        for _ in 0..3 {
+            enqueue(&mut fifo, 0);
+        }
+        assert_eq!(fifo.drop_waiting(MS / 2), 2);
+        assert_eq!(fifo.drop_waiting(MS / 2), 0);
+        assert_eq!(enqueue(&mut fifo, MS / 2), Some(2 * MS), "right behind the first");
+        assert_eq!(fifo.take_use(MS / 2).queue_packets, 1);
     }
 
     #[test]

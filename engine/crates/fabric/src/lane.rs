@@ -104,6 +104,17 @@ impl Lane {
         Some(head.flying)
     }
 
+    /// Takes out what entered last, so many packets.
+    pub(crate) fn drop_last(&mut self, events: &mut EventQueue, count: usize) -> Vec<Packet> {
+        let flights = self.in_flight.make_contiguous();
+        flights.sort_by_key(|flight| flight.order);
+        let gone = self.in_flight.split_off(self.in_flight.len() - count);
+        let flights = self.in_flight.make_contiguous();
+        flights.sort_by_key(|flight| (flight.at_ns, flight.order));
+        self.schedule_head(events);
+        gone.into_iter().map(|flight| flight.flying.packet).collect()
+    }
+
     /// What entered last arrives at these times instead, one for each, in the order in which it entered.
     pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[u64]) {
         let flights = self.in_flight.make_contiguous();
@@ -175,5 +186,23 @@ mod tests {
             );
         }
         assert_eq!(arrived, [(10, 1), (15, 3), (25, 2)]);
+    }
+
+    #[test]
+    fn what_is_taken_out_does_not_arrive() {
+        let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
+        for (at_ns, bytes) in [(20, 1), (30, 2), (10, 3)] {
+            lane.enter(&mut events, at_ns, packet(bytes));
+        }
+        let gone = lane.drop_last(&mut events, 2);
+        assert_eq!(gone.iter().map(|packet| packet.frame.len()).collect::<Vec<_>>(), [2, 3]);
+        let mut arrived = Vec::new();
+        while let Some((at_ns, order, _)) = events.pop_until(u64::MAX) {
+            arrived.extend(
+                lane.arrive(&mut events, at_ns, order)
+                    .map(|flying| (at_ns, flying.packet.frame.len())),
+            );
+        }
+        assert_eq!(arrived, [(20, 1)]);
     }
 }

@@ -36,6 +36,7 @@ mod portcard;
 mod random;
 mod routed;
 mod slots;
+mod span;
 mod station;
 mod traffic;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
+use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
 use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
 use slotwise_scenario::{Device, RoutedScenario};
 
@@ -138,6 +138,54 @@ fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
     let sized = dumbbell("{name: f, from: s, to: d, transport: reno, bytes: 100000}", "");
     let total: u64 = run(&sized, 3).iter().map(|(_, flows)| flows[0].delivered_bytes).sum();
     assert_eq!(total, 100_000);
+}
+
+#[test]
+fn a_link_that_goes_dark_is_told_and_carries_nothing_until_it_is_light_again() {
+    let changes = "changes:
+- {at_ms: 1000, link: there, up: false}
+- {at_ms: 1500, link: back, up: false}
+- {at_ms: 3000, link: there, up: true}
+";
+    let mut network = network(&dumbbell("{name: f, from: s, to: d, transport: cubic}", changes), 3);
+    let mut told = Vec::new();
+    let mut delivered = Vec::new();
+    for second in 1..=5 {
+        while network.run_until_control(second * 1000 * MS) {
+            while let Some(event) = network.poll_control() {
+                told.push((event.at_ns / MS, event.device_id, event.message));
+            }
+        }
+        network.run_until(second * 1000 * MS);
+        delivered.push(
+            (0..2)
+                .map(|flow| network.take_flow_use(flow).delivered_bytes)
+                .sum::<u64>(),
+        );
+    }
+    let link = |at_ms, router, is_up| {
+        (
+            at_ms,
+            Device::Router(router).id(),
+            ControlMessage::Link { port: 1, is_up },
+        )
+    };
+    let expected = [
+        link(1000, 0, false),
+        link(1000, 1, false),
+        link(3000, 0, true),
+        link(3000, 1, true),
+    ];
+    assert_eq!(told, expected, "both ways are one cable");
+    assert!(delivered[0] > 500_000 && delivered[4] > 500_000, "{delivered:?}");
+    // What was on the link when it went dark arrives.
+    assert!(delivered[1] < 50_000 && delivered[2] == 0, "{delivered:?}");
+    let lost = network
+        .drops()
+        .iter()
+        .filter(|(_, cause, _)| *cause == DropCause::LinkDown);
+    assert!(lost.map(|(_, _, count)| count.packets).sum::<u64>() > 0);
+    assert!(network.invariants().held());
 }
 
 #[test]

@@ -149,6 +149,8 @@ pub enum Changed {
         delay_ns: Option<u64>,
         /// New capacity for XCP.
         xcp_bps: Option<u64>,
+        /// Whether it carries anything, and the link the other way with it.
+        up: Option<bool>,
     },
     /// The links of a group of hosts.
     Hosts {

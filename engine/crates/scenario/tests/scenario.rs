@@ -151,14 +151,14 @@ const ROUTED: &str = include_str!("../../../../schema/examples/routed/valid/ever
 fn a_routed_timeline_repeats_what_comes_again_and_stops_with_the_run() {
     let scenario = RoutedScenario::parse(ROUTED.as_bytes()).unwrap();
     let times: Vec<u64> = scenario.timeline().iter().map(|(at_ms, _)| *at_ms).collect();
-    assert_eq!(times, [500, 1000, 1500, 2000, 2500, 3500]);
+    assert_eq!(times, [500, 1000, 1500, 1500, 1600, 2000, 2500, 3500]);
     let short: Vec<u64> = scenario
         .scaled_to(500)
         .timeline()
         .iter()
         .map(|(at_ms, _)| *at_ms)
         .collect();
-    assert_eq!(short, [50, 100, 150, 200, 250, 350]);
+    assert_eq!(short, [50, 100, 150, 150, 160, 200, 250, 350]);
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::lane::LaneEnd;
 use crate::node::Node;
 use crate::routed::RouterPort;
 use crate::slots::{Slots, Telemetry};
+use crate::span::Span;
 use crate::traffic::{HostAddress, Traffic};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -101,6 +102,8 @@ impl Fabric {
                 self.events.schedule(0, Event::FifoTimer { fifo });
             }
             let card = self.add_router_fifo(queue, device(link.from), port);
+            let far = (device(link.to), neighbours[link.to][&link.from]);
+            self.add_to_span(card, (device(link.from), port), far);
             self.routed.links.push(card);
             self.routed.ports[link.from].push(RouterPort {
                 port,
@@ -141,6 +144,19 @@ impl Fabric {
         groups
     }
 
+    /// Both ways between two ports go dark together.
+    fn add_to_span(&mut self, card: usize, near: (Device, Port), far: (Device, Port)) {
+        let same = |span: &&mut Span| span.ends == [far, near];
+        match self.spans.iter_mut().find(same) {
+            Some(span) => span.cards.push(card),
+            None => self.spans.push(Span {
+                cards: vec![card],
+                ends: [near, far],
+                is_up: true,
+            }),
+        }
+    }
+
     fn add_router_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
         self.add_fifo(queue, Place::Port { device, port }, Some((device, port)))
     }
@@ -161,23 +177,29 @@ impl Fabric {
 
     fn changes_of(&self, scenario: &RoutedScenario, groups: &[(usize, usize)]) -> Vec<(u64, Change)> {
         let mut changes = Vec::new();
+        let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
-            let mut change = |card, rate_bps, delay_ns, xcp_bps| {
-                let change = Change::Fifo {
-                    card,
-                    rate_bps,
-                    delay_ns,
-                    xcp_bps,
-                };
-                changes.push((at_ms * NS_PER_MS, change));
-            };
             match changed {
                 Changed::Link {
                     link,
                     rate_bps,
                     delay_ns,
                     xcp_bps,
-                } => change(self.routed.links[link], rate_bps, delay_ns, xcp_bps),
+                    up,
+                } => {
+                    let card = self.routed.links[link];
+                    let change = Change::Fifo {
+                        card,
+                        rate_bps,
+                        delay_ns,
+                        xcp_bps,
+                    };
+                    add(at_ms, change);
+                    let span = self.spans.iter().position(|span| span.cards.contains(&card));
+                    if let (Some(span), Some(is_up)) = (span, up) {
+                        add(at_ms, Change::Span { span, is_up });
+                    }
+                }
                 Changed::Hosts {
                     group,
                     up_delay_ns,
@@ -185,8 +207,15 @@ impl Fabric {
                 } => {
                     let (first, count) = groups[group];
                     for host in &self.hosts[first..first + count] {
-                        change(host.uplink, None, up_delay_ns, None);
-                        change(host.downlink, None, down_delay_ns, None);
+                        for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
+                            let change = Change::Fifo {
+                                card,
+                                rate_bps: None,
+                                delay_ns,
+                                xcp_bps: None,
+                            };
+                            add(at_ms, change);
+                        }
                     }
                 }
             }

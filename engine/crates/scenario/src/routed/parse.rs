@@ -246,7 +246,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
 
 fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer: String) -> RoutedChange {
     let common = ["at_ms", "every_ms", "times"];
-    let of_link = ["link", "rate_bps", "delay_ns", "xcp_bps"];
+    let of_link = ["link", "rate_bps", "delay_ns", "xcp_bps", "up"];
     let of_hosts = ["hosts", "up_delay_ns", "down_delay_ns"];
     let is_link = value.get("link").is_some();
     let effects: &[&str] = if is_link { &of_link } else { &of_hosts };
@@ -265,6 +265,7 @@ fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer:
             rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS),
             delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
             xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+            up: r.optional_bool(&fields, "up"),
         }
     } else {
         Changed::Hosts {
