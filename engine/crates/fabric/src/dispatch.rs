@@ -86,6 +86,7 @@ impl Fabric {
                 }
             }
         }
+        self.events.settle();
     }
 
     /// The head of a lane is at its end.

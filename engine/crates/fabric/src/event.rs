@@ -95,6 +95,8 @@ impl Ord for Entry {
 #[derive(Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
+    /// The first entry has been given out, and the next one that is scheduled may take its place: most events schedule one.
+    is_spent: bool,
     reserved: u64,
 }
 
@@ -112,19 +114,35 @@ impl EventQueue {
 
     /// Schedules an event at its reserved place.
     pub(crate) fn schedule_as(&mut self, at_ns: u64, order: Order, event: Event) {
-        self.heap.push(Entry { at_ns, order, event });
+        let entry = Entry { at_ns, order, event };
+        if std::mem::take(&mut self.is_spent)
+            && let Some(mut first) = self.heap.peek_mut()
+        {
+            *first = entry;
+        } else {
+            self.heap.push(entry);
+        }
     }
 
+    /// When the next event is, between two events ([`EventQueue::settle`]).
     pub(crate) fn next_at(&self) -> Option<u64> {
+        debug_assert!(!self.is_spent);
         self.heap.peek().map(|entry| entry.at_ns)
     }
 
     /// The next event if it is not after `limit_ns`, with its time and place.
     pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Order, Event)> {
-        if self.next_at()? > limit_ns {
-            return None;
+        self.settle();
+        let Entry { at_ns, order, event } = *self.heap.peek().filter(|entry| entry.at_ns <= limit_ns)?;
+        self.is_spent = true;
+        Some((at_ns, order, event))
+    }
+
+    /// All that the event that was given out last scheduled is there: it can go.
+    pub(crate) fn settle(&mut self) {
+        if std::mem::take(&mut self.is_spent) {
+            self.heap.pop();
         }
-        self.heap.pop().map(|entry| (entry.at_ns, entry.order, entry.event))
     }
 }
 
@@ -163,5 +181,10 @@ mod tests {
         assert!(queue.pop_until(7).is_none());
         assert_eq!(queue.next_at(), Some(8));
         assert!(queue.pop_until(8).is_some());
+        queue.schedule(9, Event::Source(1));
+        queue.schedule(8, Event::Source(2));
+        assert_eq!(queue.pop_until(9).map(|(at_ns, _, _)| at_ns), Some(8));
+        queue.settle();
+        assert_eq!(queue.next_at(), Some(9));
     }
 }

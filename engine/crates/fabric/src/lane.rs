@@ -75,19 +75,19 @@ impl Lane {
     /// overtake.
     pub(crate) fn enter(&mut self, events: &mut EventQueue, at_ns: u64, flying: Flying) {
         let order = events.reserve(self.arrival());
-        let mut place = self.in_flight.len();
-        while place > 0 && self.in_flight[place - 1].at_ns > at_ns {
-            place -= 1;
+        let flight = InFlight {
+            at_ns,
+            order,
+            is_scheduled: false,
+            flying,
+        };
+        let behind = self.in_flight.iter().rev().take_while(|other| other.at_ns > at_ns).count();
+        let place = self.in_flight.len() - behind;
+        if behind == 0 {
+            self.in_flight.push_back(flight);
+        } else {
+            self.in_flight.insert(place, flight);
         }
-        self.in_flight.insert(
-            place,
-            InFlight {
-                at_ns,
-                order,
-                is_scheduled: false,
-                flying,
-            },
-        );
         if place == 0 {
             self.schedule_head(events);
         }

@@ -77,7 +77,9 @@ impl PortCard {
             return Some(CardFrame::ToSwitch(self.pool.copy_of(&tick)));
         }
         let (at_ns, order, _) = self.events.pop_until(now_ns)?;
-        let flying = self.lane.arrive(&mut self.events, at_ns, order)?;
+        let flying = self.lane.arrive(&mut self.events, at_ns, order);
+        self.events.settle();
+        let flying = flying?;
         Some(CardFrame::FromLink(flying.packet.frame))
     }
 
