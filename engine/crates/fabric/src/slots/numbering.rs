@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which numbered packets have arrived: none may come twice.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::BuildHasherDefault;
 
 use slotwise_wire::Optical;
 
 /// Numbers seen so far.
 #[derive(Default)]
 pub(crate) struct Numbers {
-    /// By source edge, its program and queue.
-    seen: BTreeMap<(u16, u32, u16), SequenceWindow>,
+    /// By source edge, its program and queue. Nothing depends on its order.
+    seen: HashMap<(u16, u32, u16), SequenceWindow, BuildHasherDefault<DefaultHasher>>,
 }
 
 impl Numbers {
