@@ -96,7 +96,8 @@ impl Fabric {
         ) = (origin, *port)
         {
             let ip_bytes = frame.len().saturating_sub(Ethernet::SIZE) as u64;
-            self.telemetry
+            self.star
+                .telemetry
                 .delivered(fibre, optical.src_edge, edge, optical.queue, ip_bytes);
         }
         match queue.enqueue(self.now_ns, frame.len()) {

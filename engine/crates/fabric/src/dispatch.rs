@@ -80,8 +80,8 @@ impl Fabric {
             }
             Event::CardWake { card } => {
                 let card = card as usize;
-                if self.cards[card].wake_ns == Some(self.now_ns) {
-                    self.cards[card].wake_ns = None;
+                if self.star.cards[card].wake_ns == Some(self.now_ns) {
+                    self.star.cards[card].wake_ns = None;
                     self.drain_card(card);
                 }
             }
@@ -152,8 +152,8 @@ impl Fabric {
     }
 
     pub(crate) fn change_link(&mut self, change: &LinkChange) {
-        if let Some(fibre) = self.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
-            let changed = self.fibres[fibre].change(change);
+        if let Some(fibre) = self.star.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
+            let changed = self.star.fibres[fibre].change(change);
             self.light_changed(fibre, changed);
         }
     }

@@ -163,7 +163,9 @@ mod tests {
             Event::CoreTick { core: 0, slot: 0 },
             Event::Change(0),
         ];
-        scheduled.map(|event| queue.schedule(7, event));
+        for event in scheduled {
+            queue.schedule(7, event);
+        }
         queue.schedule(6, Event::CardWake { card: 9 });
         queue.schedule_as(7, early, lane);
         let popped = std::iter::from_fn(|| queue.pop_until(7));

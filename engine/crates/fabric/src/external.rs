@@ -180,7 +180,7 @@ impl Fabric {
             let (Device::Core(core), Origin::Light { duration_ns, .. }) = (crossing.device, crossing.origin) else {
                 continue;
             };
-            self.cores[usize::from(core)].lost += 1;
+            self.star.cores[usize::from(core)].lost += 1;
             if self.is_in_slot(crossing.arrived_ns, duration_ns) {
                 let place = Place::Device(crossing.device);
                 self.invariants
@@ -195,13 +195,13 @@ impl Fabric {
         if self.external.is_none() {
             return Origin::Local;
         }
-        let place = self.cards[card].place();
-        for frame in self.cards[card].queues.take_late(self.now_ns) {
+        let place = self.star.cards[card].place();
+        for frame in self.star.cards[card].queues.take_late(self.now_ns) {
             self.drops.add(place, DropCause::Late, frame.len());
             self.pool.give_back(frame);
         }
         Origin::Tick {
-            until_ns: self.now_ns + self.slots.slot_ns,
+            until_ns: self.now_ns + self.star.slots.slot_ns,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::node::{self, Node, Outbox, PortTo};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::routed::Routed;
-use crate::slots::{Card, Core, Delivered, Edge, FirstLight, FrameRecord, Numbers, Slots, Telemetry};
+use crate::slots::{Core, Delivered, FrameRecord, Star};
 use crate::span::Span;
 use crate::traffic::{FlowResult, Traffic};
 
@@ -47,7 +47,6 @@ pub(crate) enum Change {
 pub struct Fabric {
     pub(crate) now_ns: u64,
     pub(crate) seed: u64,
-    pub(crate) slots: Slots,
     /// What the scenario changes, by time since its first phase.
     pub(crate) changes: Vec<(u64, Change)>,
     /// Whether a host's packet is born with its first bit on the link; otherwise when the host gives it to its card.
@@ -61,12 +60,9 @@ pub struct Fabric {
     pub(crate) nodes: Vec<Node>,
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) cores: Vec<Core>,
-    pub(crate) cards: Vec<Card>,
+    pub(crate) star: Star,
     pub(crate) fifos: Vec<FifoCard>,
     pub(crate) spans: Vec<Span>,
-    pub(crate) fibres: Vec<FibrePair>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) traffic: Option<Traffic>,
     /// Memory of `drain_hosts`.
@@ -79,26 +75,16 @@ pub struct Fabric {
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
-    pub(crate) numbers: Numbers,
-    pub(crate) telemetry: Telemetry,
-    pub(crate) first_light: FirstLight,
     pub(crate) captures: Option<Captures>,
     pub(crate) faults: Faults,
 }
 
 impl Fabric {
     /// Nothing at time 0.
-    pub(crate) fn bare(
-        slots: Slots,
-        checked: &'static [Invariant],
-        options: FabricOptions,
-        telemetry: Telemetry,
-        faults: Faults,
-    ) -> Fabric {
+    pub(crate) fn bare(star: Star, checked: &'static [Invariant], options: FabricOptions, faults: Faults) -> Fabric {
         Fabric {
             now_ns: 0,
             seed: options.seed,
-            slots,
             changes: Vec::new(),
             born_on_the_link: false,
             events: EventQueue::default(),
@@ -108,12 +94,9 @@ impl Fabric {
             outbox: Outbox::default(),
             nodes: Vec::new(),
             external: None,
-            edges: Vec::new(),
-            cores: Vec::new(),
-            cards: Vec::new(),
+            star,
             fifos: Vec::new(),
             spans: Vec::new(),
-            fibres: Vec::new(),
             hosts: Vec::new(),
             traffic: None,
             host_timers: Vec::new(),
@@ -124,9 +107,6 @@ impl Fabric {
             p4_passes: 0,
             drops: Drops::default(),
             invariants: Invariants::of(checked),
-            numbers: Numbers::default(),
-            telemetry,
-            first_light: FirstLight::default(),
             captures: options.captures.map(Captures::new),
             faults,
         }
@@ -202,7 +182,7 @@ impl Fabric {
 
     /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
     pub fn inject_host(&mut self, at_ns: u64, edge: u16, port: u16, frame: &[u8]) -> Result<(), FabricError> {
-        let place = self.edges.get(usize::from(edge));
+        let place = self.star.edges.get(usize::from(edge));
         let Some(place) = place.filter(|place| (1..=place.hosts).contains(&usize::from(port))) else {
             return Err(FabricError::UnknownPort { edge, port });
         };
@@ -254,12 +234,12 @@ impl Fabric {
         match device {
             Device::Edge(edge) => {
                 self.reset_edge(edge);
-                let programs = &mut self.edges[usize::from(edge)].programs;
+                let programs = &mut self.star.edges[usize::from(edge)].programs;
                 *programs += 1;
-                self.numbers.program_starts(edge, *programs);
+                self.star.numbers.program_starts(edge, *programs);
                 self.tell_of_darkness(edge);
             }
-            Device::Core(core) => self.cores[usize::from(core)].knows_slot = false,
+            Device::Core(core) => self.star.cores[usize::from(core)].knows_slot = false,
             Device::Router(_) => {}
         }
         Ok(())
@@ -267,7 +247,7 @@ impl Fabric {
 
     /// What waits in the line cards of an edge is gone.
     pub(crate) fn reset_edge(&mut self, edge: u16) {
-        for card in self.cards.iter_mut().filter(|card| card.edge == edge) {
+        for card in self.star.cards.iter_mut().filter(|card| card.edge == edge) {
             let place = Place::LineCard { edge, core: card.core };
             for frame in card.queues.reset() {
                 self.drops.add(place, DropCause::PipelineReplaced, frame.len());
@@ -302,8 +282,8 @@ impl Fabric {
     pub(crate) fn node(&self, device: Device) -> usize {
         match device {
             Device::Edge(edge) => usize::from(edge),
-            Device::Core(core) => self.edges.len() + usize::from(core),
-            Device::Router(router) => self.edges.len() + self.cores.len() + usize::from(router),
+            Device::Core(core) => self.star.edges.len() + usize::from(core),
+            Device::Router(router) => self.star.edges.len() + self.star.cores.len() + usize::from(router),
         }
     }
 
@@ -323,7 +303,7 @@ impl Fabric {
 
     /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
     pub fn apply_link_change(&mut self, change: &LinkChange) {
-        let cards = self.edges.get(usize::from(change.edge)).map(|edge| &edge.cards);
+        let cards = self.star.edges.get(usize::from(change.edge)).map(|edge| &edge.cards);
         if cards.is_some_and(|cards| usize::from(change.core) < cards.len()) {
             self.change_link(change);
         }
@@ -341,12 +321,12 @@ impl Fabric {
 
     /// The next frame that is over everywhere.
     pub fn poll_frame(&mut self) -> Option<FrameRecord> {
-        self.telemetry.poll_frame()
+        self.star.telemetry.poll_frame()
     }
 
     /// IP traffic of `src_edge` that `dst_edge` sent on to its hosts.
     pub fn delivered(&self, src_edge: u16, dst_edge: u16) -> Delivered {
-        self.telemetry.delivered_between(src_edge, dst_edge)
+        self.star.telemetry.delivered_between(src_edge, dst_edge)
     }
 
     /// Every direction of every fibre. Utilization is `used.busy_ns` by the time that has passed.
@@ -366,7 +346,7 @@ impl Fabric {
                 },
             ]
         };
-        self.fibres.iter().flat_map(both).collect()
+        self.star.fibres.iter().flat_map(both).collect()
     }
 
     /// What became of each simulated flow; empty with external hosts.
@@ -407,7 +387,7 @@ impl Fabric {
             .sum();
         let Core {
             lost, p4_lost_before, ..
-        } = self.cores[usize::from(core)];
+        } = self.star.cores[usize::from(core)];
         Some(CoreLosses {
             fabric: lost,
             p4: p4_lost_before + p4,

@@ -125,9 +125,9 @@ impl Fabric {
     /// What a VOQ of an edge's line card for `core` did since the last call; `None` if there is no such queue.
     pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
         let now_ns = self.now_ns;
-        let cards = &self.edges.get(usize::from(edge))?.cards;
+        let cards = &self.star.edges.get(usize::from(edge))?.cards;
         let card = cards.get(usize::from(core)).copied().flatten()?;
-        self.cards[card].queues.take_use(now_ns, voq)
+        self.star.cards[card].queues.take_use(now_ns, voq)
     }
 
     /// All access links, by edge and host, since the start.

@@ -19,7 +19,7 @@ use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::node::Node;
 use crate::routed::RouterPort;
-use crate::slots::{Slots, Telemetry};
+use crate::slots::Star;
 use crate::span::Span;
 use crate::traffic::{HostAddress, Traffic};
 
@@ -44,13 +44,7 @@ impl Fabric {
     /// The network of a scenario of routers at time 0, with no program in any router.
     pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
         let (seed, host_mode) = (options.seed, options.host_mode);
-        let mut fabric = Fabric::bare(
-            Slots::none(),
-            Invariant::OF_ROUTERS,
-            options,
-            Telemetry::none(),
-            Faults::none(seed),
-        );
+        let mut fabric = Fabric::bare(Star::none(), Invariant::OF_ROUTERS, options, Faults::none(seed));
         fabric.born_on_the_link = true;
         let groups = fabric.add_routers(scenario);
         fabric.changes = fabric.changes_of(scenario, &groups);

@@ -16,7 +16,7 @@ use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
 use crate::node::{Node, PortTo};
-use crate::slots::{Card, Core, Edge, Slots, SyncError, Telemetry};
+use crate::slots::{Card, Core, Edge, Slots, Star, SyncError, Telemetry};
 use crate::traffic::Traffic;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -39,10 +39,9 @@ impl Fabric {
             frame_records,
         );
         let mut fabric = Fabric::bare(
-            Slots::of(scenario),
+            Star::new(Slots::of(scenario), telemetry),
             Invariant::OF_STARS,
             options,
-            telemetry,
             Faults::new(scenario, seed),
         );
         let changes = scenario.link_changes.iter();
@@ -65,7 +64,7 @@ impl Fabric {
         let mut first_host = 0;
         for edge in &scenario.edges {
             let hosts = usize::from(edge.hosts);
-            self.edges.push(Edge {
+            self.star.edges.push(Edge {
                 first_host,
                 hosts,
                 cards: vec![None; scenario.cores.len()],
@@ -74,9 +73,9 @@ impl Fabric {
             first_host += hosts;
         }
         for core in &scenario.cores {
-            self.cores.push(Core::new(scenario, core));
+            self.star.cores.push(Core::new(scenario, core));
             self.events
-                .schedule(self.slots.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
+                .schedule(self.star.slots.epoch_ns, Event::CoreTick { core: core.id, slot: 0 });
         }
         for edge in &scenario.edges {
             self.add_hosts(scenario, edge);
@@ -87,9 +86,10 @@ impl Fabric {
         for core in &scenario.cores {
             let ends = [Device::Core(core.id), Device::Edge(core.master)];
             let port = PORT_CORE_CONTROL;
-            self.cores[usize::from(core.id)].control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
-            for port in 0..self.cores[usize::from(core.id)].ports.len() {
-                if !self.cores[usize::from(core.id)].ports[port].fibres.is_empty() {
+            self.star.cores[usize::from(core.id)].control =
+                ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+            for port in 0..self.star.cores[usize::from(core.id)].ports.len() {
+                if !self.star.cores[usize::from(core.id)].ports[port].fibres.is_empty() {
                     let node = self.node(Device::Core(core.id));
                     self.nodes[node].set_port(optical_port(port as u16), PortTo::Fibres(port));
                 }
@@ -121,20 +121,21 @@ impl Fabric {
     }
 
     fn add_fibre(&mut self, scenario: &Scenario, edge: u16, fibre: &Fibre) {
-        let index = self.cards.len();
-        self.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
+        let index = self.star.cards.len();
+        self.star.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
         self.nodes[node].set_port(optical_port(fibre.core), PortTo::Card(index));
-        self.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
+        self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
             .fibres
             .push(index);
         let lanes = [LaneEnd::Core { fibre: index }, LaneEnd::Edge { fibre: index }].map(|end| self.add_lane(end));
         let pair = FibrePair::new(self.seed, edge, fibre, lanes);
-        self.fibres
+        self.star
+            .fibres
             .push(pair.with_optics(scenario.optics, scenario.edges_at_port(fibre)));
         let (clock, time_difference) = Fabric::own_time(self.seed, scenario, edge, fibre);
         let (voqs, limit_bytes) = (scenario.card_voqs(fibre.core), scenario.queues.limit_bytes);
-        self.cards.push(Card {
+        self.star.cards.push(Card {
             edge,
             core: fibre.core,
             queues: LineCard::new(voqs, limit_bytes, scenario.wire_mtu_bytes()),
@@ -153,9 +154,9 @@ impl Fabric {
         });
         self.schedule_card_tick(index);
         if scenario.has_xcp() {
-            self.cards[index].queues.start_timers(self.slots.epoch_ns);
+            self.star.cards[index].queues.start_timers(self.star.slots.epoch_ns);
             self.events
-                .schedule(self.slots.epoch_ns, Event::CardTimer { card: index as u32 });
+                .schedule(self.star.slots.epoch_ns, Event::CardTimer { card: index as u32 });
         }
     }
 }

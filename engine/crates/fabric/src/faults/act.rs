@@ -61,13 +61,13 @@ impl Fabric {
     /// Cuts a fibre or mends it. False if it was so already.
     fn cut_link(&mut self, edge: Option<u16>, core: Option<u16>, cut: bool) -> bool {
         let fibre = edge.zip(core).and_then(|(edge, core)| {
-            let cards = &self.edges[usize::from(edge)].cards;
+            let cards = &self.star.edges[usize::from(edge)].cards;
             cards[usize::from(core)]
         });
-        let Some(fibre) = fibre.filter(|fibre| self.fibres[*fibre].is_cut() != cut) else {
+        let Some(fibre) = fibre.filter(|fibre| self.star.fibres[*fibre].is_cut() != cut) else {
             return false;
         };
-        let changed = self.fibres[fibre].set_cut(cut);
+        let changed = self.star.fibres[fibre].set_cut(cut);
         self.light_changed(fibre, changed);
         true
     }
@@ -81,15 +81,15 @@ impl Fabric {
             Device::Edge(edge) => {
                 *self.pipeline_slot(device) = None;
                 self.reset_edge(edge);
-                for card in 0..self.cards.len() {
-                    if self.cards[card].edge == edge && self.cards[card].clock.is_own() {
+                for card in 0..self.star.cards.len() {
+                    if self.star.cards[card].edge == edge && self.star.cards[card].clock.is_own() {
                         self.lose_time(card);
                     }
                 }
             }
             Device::Core(core) => {
                 let lost = self.core_losses(core).map_or(0, |losses| losses.p4);
-                self.cores[usize::from(core)].p4_lost_before = lost;
+                self.star.cores[usize::from(core)].p4_lost_before = lost;
                 *self.pipeline_slot(device) = None;
             }
             Device::Router(_) => *self.pipeline_slot(device) = None,
@@ -104,16 +104,16 @@ impl Fabric {
 
     /// The clocks of an edge's line cards jump.
     fn step_clocks(&mut self, edge: u16, step_ns: i64) {
-        for card in 0..self.cards.len() {
-            if self.cards[card].edge != edge || !self.cards[card].clock.is_own() {
+        for card in 0..self.star.cards.len() {
+            if self.star.cards[card].edge != edge || !self.star.cards[card].clock.is_own() {
                 continue;
             }
-            self.cards[card].clock.step(step_ns);
+            self.star.cards[card].clock.step(step_ns);
             if step_ns.unsigned_abs() >= NOTICED_STEP_NS {
                 self.lose_time(card);
                 self.stop(card);
-            } else if self.cards[card].time_difference.is_some() {
-                self.cards[card].generation += 1;
+            } else if self.star.cards[card].time_difference.is_some() {
+                self.star.cards[card].generation += 1;
                 self.schedule_card_tick(card);
             }
         }
@@ -121,7 +121,7 @@ impl Fabric {
 
     /// A line card's clock is not the one any more by which T_d was measured.
     fn lose_time(&mut self, card: usize) {
-        let card = &mut self.cards[card];
+        let card = &mut self.star.cards[card];
         card.time_difference = None;
         card.answer_ns = None;
         card.generation += 1;

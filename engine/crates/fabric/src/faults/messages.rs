@@ -48,7 +48,7 @@ impl Fabric {
             match (treatment, way) {
                 (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. }) => {
                     let place = match way {
-                        Way::Light { card } => self.cards[card].place(),
+                        Way::Light { card } => self.star.cards[card].place(),
                         Way::In(device) | Way::Out(device) => Place::Device(device),
                     };
                     self.drops.add(place, DropCause::Fault, frame.len());
@@ -79,7 +79,7 @@ impl Fabric {
         let late_ns = self
             .faults
             .random
-            .random_range(1..=MAX_LATE_FRAMES * self.slots.frame_ns());
+            .random_range(1..=MAX_LATE_FRAMES * self.star.slots.frame_ns());
         let frame = self.pool.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
     }
@@ -87,7 +87,7 @@ impl Fabric {
     pub(crate) fn late_message(&mut self, way: Way, frame: Frame) {
         match way {
             Way::Light { card } => {
-                let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+                let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
                 let optical = message::optical(&frame);
                 let origin = Origin::Fibre {
                     card,

@@ -20,7 +20,7 @@ pub(super) struct Watch {
 
 impl Fabric {
     pub(super) fn watch(&mut self, record: usize) {
-        let edges = self.edges.len() as u16;
+        let edges = self.star.edges.len() as u16;
         let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
         let delivered = pairs.map(|(from, to)| self.delivered(from, to).packets).collect();
         let watch = Watch {
@@ -50,7 +50,7 @@ impl Fabric {
     }
 
     fn is_well(&mut self, watch: &Watch, version: Option<u32>) -> bool {
-        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.slots.frame_ns());
+        let fresh_ns = self.now_ns.saturating_sub(FRESH_FRAMES * self.star.slots.frame_ns());
         let heard_since_ns = watch.since_ns.max(fresh_ns);
         let all_ask = self
             .faults
@@ -65,8 +65,8 @@ impl Fabric {
 
     /// Whether each pair that has something to send has delivered something since.
     fn passes_light(&self, watch: &Watch) -> bool {
-        let edges = self.edges.len();
-        self.cards.iter().all(|card| {
+        let edges = self.star.edges.len();
+        self.star.cards.iter().all(|card| {
             card.queues.voq_numbers().all(|voq| {
                 let (from, to) = (card.edge, voq % edges as u16);
                 let pair = usize::from(from) * edges + usize::from(to);
@@ -78,7 +78,7 @@ impl Fabric {
 
     /// The version of the schedule that every switch has in force, if it is one.
     fn version_everywhere(&self) -> Option<u32> {
-        let of_cards = self.cards.iter().map(|card| {
+        let of_cards = self.star.cards.iter().map(|card| {
             let of_edge = self.register(Device::Edge(card.edge), "active_version", usize::from(card.core));
             let of_core = self.register(Device::Core(card.core), "active_version", 0);
             of_edge.filter(|_| of_edge == of_core)
@@ -91,10 +91,10 @@ impl Fabric {
 
     /// Whether no slave is dark for want of a beacon.
     fn all_hear_beacons(&self) -> bool {
-        let frame = self.now_ns.saturating_sub(self.slots.epoch_ns) / self.slots.frame_ns();
-        self.cards.iter().all(|card| {
+        let frame = self.now_ns.saturating_sub(self.star.slots.epoch_ns) / self.star.slots.frame_ns();
+        self.star.cards.iter().all(|card| {
             let stale_frame = self.register(Device::Edge(card.edge), "stale_frame", usize::from(card.core));
-            let is_master = self.cores[usize::from(card.core)].master == card.edge;
+            let is_master = self.star.cores[usize::from(card.core)].master == card.edge;
             is_master || stale_frame.is_some_and(|stale_frame| frame < u64::from(stale_frame))
         })
     }

@@ -83,13 +83,13 @@ impl FirstLight {
 impl Fabric {
     /// How long new demand waited for light since the start.
     pub fn first_light(&self) -> &FirstLight {
-        &self.first_light
+        &self.star.first_light
     }
 
     pub(crate) fn light_for(&mut self, card: usize, demand: NewDemand) {
-        if demand.after_ns >= self.slots.frame_ns() {
-            let light_ns = self.now_ns + self.fibres[card].delay_ns;
-            self.first_light.waited(light_ns - demand.at_ns);
+        if demand.after_ns >= self.star.slots.frame_ns() {
+            let light_ns = self.now_ns + self.star.fibres[card].delay_ns;
+            self.star.first_light.waited(light_ns - demand.at_ns);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::packet::{Frame, Packet};
 impl Fabric {
     /// Both ends see at once what has become of the light of a fibre.
     pub(crate) fn light_changed(&mut self, fibre: usize, changed: LightChange) {
-        let (edge, core) = (self.fibres[fibre].edge, self.fibres[fibre].core);
+        let (edge, core) = (self.star.fibres[fibre].edge, self.star.fibres[fibre].core);
         if let Some(is_weak) = changed.is_weak {
             self.alarm(fibre, FaultCode::Power, !is_weak);
         }
@@ -28,11 +28,13 @@ impl Fabric {
         let port = optical_port(core);
         self.tell(Device::Edge(edge), ControlMessage::Link { port, is_up });
         // A core's port sees light while any of its fibres carries some.
-        let port = self.fibres[fibre].port;
-        let sharing = self.cores[usize::from(core)].ports[usize::from(port)].fibres.iter();
+        let port = self.star.fibres[fibre].port;
+        let sharing = self.star.cores[usize::from(core)].ports[usize::from(port)]
+            .fibres
+            .iter();
         if sharing
             .filter(|other| **other != fibre)
-            .all(|other| !self.fibres[*other].is_up())
+            .all(|other| !self.star.fibres[*other].is_up())
         {
             let port = optical_port(port);
             self.tell(Device::Core(core), ControlMessage::Link { port, is_up });
@@ -41,16 +43,16 @@ impl Fabric {
 
     /// Light enters the fibre to a core.
     pub(crate) fn send_into_fibre(&mut self, card: usize, queue: u16, mut packet: Packet, duration_ns: u64) {
-        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
         self.stamp(card, &mut packet.frame, self.now_ns, false);
         let (from, to) = (Device::Edge(edge), Device::Core(core));
         self.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         // The signaling queue is no VOQ and has no record.
-        if let Some(record) = self.telemetry.voq(card, edge, queue) {
+        if let Some(record) = self.star.telemetry.voq(card, edge, queue) {
             record.sent_bytes += packet.frame.len() as u64;
         }
-        let program = self.edges[usize::from(edge)].programs;
-        let fibre = &mut self.fibres[card];
+        let program = self.star.edges[usize::from(edge)].programs;
+        let fibre = &mut self.star.fibres[card];
         let passage = fibre.enter_to_core(packet.frame.len(), duration_ns);
         let (lane, at_ns) = (fibre.to_core.lane, self.now_ns + fibre.delay_ns);
         let flying = Flying {
@@ -67,7 +69,7 @@ impl Fabric {
             return self.send_nowhere(device, frame, origin);
         };
         // All fibres of a core have one rate.
-        let first = &self.fibres[self.cores[usize::from(core)].ports[port].fibres[0]];
+        let first = &self.star.fibres[self.star.cores[usize::from(core)].ports[port].fibres[0]];
         let (start_ns, duration_ns, program) = match origin {
             Origin::Light {
                 arrived_ns,
@@ -81,7 +83,7 @@ impl Fabric {
                 (self.now_ns, duration_ns, self.program_of(message::optical(&frame)))
             }
         };
-        let output = &mut self.cores[usize::from(core)].ports[port];
+        let output = &mut self.star.cores[usize::from(core)].ports[port];
         if output.busy_until_ns > start_ns {
             let place = Place::Fibre {
                 from: Device::Core(core),
@@ -94,22 +96,22 @@ impl Fabric {
         output.busy_until_ns = start_ns + duration_ns;
         let (fibres, born_ns) = (output.fibres.len(), origin.born_ns());
         for index in 0..fibres - 1 {
-            let fibre = self.cores[usize::from(core)].ports[port].fibres[index];
+            let fibre = self.star.cores[usize::from(core)].ports[port].fibres[index];
             let frame = self.pool.copy_of(&frame);
             self.enter_to_edge(fibre, Packet { frame, born_ns }, (start_ns, duration_ns), program);
         }
-        let last = self.cores[usize::from(core)].ports[port].fibres[fibres - 1];
+        let last = self.star.cores[usize::from(core)].ports[port].fibres[fibres - 1];
         self.enter_to_edge(last, Packet { frame, born_ns }, (start_ns, duration_ns), program);
     }
 
     /// The latest program of the edge that a packet comes from; 0 if there is none.
     fn program_of(&self, packet: Option<Optical>) -> u32 {
-        let source = packet.and_then(|packet| self.edges.get(usize::from(packet.src_edge)));
+        let source = packet.and_then(|packet| self.star.edges.get(usize::from(packet.src_edge)));
         source.map_or(0, |edge| edge.programs)
     }
 
     fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start_ns, duration_ns): (u64, u64), program: u32) {
-        let pair = &mut self.fibres[fibre];
+        let pair = &mut self.star.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
         let passage = pair.enter_to_edge(packet.frame.len(), duration_ns);
         let at_ns = self.now_ns.max(start_ns + duration_ns + pair.delay_ns);
@@ -156,7 +158,7 @@ impl Fabric {
             duration_ns,
             program,
         } = flying;
-        let (core, port) = (self.fibres[fibre].core, self.fibres[fibre].port);
+        let (core, port) = (self.star.fibres[fibre].core, self.star.fibres[fibre].port);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Core(core));
         let has_pipeline = self.nodes[self.node(Device::Core(core))].pipeline.is_some();
@@ -183,9 +185,9 @@ impl Fabric {
             },
         );
         if outputs == 0 && has_pipeline {
-            self.cores[usize::from(core)].lost += 1;
+            self.star.cores[usize::from(core)].lost += 1;
             // What comes between a program's start and its first tick is lost and breaks no rule.
-            let knows_slot = self.cores[usize::from(core)].knows_slot;
+            let knows_slot = self.star.cores[usize::from(core)].knows_slot;
             if knows_slot && wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
                 self.invariants
                     .violated(Invariant::Collision, self.now_ns, place, optical);
@@ -199,8 +201,8 @@ impl Fabric {
 
     /// Light enters a core's port: whether light of another fibre is entering there.
     fn meets_other_light(&mut self, fibre: usize, duration_ns: u64) -> bool {
-        let pair = &self.fibres[fibre];
-        let port = &mut self.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
+        let pair = &self.star.fibres[fibre];
+        let port = &mut self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
         let meets = port
             .entering
             .is_some_and(|(other, until_ns)| other != fibre && until_ns > self.now_ns);
@@ -212,31 +214,31 @@ impl Fabric {
 
     /// Until when the output that leads to an edge carries a packet.
     fn output_busy_until_ns(&self, core: u16, edge: u16) -> Option<u64> {
-        let fibre = (*self.edges.get(usize::from(edge))?.cards.get(usize::from(core))?)?;
-        let port = usize::from(self.fibres[fibre].port);
-        Some(self.cores[usize::from(core)].ports[port].busy_until_ns)
+        let fibre = (*self.star.edges.get(usize::from(edge))?.cards.get(usize::from(core))?)?;
+        let port = usize::from(self.star.fibres[fibre].port);
+        Some(self.star.cores[usize::from(core)].ports[port].busy_until_ns)
     }
 
     /// Whether the light of a fibre is for an edge behind the same port of the core: a splitter sends it to all.
     fn shares_port(&self, fibre: usize, edge: u16) -> bool {
-        let pair = &self.fibres[fibre];
-        let sharing = &self.cores[usize::from(pair.core)].ports[usize::from(pair.port)].fibres;
-        sharing.iter().any(|other| self.fibres[*other].edge == edge)
+        let pair = &self.star.fibres[fibre];
+        let sharing = &self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)].fibres;
+        sharing.iter().any(|other| self.star.fibres[*other].edge == edge)
     }
 
     /// Whether light whose head reaches a core at `at_ns` keeps clear of the guard and of the slot's end.
     pub(crate) fn is_in_slot(&self, at_ns: u64, duration_ns: u64) -> bool {
-        at_ns.checked_sub(self.slots.epoch_ns).is_some_and(|since_ns| {
-            let offset_ns = since_ns % self.slots.slot_ns;
-            offset_ns >= self.slots.guard_ns && offset_ns + duration_ns <= self.slots.slot_ns
+        at_ns.checked_sub(self.star.slots.epoch_ns).is_some_and(|since_ns| {
+            let offset_ns = since_ns % self.star.slots.slot_ns;
+            offset_ns >= self.star.slots.guard_ns && offset_ns + duration_ns <= self.star.slots.slot_ns
         })
     }
 
     /// The tail of a packet reaches an edge.
     pub(crate) fn light_at_edge(&mut self, fibre: usize, flying: Flying) {
         let Packet { mut frame, born_ns } = flying.packet;
-        let (core, edge) = (self.fibres[fibre].core, self.fibres[fibre].edge);
-        let duration_ns = transmission_ns(frame.len() as u64, self.fibres[fibre].rate_bps);
+        let (core, edge) = (self.star.fibres[fibre].core, self.star.fibres[fibre].edge);
+        let duration_ns = transmission_ns(frame.len() as u64, self.star.fibres[fibre].rate_bps);
         self.stamp(fibre, &mut frame, self.now_ns.saturating_sub(duration_ns), true);
         let optical = message::optical(&frame);
         let place = Place::Device(Device::Edge(edge));
@@ -246,7 +248,7 @@ impl Fabric {
                     self.invariants
                         .violated(Invariant::Ungranted, self.now_ns, place, optical);
                 }
-            } else if !self.numbers.is_new(&packet, flying.program) {
+            } else if !self.star.numbers.is_new(&packet, flying.program) {
                 self.invariants
                     .violated(Invariant::Duplicate, self.now_ns, place, optical);
             }

@@ -15,6 +15,7 @@ use slotwise_scenario::{Scenario, Signaling};
 
 use crate::drops::Place;
 use crate::linecard::LineCard;
+use crate::link::FibrePair;
 pub(crate) use clock::Clock;
 pub use first_light::FirstLight;
 pub(crate) use first_light::{Demand, NewDemand};
@@ -50,8 +51,7 @@ impl Slots {
         }
     }
 
-    /// Of a network that knows of none.
-    pub(crate) fn none() -> Slots {
+    fn none() -> Slots {
         Slots {
             epoch_ns: 0,
             count: 1,
@@ -64,6 +64,40 @@ impl Slots {
 
     pub(crate) fn frame_ns(&self) -> u64 {
         self.count * self.slot_ns
+    }
+}
+
+/// All that a network has of stars.
+pub(crate) struct Star {
+    pub(crate) slots: Slots,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) cores: Vec<Core>,
+    /// By fibre.
+    pub(crate) cards: Vec<Card>,
+    pub(crate) fibres: Vec<FibrePair>,
+    pub(crate) numbers: Numbers,
+    pub(crate) telemetry: Telemetry,
+    pub(crate) first_light: FirstLight,
+}
+
+impl Star {
+    /// No edges and cores yet.
+    pub(crate) fn new(slots: Slots, telemetry: Telemetry) -> Star {
+        Star {
+            slots,
+            edges: Vec::new(),
+            cores: Vec::new(),
+            cards: Vec::new(),
+            fibres: Vec::new(),
+            numbers: Numbers::default(),
+            telemetry,
+            first_light: FirstLight::default(),
+        }
+    }
+
+    /// Of a network that has none.
+    pub(crate) fn none() -> Star {
+        Star::new(Slots::none(), Telemetry::none())
     }
 }
 

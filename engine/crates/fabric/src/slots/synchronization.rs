@@ -117,31 +117,31 @@ impl Fabric {
 
     /// When a card's slot starts, by its own clock; `None` while it has no T_d.
     pub(crate) fn card_slot_start_ns(&self, card: usize, slot: u64) -> Option<u64> {
-        let time = self.cards[card].time_difference?;
-        let at_core_ns = i128::from(self.slots.epoch_ns + slot * self.slots.slot_ns);
+        let time = self.star.cards[card].time_difference?;
+        let at_core_ns = i128::from(self.star.slots.epoch_ns + slot * self.star.slots.slot_ns);
         let near_ns = at_core_ns - i128::from(time.value_ns);
-        let start_ns = at_core_ns - i128::from(time.at_ns(near_ns, self.slots.frame_ns()));
+        let start_ns = at_core_ns - i128::from(time.at_ns(near_ns, self.star.slots.frame_ns()));
         Some(u64::try_from(start_ns).unwrap_or(0))
     }
 
     pub(crate) fn local_ns(&mut self, card: usize) -> u64 {
-        self.cards[card].clock.local_ns(self.now_ns)
+        self.star.cards[card].clock.local_ns(self.now_ns)
     }
 
     /// A card starts a slot: notes how well. The fibre's delay is as it is now.
     pub(crate) fn note_sync_error(&mut self, card: usize, slot: u64) {
-        let at_core_ns = self.slots.epoch_ns + slot * self.slots.slot_ns;
-        let light_ns = self.now_ns + self.fibres[card].delay_ns;
+        let at_core_ns = self.star.slots.epoch_ns + slot * self.star.slots.slot_ns;
+        let light_ns = self.now_ns + self.star.fibres[card].delay_ns;
         let error_ns = at_core_ns as i64 - light_ns as i64;
-        self.cards[card].sync_error.add(error_ns);
-        self.cards[card].recent_sync_error.add(error_ns);
+        self.star.cards[card].sync_error.add(error_ns);
+        self.star.cards[card].recent_sync_error.add(error_ns);
     }
 
     /// Gate times of a message are the card's own; its queues have fabric time.
     pub(crate) fn in_fabric_time(&mut self, card: usize, message: &mut FlowControl) {
         let opens = message.op == u8::from(FlowOp::Open) || message.op == u8::from(FlowOp::OpenAndTick);
         if opens {
-            let clock = &mut self.cards[card].clock;
+            let clock = &mut self.star.cards[card].clock;
             message.open_ns = clock.fabric_ns(message.open_ns);
             message.close_ns = clock.fabric_ns(message.close_ns);
         }
@@ -150,31 +150,32 @@ impl Fabric {
     /// P4 set T_d. A card that had none starts with the next slot.
     pub(crate) fn set_phase(&mut self, card: usize, message: &FlowControl) -> Result<(), DropCause> {
         let local_ns = self.local_ns(card);
-        if self.cards[card].must_answer {
+        if self.star.cards[card].must_answer {
             return Err(DropCause::Stopped);
         }
-        let set = TimeDifference::from_message(message, local_ns, self.slots.frame_ns()).ok_or(DropCause::Malformed)?;
-        let was_lost = self.cards[card].time_difference.replace(set).is_none();
+        let set =
+            TimeDifference::from_message(message, local_ns, self.star.slots.frame_ns()).ok_or(DropCause::Malformed)?;
+        let was_lost = self.star.cards[card].time_difference.replace(set).is_none();
         if was_lost {
-            let since_epoch_ns = i128::from(local_ns) + i128::from(set.value_ns) - i128::from(self.slots.epoch_ns);
-            let slot = since_epoch_ns.div_euclid(i128::from(self.slots.slot_ns)) + 1;
-            self.cards[card].next_slot = u64::try_from(slot).unwrap_or(0);
+            let since_epoch_ns = i128::from(local_ns) + i128::from(set.value_ns) - i128::from(self.star.slots.epoch_ns);
+            let slot = since_epoch_ns.div_euclid(i128::from(self.star.slots.slot_ns)) + 1;
+            self.star.cards[card].next_slot = u64::try_from(slot).unwrap_or(0);
             // It may have become so while nobody listened.
-            if self.fibres[card].is_weak() {
+            if self.star.fibres[card].is_weak() {
                 self.alarm(card, FaultCode::Power, false);
             }
         }
-        self.cards[card].generation += 1;
+        self.star.cards[card].generation += 1;
         self.schedule_card_tick(card);
         Ok(())
     }
 
     /// P4 took T_d away: the card is silent, and says why.
     pub(crate) fn stop(&mut self, card: usize) {
-        let place = self.cards[card].place();
-        self.cards[card].time_difference = None;
-        self.cards[card].generation += 1;
-        for frame in self.cards[card].queues.stop() {
+        let place = self.star.cards[card].place();
+        self.star.cards[card].time_difference = None;
+        self.star.cards[card].generation += 1;
+        for frame in self.star.cards[card].queues.stop() {
             self.drops.add(place, DropCause::Stopped, frame.len());
             self.pool.give_back(frame);
         }
@@ -183,7 +184,7 @@ impl Fabric {
 
     /// Tells P4 of a fault, right after what happens now.
     pub(crate) fn alarm(&mut self, card: usize, code: FaultCode, over: bool) {
-        if self.slots.has_alarms {
+        if self.star.slots.has_alarms {
             let card = card as u32;
             self.events.schedule(self.now_ns, Event::CardAlarm { card, code, over });
         }
@@ -191,23 +192,23 @@ impl Fabric {
 
     /// An edge's new program has not heard which of its fibres have no light.
     pub(crate) fn tell_of_darkness(&mut self, edge: u16) {
-        for card in 0..self.cards.len() {
-            if self.cards[card].edge == edge && !self.fibres[card].is_up() {
+        for card in 0..self.star.cards.len() {
+            if self.star.cards[card].edge == edge && !self.star.fibres[card].is_up() {
                 self.alarm(card, FaultCode::LossOfSignal, false);
             }
         }
     }
 
     pub(crate) fn card_alarm(&mut self, card: usize, code: FaultCode, over: bool) {
-        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
+        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
         let alarm = message::alarm(optical_port(core), code, over);
         self.run_p4(Device::Edge(edge), PORT_LINECARD, &alarm, Origin::Local);
     }
 
     /// P4 asked for a tick at a time; the gate is open then.
     pub(crate) fn card_answer(&mut self, card: usize) {
-        let (edge, core) = (self.cards[card].edge, self.cards[card].core);
-        if self.cards[card]
+        let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
+        if self.star.cards[card]
             .answer_ns
             .take_if(|at_ns| *at_ns == self.now_ns)
             .is_none()
@@ -233,7 +234,7 @@ impl Fabric {
         let Some(mut stamp) = frame.get(STAMP_AT..).and_then(Stamp::decode) else {
             return;
         };
-        let local_ns = self.cards[card].clock.local_ns(first_bit_ns);
+        let local_ns = self.star.cards[card].clock.local_ns(first_bit_ns);
         *(if came {
             &mut stamp.received_ns
         } else {
@@ -245,18 +246,19 @@ impl Fabric {
     /// How well each edge's slots met the core's since the run began, by line card.
     pub fn sync_errors(&self) -> Vec<(u16, u16, SyncError)> {
         let error = |card: &Card| (card.edge, card.core, card.sync_error);
-        self.cards.iter().map(error).collect()
+        self.star.cards.iter().map(error).collect()
     }
 
     /// How far the slots of each line card were from the core's since the last call; [`Fabric::sync_errors`] stays.
     pub fn take_sync_errors(&mut self) -> Vec<(u16, u16, SyncError)> {
         let take = |card: &mut Card| (card.edge, card.core, std::mem::take(&mut card.recent_sync_error));
-        self.cards.iter_mut().map(take).collect()
+        self.star.cards.iter_mut().map(take).collect()
     }
 
     /// Forgets what [`Fabric::sync_errors`] has counted.
     pub fn reset_sync_errors(&mut self) {
-        self.cards
+        self.star
+            .cards
             .iter_mut()
             .for_each(|card| card.sync_error = SyncError::default());
     }

@@ -72,7 +72,7 @@ impl Telemetry {
     }
 
     /// Of a network without slots.
-    pub(crate) fn none() -> Telemetry {
+    pub(super) fn none() -> Telemetry {
         Telemetry::new(0, 0, 0, (0, 1), false)
     }
 
