@@ -81,7 +81,12 @@ impl Lane {
             is_scheduled: false,
             flying,
         };
-        let behind = self.in_flight.iter().rev().take_while(|other| other.at_ns > at_ns).count();
+        let behind = self
+            .in_flight
+            .iter()
+            .rev()
+            .take_while(|other| other.at_ns > at_ns)
+            .count();
         let place = self.in_flight.len() - behind;
         if behind == 0 {
             self.in_flight.push_back(flight);

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slotwise_fabric::{CardConfig, CardOutput, CardStation, core_tick};
+use slotwise_fabric::{CardConfig, CardOutput, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD_BYTES, request_blocks};
 
@@ -74,8 +74,8 @@ pub struct Args {
     xcp: bool,
 }
 
-enum Station {
-    Card(Box<CardStation>),
+enum Role {
+    Card(Box<GateCard>),
     /// A core's control unit.
     Core {
         slots: u32,
@@ -95,11 +95,11 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         return Err("--epoch-ns: more than 2^32 frames ago; expected a time nearer to now".into());
     }
     // Both roles take only what a card could work with.
-    let card = CardStation::new(config(args), start_ns)?;
-    let (station, interfaces) = match (&args.optical, &args.fibre) {
-        (Some(optical), Some(fibre)) => (Station::Card(Box::new(card)), vec![&args.control, optical, fibre]),
+    let card = GateCard::new(config(args), start_ns)?;
+    let (role, interfaces) = match (&args.optical, &args.fibre) {
+        (Some(optical), Some(fibre)) => (Role::Card(Box::new(card)), vec![&args.control, optical, fibre]),
         _ => {
-            let core = Station::Core {
+            let core = Role::Core {
                 slots: args.slots,
                 slot_ns: args.slot_ns,
                 epoch_ns: args.epoch_ns,
@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
         clock,
         start_ns,
         ports,
-        station,
+        role,
         light_packets: 0,
         to_switch: 0,
     };
@@ -171,7 +171,7 @@ struct Process {
     /// Unix time when the clock was 0. Steps of the system's clock after that are not followed.
     start_ns: u64,
     ports: Ports,
-    station: Station,
+    role: Role,
     light_packets: u64,
     to_switch: u64,
 }
@@ -184,8 +184,8 @@ impl Process {
     /// Does what is due, then waits for the next event and takes what has come.
     fn turn(&mut self) -> Result<(), RunError> {
         let now_ns = self.now_ns();
-        let next_ns = match &mut self.station {
-            Station::Card(card) => {
+        let next_ns = match &mut self.role {
+            Role::Card(card) => {
                 card.advance(now_ns);
                 while let Some(output) = card.poll_output() {
                     match output {
@@ -201,7 +201,7 @@ impl Process {
                 }
                 card.next_at()
             }
-            Station::Core {
+            Role::Core {
                 slots,
                 slot_ns,
                 epoch_ns,
@@ -227,18 +227,18 @@ impl Process {
             clock,
             start_ns,
             ports,
-            station,
+            role,
             ..
         } = self;
         let mut from_fibre = Vec::new();
         ports.poll(Some(wait), &mut |place, frame| {
             let now_ns = *start_ns + clock.now_ns();
-            match (&mut *station, place) {
-                (Station::Card(card), CONTROL) => card.handle_control(now_ns, frame),
-                (Station::Card(card), OPTICAL) => card.handle_packet(now_ns, frame),
-                (Station::Card(_), _) => from_fibre.push(frame.to_vec()),
+            match (&mut *role, place) {
+                (Role::Card(card), CONTROL) => card.handle_control(now_ns, frame),
+                (Role::Card(card), OPTICAL) => card.handle_packet(now_ns, frame),
+                (Role::Card(_), _) => from_fibre.push(frame.to_vec()),
                 // Nothing that a core's switch says is for its clock.
-                (Station::Core { .. }, _) => {}
+                (Role::Core { .. }, _) => {}
             }
         })?;
         for frame in from_fibre {
@@ -249,13 +249,13 @@ impl Process {
     }
 
     fn summary(&self) -> serde_json::Value {
-        let drops: serde_json::Map<_, _> = match &self.station {
-            Station::Card(card) => card
+        let drops: serde_json::Map<_, _> = match &self.role {
+            Role::Card(card) => card
                 .drops()
                 .iter()
                 .map(|(_, cause, count)| (cause.name().to_owned(), json!(count.packets)))
                 .collect(),
-            Station::Core { .. } => serde_json::Map::new(),
+            Role::Core { .. } => serde_json::Map::new(),
         };
         json!({"event": "ended", "to_switch": self.to_switch, "light_packets": self.light_packets, "drops": drops})
     }

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64;
 use slotwise_scenario::{Process, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
-    Algorithm, Event, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
+    Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
 };
 use slotwise_wire::Ethernet;
 
@@ -407,11 +407,11 @@ impl Streams {
             self.awake.pop_front();
             while let Some((key, event)) = station.stack.poll_event() {
                 // Only a receiver is known by the key of the data.
-                if let (Event::Finished, Some(&index)) = (event, self.owners.get(&key)) {
+                if let (StreamEvent::Finished, Some(&index)) = (event, self.owners.get(&key)) {
                     self.flows[index].completed_ns.get_or_insert(now_ns);
                     self.clients.finished(host, key, now_ns);
                 }
-                if let (Event::Aborted(_), Some(&index)) = (event, self.owners.get(&key.reversed())) {
+                if let (StreamEvent::Aborted(_), Some(&index)) = (event, self.owners.get(&key.reversed())) {
                     self.clients.failed(self.flows[index].spec.to, key.reversed(), now_ns);
                 }
             }

@@ -6,7 +6,7 @@
 //! switch, optical port  ──> handle_packet ──┴──> advance ────┴──> poll_output: Light ──> fibre
 //! ```
 //!
-//! After each call that gives it something, or when [`CardStation::next_at`] has come, call [`CardStation::advance`], then take
+//! After each call that gives it something, or when [`GateCard::next_at`] has come, call [`GateCard::advance`], then take
 //! outputs until there are none. What comes from the fibre goes straight to the switch; that is the driver's.
 
 use std::collections::VecDeque;
@@ -71,7 +71,7 @@ pub enum CardOutput {
 }
 
 /// A line card with its clock.
-pub struct CardStation {
+pub struct GateCard {
     config: CardConfig,
     queues: LineCard,
     phase_ns: i64,
@@ -81,12 +81,12 @@ pub struct CardStation {
     drops: Drops,
 }
 
-impl CardStation {
+impl GateCard {
     /// A card whose first tick is that of the slot after `now_ns`.
     ///
     /// # Errors
     /// [`CardConfigError`] with the field that does not fit.
-    pub fn new(config: CardConfig, now_ns: u64) -> Result<CardStation, CardConfigError> {
+    pub fn new(config: CardConfig, now_ns: u64) -> Result<GateCard, CardConfigError> {
         check(&config)?;
         let first_voq = config.core * config.edges;
         let voqs = first_voq..first_voq + config.edges;
@@ -94,7 +94,7 @@ impl CardStation {
         if config.xcp {
             queues.start_timers(now_ns);
         }
-        let mut station = CardStation {
+        let mut card = GateCard {
             config,
             queues,
             phase_ns: config.t_d_ns as i64,
@@ -103,8 +103,8 @@ impl CardStation {
             outputs: VecDeque::new(),
             drops: Drops::default(),
         };
-        station.next_slot = station.slot_at(now_ns).map_or(0, |slot| slot + 1);
-        Ok(station)
+        card.next_slot = card.slot_at(now_ns).map_or(0, |slot| slot + 1);
+        Ok(card)
     }
 
     /// A frame from the switch's PORT_LINECARD.
@@ -323,8 +323,8 @@ mod tests {
         [&ethernet.encode()[..], &linecard.encode(), &message.encode()].concat()
     }
 
-    fn outputs(station: &mut CardStation) -> Vec<CardOutput> {
-        std::iter::from_fn(|| station.poll_output()).collect()
+    fn outputs(card: &mut GateCard) -> Vec<CardOutput> {
+        std::iter::from_fn(|| card.poll_output()).collect()
     }
 
     /// (frame, slot, repeat, local_ns) of ticks, in order; reports are counted.
@@ -348,13 +348,13 @@ mod tests {
 
     #[test]
     fn ticks_come_t_d_early_and_reports_in_the_edges_own_slot() {
-        let mut station = CardStation::new(config(), 0).unwrap();
-        assert_eq!(station.next_at(), EPOCH_NS - 1000);
+        let mut card = GateCard::new(config(), 0).unwrap();
+        assert_eq!(card.next_at(), EPOCH_NS - 1000);
         let mut all = Vec::new();
         for _ in 0..5 {
-            let now_ns = station.next_at();
-            station.advance(now_ns);
-            all.push(ticks(&outputs(&mut station)));
+            let now_ns = card.next_at();
+            card.advance(now_ns);
+            all.push(ticks(&outputs(&mut card)));
         }
         let start = |slot: u64| EPOCH_NS + slot * SLOT_NS - 1000;
         let repeats = |slot: u16| (0..3).map(|repeat| (0, slot, repeat, start(slot.into()))).collect();
@@ -366,34 +366,34 @@ mod tests {
 
     #[test]
     fn slots_that_are_over_get_no_tick() {
-        let mut station = CardStation::new(config(), EPOCH_NS).unwrap();
-        station.advance(EPOCH_NS + 6 * SLOT_NS + 5);
-        let (_, ticks) = ticks(&outputs(&mut station));
+        let mut card = GateCard::new(config(), EPOCH_NS).unwrap();
+        card.advance(EPOCH_NS + 6 * SLOT_NS + 5);
+        let (_, ticks) = ticks(&outputs(&mut card));
         assert_eq!(ticks, [(1, 2, 0, EPOCH_NS + 6 * SLOT_NS - 1000)]);
-        assert_eq!(station.next_at(), EPOCH_NS + 7 * SLOT_NS - 1000);
+        assert_eq!(card.next_at(), EPOCH_NS + 7 * SLOT_NS - 1000);
     }
 
     #[test]
     fn packets_leave_in_their_slot_only_at_the_fibres_rate() {
         // 100 Mb/s: 80 us a packet.
-        let mut station = CardStation::new(config(), 0).unwrap();
+        let mut card = GateCard::new(config(), 0).unwrap();
         for _ in 0..3 {
-            station.handle_packet(100, &packet(0));
+            card.handle_packet(100, &packet(0));
         }
-        station.advance(100);
-        assert_eq!(outputs(&mut station), []);
-        station.handle_control(200, &open(0, 1000, 1000 + 2 * 80_000));
+        card.advance(100);
+        assert_eq!(outputs(&mut card), []);
+        card.handle_control(200, &open(0, 1000, 1000 + 2 * 80_000));
         let mut left = Vec::new();
         let mut now_ns = 200;
         while now_ns < 1_000_000 {
-            station.advance(now_ns);
-            left.extend(outputs(&mut station).into_iter().map(|_| now_ns));
-            now_ns = station.next_at();
+            card.advance(now_ns);
+            left.extend(outputs(&mut card).into_iter().map(|_| now_ns));
+            now_ns = card.next_at();
         }
         assert_eq!(left, [1000, 81_000]);
-        station.handle_packet(now_ns, &packet(7));
-        station.handle_control(now_ns, b"nonsense");
-        let causes: Vec<_> = station.drops().iter().map(|(_, cause, _)| cause).collect();
+        card.handle_packet(now_ns, &packet(7));
+        card.handle_control(now_ns, b"nonsense");
+        let causes: Vec<_> = card.drops().iter().map(|(_, cause, _)| cause).collect();
         assert_eq!(causes.len(), 2);
         assert!(causes.contains(&DropCause::NoSuchQueue) && causes.contains(&DropCause::Malformed));
     }
@@ -401,12 +401,12 @@ mod tests {
     #[test]
     fn a_card_has_the_queues_of_its_core() {
         let config = CardConfig { core: 3, ..config() };
-        let mut station = CardStation::new(config, 0).unwrap();
+        let mut card = GateCard::new(config, 0).unwrap();
         for queue in [5, 6, 7, 8] {
-            station.handle_packet(100, &packet(queue));
+            card.handle_packet(100, &packet(queue));
         }
         let place = Place::LineCard { edge: 1, core: 3 };
-        assert_eq!(station.drops().get(place, DropCause::NoSuchQueue).packets, 2);
+        assert_eq!(card.drops().get(place, DropCause::NoSuchQueue).packets, 2);
     }
 
     #[test]
@@ -414,7 +414,7 @@ mod tests {
         let refusal = |change: fn(&mut CardConfig)| {
             let mut config = config();
             change(&mut config);
-            CardStation::new(config, 0).err().unwrap().to_string()
+            GateCard::new(config, 0).err().unwrap().to_string()
         };
         assert_eq!(refusal(|c| c.edge = 2), "edge: 2; expected 0 to 1");
         assert_eq!(refusal(|c| c.slots = 2), "slots: 2; expected 3 to 4096");
