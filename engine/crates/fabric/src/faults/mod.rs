@@ -4,7 +4,6 @@
 mod act;
 mod messages;
 mod plan;
-mod recovery;
 
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{FaultKind, Scenario};
@@ -13,7 +12,7 @@ pub(crate) use messages::Way;
 
 use crate::event::{Event, EventQueue};
 use crate::random::{self, Stream};
-use recovery::Watch;
+use crate::slots::Watch;
 
 /// One fault, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +52,9 @@ pub(crate) struct Faults {
     /// What is done to messages now, by record.
     treatments: Vec<usize>,
     random: Pcg64Mcg,
-    watches: Vec<Watch>,
+    pub(crate) watches: Vec<Watch>,
     /// When each edge's last request left for the controller.
-    requests_ns: Vec<Option<u64>>,
+    pub(crate) requests_ns: Vec<Option<u64>>,
 }
 
 impl Faults {

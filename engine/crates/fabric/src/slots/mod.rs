@@ -10,6 +10,7 @@ mod numbering;
 mod synchronization;
 mod telemetry;
 mod ticks;
+mod wellness;
 
 use slotwise_scenario::{Scenario, Signaling};
 
@@ -24,6 +25,7 @@ pub use synchronization::SyncError;
 pub(crate) use synchronization::TimeDifference;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
+pub(crate) use wellness::Watch;
 
 /// How time is cut.
 pub(crate) struct Slots {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When a network is well again after a fault. Looked at in each slot, from outside: no message tells.
+//! When a star is well again after a fault. Looked at in each slot, from outside: no message tells.
 
 use slotwise_scenario::{Device, FaultKind};
 
@@ -9,7 +9,7 @@ use crate::fabric::Fabric;
 const FRESH_FRAMES: u64 = 2;
 
 /// A fault that is over and from which the network has not recovered yet.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     record: usize,
     since_ns: u64,
     /// Packets delivered by then, by pair of edges.
@@ -19,7 +19,7 @@ pub(super) struct Watch {
 }
 
 impl Fabric {
-    pub(super) fn watch(&mut self, record: usize) {
+    pub(crate) fn watch(&mut self, record: usize) {
         let edges = self.star.edges.len() as u16;
         let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
         let delivered = pairs.map(|(from, to)| self.delivered(from, to).packets).collect();
