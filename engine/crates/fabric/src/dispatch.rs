@@ -63,6 +63,7 @@ impl Fabric {
             Event::Change(index) => self.change(index as usize),
             Event::FaultBegins(index) => self.fault_begins(index as usize),
             Event::FaultEnds(index) => self.fault_ends(index as usize),
+            Event::LookAfterFaults => self.look_after_flows(),
             Event::CoreTick { core, slot } => self.core_tick(core, slot),
             Event::CardTick { card, generation } => self.card_tick(card as usize, generation),
             Event::CardAlarm { card, code, over } => self.card_alarm(card as usize, code, over),

@@ -15,6 +15,8 @@ pub(crate) enum Event {
     FaultBegins(u32),
     /// It is over.
     FaultEnds(u32),
+    /// Whether the network is well again after a fault.
+    LookAfterFaults,
     /// A slot starts at a core. Slots count from the epoch.
     CoreTick { core: u16, slot: u64 },
     /// A card's next slot starts. `generation` tells whether the card's phase has changed since.
@@ -49,7 +51,7 @@ impl Event {
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
             Event::CardTimer { .. } | Event::FifoTimer { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
-            Event::CardWake { .. } => 5,
+            Event::CardWake { .. } | Event::LookAfterFaults => 5,
         }
     }
 }

@@ -14,23 +14,42 @@ pub(crate) struct Span {
     /// Cards before its lanes.
     pub(crate) cards: Vec<usize>,
     pub(crate) ends: [(Device, Port); 2],
+    /// What the scenario's changes say.
     pub(crate) is_up: bool,
+    /// What a fault on purpose says: neither mends what the other broke.
+    pub(crate) is_cut: bool,
+}
+
+impl Span {
+    pub(crate) fn is_light(&self) -> bool {
+        self.is_up && !self.is_cut
+    }
 }
 
 impl Fabric {
-    /// Lets a span carry packets or not. What is on it arrives; what waits for it when it goes dark, or comes until it is light again,
-    /// is lost. Both switches see it at once.
+    /// A change lets a span carry packets or not.
     pub(crate) fn set_span_up(&mut self, span: usize, is_up: bool) {
-        let Span {
-            cards,
-            ends,
-            is_up: was_up,
-            ..
-        } = &mut self.spans[span];
-        if std::mem::replace(was_up, is_up) == is_up {
+        let was_light = self.spans[span].is_light();
+        self.spans[span].is_up = is_up;
+        self.span_changed(span, was_light);
+    }
+
+    /// A fault cuts a span, or what it cut is mended. False if it was so already.
+    pub(crate) fn cut_span(&mut self, span: usize, cut: bool) -> bool {
+        let was_light = self.spans[span].is_light();
+        let was_cut = std::mem::replace(&mut self.spans[span].is_cut, cut);
+        self.span_changed(span, was_light);
+        was_cut != cut
+    }
+
+    /// What is on a span arrives; what waits for it when it goes dark, or comes until it is light again, is lost. Both switches see
+    /// it at once.
+    fn span_changed(&mut self, span: usize, was_light: bool) {
+        let is_up = self.spans[span].is_light();
+        if is_up == was_light {
             return;
         }
-        let (cards, ends) = (cards.clone(), *ends);
+        let (cards, ends) = (self.spans[span].cards.clone(), self.spans[span].ends);
         for card in cards {
             let FifoCard {
                 queue, place, is_dark, ..

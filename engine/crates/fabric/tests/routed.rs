@@ -189,6 +189,25 @@ fn a_link_that_goes_dark_is_told_and_carries_nothing_until_it_is_light_again() {
 }
 
 #[test]
+fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
+    let faults = "faults: [{kind: link-cut, every_ms: 1500, for_ms: 100}]";
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
+    let run = |seed| {
+        let mut network = network(&scenario, seed);
+        network.run_until(5000 * MS);
+        assert!(network.invariants().held());
+        network.faults().to_vec()
+    };
+    let cuts = run(1);
+    assert_eq!(cuts, run(1));
+    assert_ne!(cuts, run(2));
+    let routers = [0, 1].map(Device::Router);
+    assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.routers == Some(routers)));
+    let recovered = cuts.iter().filter(|cut| cut.recovered_ns.is_some()).count();
+    assert_eq!(recovered, cuts.len(), "{cuts:?}");
+}
+
+#[test]
 fn bursts_and_pages_cross_routers() {
     let flows = "{name: u, from: s, to: d, udp: {rate_bps: 2000000, process: on-off-pareto, mean_on_ns: 20000000, \
                  mean_off_ns: 20000000}}, {name: w, from: d, to: s, web: {users: 2, mean_think_ns: 50000000, mean_bytes: 20000, \

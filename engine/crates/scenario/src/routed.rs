@@ -6,6 +6,7 @@
 mod check;
 mod parse;
 
+use crate::faults::Faults;
 use crate::model::{Process, Transport, Web};
 
 /// A routed network and what its hosts do. One that exists has passed every check.
@@ -31,6 +32,8 @@ pub struct RoutedScenario {
     pub flows: Vec<FlowGroup>,
     /// What happens to links, in the order of the file.
     pub changes: Vec<RoutedChange>,
+    /// Faults on purpose: cuts of links, both ways between two routers.
+    pub faults: Vec<Faults>,
 }
 
 /// One direction of a link between two routers.
@@ -192,6 +195,10 @@ impl RoutedScenario {
         for change in &mut scaled.changes {
             change.at_ms = scale(change.at_ms);
             change.again = change.again.map(|(every_ms, times)| (scale(every_ms).max(1), times));
+        }
+        for faults in &mut scaled.faults {
+            faults.every_ms = scale(faults.every_ms).max(1);
+            faults.for_ms = scale(faults.for_ms).max(1);
         }
         scaled
     }

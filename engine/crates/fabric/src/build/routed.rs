@@ -44,7 +44,12 @@ impl Fabric {
     /// The network of a scenario of routers at time 0, with no program in any router.
     pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
         let (seed, host_mode) = (options.seed, options.host_mode);
-        let mut fabric = Fabric::bare(Star::none(), Invariant::OF_ROUTERS, options, Faults::none(seed));
+        let mut fabric = Fabric::bare(
+            Star::none(),
+            Invariant::OF_ROUTERS,
+            options,
+            Faults::new(Vec::new(), 0, seed),
+        );
         fabric.born_on_the_link = true;
         let groups = fabric.add_routers(scenario);
         fabric.changes = fabric.changes_of(scenario, &groups);
@@ -62,6 +67,8 @@ impl Fabric {
             });
             let addresses = addresses.collect();
             fabric.set_traffic(Traffic::of_groups(scenario, addresses, &groups, seed));
+            fabric.faults = Faults::of_routers(scenario, &fabric.spans, seed);
+            fabric.faults.schedule(&mut fabric.events);
         }
         fabric
     }
@@ -147,6 +154,7 @@ impl Fabric {
                 cards: vec![card],
                 ends: [near, far],
                 is_up: true,
+                is_cut: false,
             }),
         }
     }

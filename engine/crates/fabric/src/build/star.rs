@@ -42,7 +42,7 @@ impl Fabric {
             Star::new(Slots::of(scenario), telemetry),
             Invariant::OF_STARS,
             options,
-            Faults::new(scenario, seed),
+            Faults::of_star(scenario, seed),
         );
         let changes = scenario.link_changes.iter();
         fabric.changes = changes

@@ -18,9 +18,14 @@ impl Fabric {
     }
 
     pub(crate) fn fault_begins(&mut self, index: usize) {
-        let FaultRecord { kind, edge, core, .. } = self.faults.records[index];
+        let FaultRecord {
+            kind, edge, core, span, ..
+        } = self.faults.records[index];
         let happened = match kind {
-            FaultKind::LinkCut => self.cut_link(edge, core, true),
+            FaultKind::LinkCut => match span {
+                Some(span) => self.cut_span(span, true),
+                None => self.cut_link(edge, core, true),
+            },
             FaultKind::CoreDown => core.is_some_and(|core| self.device_down(Device::Core(core))),
             FaultKind::EdgeRestart => edge.is_some_and(|edge| self.device_down(Device::Edge(edge))),
             FaultKind::Messages { .. } => {
@@ -38,6 +43,7 @@ impl Fabric {
             kind,
             edge,
             core,
+            span,
             step_ns,
             happened,
             ..
@@ -47,7 +53,10 @@ impl Fabric {
         }
         match kind {
             FaultKind::LinkCut => {
-                self.cut_link(edge, core, false);
+                match span {
+                    Some(span) => self.cut_span(span, false),
+                    None => self.cut_link(edge, core, false),
+                };
             }
             FaultKind::CoreDown => core.into_iter().for_each(|core| self.device_up(Device::Core(core))),
             FaultKind::EdgeRestart => edge.into_iter().for_each(|edge| self.device_up(Device::Edge(edge))),
@@ -55,7 +64,10 @@ impl Fabric {
             FaultKind::ClockStep { .. } => edge.into_iter().for_each(|edge| self.step_clocks(edge, step_ns)),
             FaultKind::ControllerRestart => {}
         }
-        self.watch(index);
+        match span {
+            Some(_) => self.watch_flows(index),
+            None => self.watch(index),
+        }
     }
 
     /// Cuts a fibre or mends it. False if it was so already.

@@ -2,17 +2,20 @@
 //! Faults on purpose: drawn from the seed, done to the network, and watched until it is well again.
 
 mod act;
+mod flows;
 mod messages;
 mod plan;
 
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{FaultKind, Scenario};
+use slotwise_scenario::{Device, FaultKind, RoutedScenario, Scenario};
 
 pub(crate) use messages::Way;
 
 use crate::event::{Event, EventQueue};
 use crate::random::{self, Stream};
 use crate::slots::Watch;
+use crate::span::Span;
+use flows::FlowWatch;
 
 /// One fault, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +26,10 @@ pub struct FaultRecord {
     pub edge: Option<u16>,
     /// The core that it happened to, or at the other end of the fibre.
     pub core: Option<u16>,
+    /// The routers at both ends of the link that it happened to.
+    pub routers: Option<[Device; 2]>,
+    /// That link.
+    pub(crate) span: Option<usize>,
     /// When it began, fabric time.
     pub start_ns: u64,
     /// When it was over.
@@ -53,29 +60,31 @@ pub(crate) struct Faults {
     treatments: Vec<usize>,
     random: Pcg64Mcg,
     pub(crate) watches: Vec<Watch>,
+    /// The same of networks whose flows tell that they are well.
+    flow_watches: Vec<FlowWatch>,
     /// When each edge's last request left for the controller.
     pub(crate) requests_ns: Vec<Option<u64>>,
 }
 
 impl Faults {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Faults {
-        Faults {
-            records: plan::draw(scenario, seed),
-            treatments: Vec::new(),
-            random: random::generator(seed, Stream::Messages, 0),
-            watches: Vec::new(),
-            requests_ns: vec![None; scenario.edges.len()],
-        }
+    /// Those of a star.
+    pub(crate) fn of_star(scenario: &Scenario, seed: u64) -> Faults {
+        Faults::new(plan::draw(scenario, seed), scenario.edges.len(), seed)
     }
 
-    /// No faults.
-    pub(crate) fn none(seed: u64) -> Faults {
+    /// Those of a network of routers, with these links.
+    pub(crate) fn of_routers(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Faults {
+        Faults::new(plan::draw_cuts(scenario, spans, seed), 0, seed)
+    }
+
+    pub(crate) fn new(records: Vec<FaultRecord>, edges: usize, seed: u64) -> Faults {
         Faults {
-            records: Vec::new(),
+            records,
             treatments: Vec::new(),
             random: random::generator(seed, Stream::Messages, 0),
             watches: Vec::new(),
-            requests_ns: Vec::new(),
+            flow_watches: Vec::new(),
+            requests_ns: vec![None; edges],
         }
     }
 

@@ -3,30 +3,73 @@
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{FaultKind, Faults, Scenario};
+use slotwise_scenario::{FaultKind, Faults, RoutedScenario, Scenario};
 
 use super::FaultRecord;
 use crate::random::{self, Stream};
+use crate::span::Span;
 
 const NS_PER_MS: u64 = 1_000_000;
 /// Bounds what a small file can ask for.
 const MAX_FAULTS: usize = 100_000;
 
-/// The faults of a run in the order of the scenario's entries. Each ends early enough that the mean time between two faults is left
-/// for the network to be well again.
+/// The faults of a run of a star.
 pub(super) fn draw(scenario: &Scenario, seed: u64) -> Vec<FaultRecord> {
+    let run_ns = (scenario.epoch_ns(), scenario.end_ns());
+    again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
+        choose(scenario, faults, random, &mut record);
+        record
+    })
+}
+
+/// The cuts of links between routers.
+pub(super) fn draw_cuts(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
+    if spans.is_empty() {
+        return Vec::new();
+    }
+    let run_ns = (0, scenario.duration_ms * NS_PER_MS);
+    again_and_again(&scenario.faults, run_ns, seed, |_, random, mut record| {
+        let span = random.random_range(0..spans.len());
+        record.span = Some(span);
+        record.routers = Some(spans[span].ends.map(|(device, _)| device));
+        record
+    })
+}
+
+/// Faults in the order of the scenario's entries. Each ends early enough that the mean time between two faults is left
+/// for the network to be well again.
+fn again_and_again(
+    entries: &[Faults],
+    (start_ns, end_ns): (u64, u64),
+    seed: u64,
+    mut choose: impl FnMut(&Faults, &mut Pcg64Mcg, FaultRecord) -> FaultRecord,
+) -> Vec<FaultRecord> {
     let mut records = Vec::new();
-    for (index, faults) in scenario.faults.iter().enumerate() {
+    for (index, faults) in entries.iter().enumerate() {
         let mut random = random::generator(seed, Stream::Fault, index as u64);
-        let last_end_ns = scenario.end_ns().saturating_sub(faults.every_ms * NS_PER_MS);
-        let mut now_ns = scenario.epoch_ns();
+        let last_end_ns = end_ns.saturating_sub(faults.every_ms * NS_PER_MS);
+        let mut now_ns = start_ns;
         while records.len() < MAX_FAULTS {
             let start_ns = now_ns + around(&mut random, faults.every_ms * NS_PER_MS);
             let end_ns = start_ns + around(&mut random, faults.for_ms * NS_PER_MS);
             if end_ns > last_end_ns {
                 break;
             }
-            records.push(record(scenario, faults, &mut random, (start_ns, end_ns)));
+            let record = FaultRecord {
+                kind: faults.kind,
+                edge: None,
+                core: None,
+                routers: None,
+                span: None,
+                start_ns,
+                end_ns,
+                step_ns: 0,
+                in_turn: false,
+                messages: 0,
+                happened: false,
+                recovered_ns: None,
+            };
+            records.push(choose(faults, &mut random, record));
             now_ns = end_ns;
         }
     }
@@ -37,19 +80,7 @@ fn around(random: &mut Pcg64Mcg, mean_ns: u64) -> u64 {
     random.random_range(mean_ns / 2..=mean_ns + mean_ns / 2)
 }
 
-fn record(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, (start_ns, end_ns): (u64, u64)) -> FaultRecord {
-    let mut record = FaultRecord {
-        kind: faults.kind,
-        edge: None,
-        core: None,
-        start_ns,
-        end_ns,
-        step_ns: 0,
-        in_turn: false,
-        messages: 0,
-        happened: false,
-        recovered_ns: None,
-    };
+fn choose(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, record: &mut FaultRecord) {
     match faults.kind {
         FaultKind::LinkCut => {
             let edge = edge(scenario, faults, random, |_| true);
@@ -67,7 +98,6 @@ fn record(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, (start_ns
         }
         FaultKind::Messages { .. } => {}
     }
-    record
 }
 
 fn edge(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, may: impl Fn(u16) -> bool) -> u16 {

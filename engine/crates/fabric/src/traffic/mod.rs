@@ -347,6 +347,11 @@ impl Traffic {
         &self.of_groups
     }
 
+    /// Bytes that each flow between groups has delivered.
+    pub(crate) fn delivered_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.streams.states().map(|state| state.totals.received_bytes)
+    }
+
     /// What a flow between groups did since the last call.
     pub(crate) fn take_flow_use(&mut self, flow: usize) -> FlowUse {
         let delay = self.streams.take_delay(flow);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use slotwise_wire::PORT_OPTICAL_BASE;
 
 use super::{Buffer, Changed, RoutedScenario};
+use crate::faults::FaultKind;
 use crate::reader::Reader;
 
 /// So that a small file cannot fill the memory.
@@ -25,6 +26,7 @@ pub(super) fn cross_check(scenario: &RoutedScenario, r: &mut Reader) {
     if r.problems.is_empty() {
         flows(scenario, r);
         changes(scenario, r);
+        faults(scenario, r);
     }
 }
 
@@ -166,6 +168,19 @@ fn changes(scenario: &RoutedScenario, r: &mut Reader) {
         {
             let reason = format!("link '{}' has no XCP", scenario.links[link].name);
             r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");
+        }
+    }
+}
+
+fn faults(scenario: &RoutedScenario, r: &mut Reader) {
+    for (index, faults) in scenario.faults.iter().enumerate() {
+        let place = format!("/faults/{index}");
+        if faults.kind != FaultKind::LinkCut {
+            let reason = format!("'{}' is of stars", faults.kind.name());
+            r.report(format!("{place}/kind"), reason, "link-cut");
+        }
+        if faults.edge.is_some() {
+            r.report(format!("{place}/edge"), "there are no edges", "no 'edge'");
         }
     }
 }

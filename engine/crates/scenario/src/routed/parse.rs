@@ -7,6 +7,7 @@ use serde_yaml_ng::Value;
 
 use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source, check};
 use crate::depth::is_too_deep;
+use crate::faults::faults;
 use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, RATE_BPS, SEED, read_checked, transport};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
@@ -77,6 +78,7 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         "hosts",
         "flows",
         "changes",
+        "faults",
     ];
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
@@ -126,6 +128,7 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         hosts,
         flows,
         changes,
+        faults: faults(r, &fields),
     }
 }
 
