@@ -148,14 +148,11 @@ impl Machine<'_> {
                 index,
             } => {
                 let index = self.eval(index, args);
-                let array = &self.ir.registers[*register];
                 // Out of range: the target keeps its value, as in BMv2.
-                if index >= array.size as u64 {
+                let Some(cell) = self.ir.registers[*register].cell(index) else {
                     return;
-                }
-                let limbs = limbs_for(array.width);
-                let first = index as usize * limbs;
-                let cell = &self.persistent.registers[*register][first..first + limbs];
+                };
+                let cell = &self.persistent.registers[cell];
                 if let Some((slot, width)) = self.packet.resolve(self.ir, args, target) {
                     self.packet.store_limbs(slot, width, cell);
                 }
@@ -249,16 +246,12 @@ impl Machine<'_> {
 
     fn write_register(&mut self, register: usize, index: u64, value: &Value, args: &[u64]) {
         let array = &self.ir.registers[register];
-        if index >= array.size as u64 {
-            return;
-        }
-        let limbs = limbs_for(array.width);
-        let first = index as usize * limbs;
-        let cell = &mut self.persistent.registers[register][first..first + limbs];
+        let Some(cell) = array.cell(index) else { return };
+        let cell = &mut self.persistent.registers[cell];
         let mut env = self.packet.env(self.ir, args);
         match value {
             Value::Word(expr) => cell[0] = env.eval(expr),
-            Value::Wide(expr) => env.with_wide(expr, |value| cell.copy_from_slice(&value[..limbs])),
+            Value::Wide(expr) => env.with_wide(expr, |value| cell.copy_from_slice(&value[..cell.len()])),
         }
         truncate(cell, array.width);
     }

@@ -2,7 +2,7 @@
 //! Execution of controls: tables, conditions, actions.
 
 use crate::action::Machine;
-use crate::ir::{KeyPart, MeterUnit, NextNode, Node, Pipeline, Table};
+use crate::ir::{KeyPart, MeterUnit, Node, Pipeline, Table};
 use crate::meter::Meter;
 use crate::profile::Profile;
 use crate::state::Packet;
@@ -19,6 +19,8 @@ pub(crate) struct LiveTable {
     pub miss: Miss,
     /// The controller may not add, change or remove entries.
     pub entries_const: bool,
+    /// Entries and default action are still those of the program.
+    pub is_as_loaded: bool,
 }
 
 /// Direct resources of a table's default entry.
@@ -84,16 +86,7 @@ fn apply(table: &Table, live: &mut LiveTable, profiles: &[Profile], machine: &mu
         machine.persistent.note(|| trace::action(called, &action.args));
         machine.run(called, &action.args);
     }
-    match &table.next {
-        NextNode::HitMiss { hit: on_hit, miss } => {
-            if hit {
-                *on_hit
-            } else {
-                *miss
-            }
-        }
-        NextNode::ByAction { next, miss } => action.map_or(*miss, |action| next[action.action]),
-    }
+    table.next.after(action.map(|action| action.action), hit)
 }
 
 /// Finds what `key` hits, counts and meters it; says whether it was a hit, and which action is to run.
@@ -112,8 +105,10 @@ pub(crate) fn choose<'t>(
     let entry = index.and_then(|index| live.entries.get_mut(index));
     match entry {
         Some(entry) => {
-            entry.packets = entry.packets.wrapping_add(1);
-            entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
+            if table.counters {
+                entry.packets = entry.packets.wrapping_add(1);
+                entry.bytes = entry.bytes.wrapping_add(machine.packet.ingress_length);
+            }
             if table.idle_timeouts {
                 entry.cold.last_hit_ns = machine.now_ns;
             }
@@ -131,8 +126,10 @@ pub(crate) fn choose<'t>(
         }
         None => {
             let miss = &mut live.miss;
-            miss.packets = miss.packets.wrapping_add(1);
-            miss.bytes = miss.bytes.wrapping_add(machine.packet.ingress_length);
+            if table.counters {
+                miss.packets = miss.packets.wrapping_add(1);
+                miss.bytes = miss.bytes.wrapping_add(machine.packet.ingress_length);
+            }
             // Without rates a miss leaves the color as it is, as in BMv2, which has no meter there.
             if let Some(meter) = table.direct_meter.filter(|_| miss.meter.is_configured()) {
                 run_direct_meter(meter, &mut miss.meter, machine);

@@ -44,8 +44,8 @@ pub(crate) struct Requests {
 /// Registers, counters, meters and the generator of `random()`.
 #[derive(Debug)]
 pub(crate) struct Persistent {
-    /// Limbs of the cells, one after the other.
-    pub registers: Vec<Vec<u64>>,
+    /// Limbs of the cells of all registers, one after the other.
+    pub registers: Vec<u64>,
     /// (packets, bytes)
     pub counters: Vec<Vec<(u64, u64)>>,
     pub meters: Vec<Vec<Meter>>,
@@ -59,12 +59,9 @@ pub(crate) struct Persistent {
 impl Persistent {
     pub fn new(ir: &Ir, seed: u64) -> Persistent {
         use rand::SeedableRng;
+        let limbs = ir.registers.iter().map(|r| r.size * limbs_for(r.width)).sum();
         Persistent {
-            registers: ir
-                .registers
-                .iter()
-                .map(|r| vec![0; r.size * limbs_for(r.width)])
-                .collect(),
+            registers: vec![0; limbs],
             counters: ir.counters.iter().map(|c| vec![(0, 0); c.size]).collect(),
             meters: ir.meters.iter().map(|m| vec![Meter::default(); m.size]).collect(),
             random: Pcg64Mcg::seed_from_u64(seed),

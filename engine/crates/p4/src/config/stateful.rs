@@ -150,21 +150,21 @@ impl Pipeline {
         let position = named(&self.ir.registers, |r| &r.name, "register", register)?;
         let array = &self.ir.registers[position];
         in_range(index, array.size, register)?;
-        let limbs = limbs_for(array.width);
-        Ok((position, index * limbs..(index + 1) * limbs))
+        let first = array.first + index * limbs_for(array.width);
+        Ok((position, first..first + limbs_for(array.width)))
     }
 
     /// A cell of a register.
     pub fn register_read(&self, register: &str, index: usize) -> Result<Bits> {
-        let (position, cell) = self.register_place(register, index)?;
-        Ok(to_be_bytes(&self.persistent.registers[position][cell]))
+        let (_, cell) = self.register_place(register, index)?;
+        Ok(to_be_bytes(&self.persistent.registers[cell]))
     }
 
     /// Sets a cell of a register.
     pub fn register_write(&mut self, register: &str, index: usize, value: &[u8]) -> Result<()> {
         let (position, cell) = self.register_place(register, index)?;
         let value = limbs(value, self.ir.registers[position].width, register)?;
-        self.persistent.registers[position][cell].copy_from_slice(&value);
+        self.persistent.registers[cell].copy_from_slice(&value);
         Ok(())
     }
 

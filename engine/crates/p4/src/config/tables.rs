@@ -5,7 +5,7 @@ use super::{Result, invalid, not_found};
 use crate::Program;
 use crate::api::{ActionCall, Bits, ConfigError, Executor, KeyField, PipelineConfig, TableEntry};
 use crate::control::{LiveTable, Miss};
-use crate::ir::{Action, Ir, KeyPart, MatchKind, ProgramEntry, Table};
+use crate::ir::{Action, DefaultEntry, Ir, KeyPart, MatchKind, Table};
 use crate::limits::{Held, Memory, OutOfMemory, entry_bytes};
 use crate::pipeline::Pipeline;
 use crate::table::{Effect, Entries, Entry, EntryAction, EntryKey, Prefix, RangePart};
@@ -96,6 +96,7 @@ impl Pipeline {
             self.profiles[profile].hold(&effect);
         }
         entries.insert(key, effect, self.now_ns);
+        self.tables[index].is_as_loaded = false;
         Ok(())
     }
 
@@ -111,6 +112,7 @@ impl Pipeline {
     pub(crate) fn modify_effect(&mut self, index: usize, key: &EntryKey, effect: Effect) -> Result<()> {
         check_effect(&self.ir.tables[index], &effect)?;
         let before = std::mem::replace(&mut self.entry_mut(index, key)?.effect, effect.clone());
+        self.tables[index].is_as_loaded = false;
         if let Some(profile) = self.ir.tables[index].profile {
             self.profiles[profile].hold(&effect);
             self.profiles[profile].release(&before);
@@ -129,6 +131,7 @@ impl Pipeline {
                     self.profiles[profile].release(&entry.effect);
                 }
                 entries.remove(found);
+                self.tables[index].is_as_loaded = false;
                 self.held.shrink(table_entry_bytes(&self.ir, index));
                 Ok(())
             }
@@ -191,6 +194,7 @@ impl Pipeline {
                 "table `{table}` has a const default action"
             )));
         }
+        self.tables[index].is_as_loaded &= wanted == program;
         self.tables[index].default = wanted;
         Ok(())
     }
@@ -236,18 +240,25 @@ fn prefix(table: &Table) -> Option<Prefix> {
     })
 }
 
+/// The entries that the program gives a table, in the table's packed form.
+pub(crate) fn program_entries(table: &Table) -> impl Iterator<Item = (EntryKey, &DefaultEntry)> {
+    // The loader made these of the table's own key, so they pack.
+    table.entries.iter().flatten().filter_map(|entry| {
+        let key = pack_parts(table, &entry.key, entry.priority).ok()?;
+        Some((key, &entry.action))
+    })
+}
+
 fn fresh_table(table: &Table) -> LiveTable {
     let mut entries = Entries::new(table.kind, table.key_words, prefix(table));
-    for ProgramEntry { key, priority, action } in table.entries.iter().flatten() {
-        // The loader made these of the table's own key, so they pack; of duplicates the first stays.
-        if let Ok(key) = pack_parts(table, key, *priority) {
-            if entries.find(&key).is_none() {
-                let action = EntryAction {
-                    action: action.action,
-                    args: SmallVec::from_slice(&action.args),
-                };
-                entries.insert(key, Effect::Action(action), 0);
-            }
+    for (key, action) in program_entries(table) {
+        // Of duplicates the first stays.
+        if entries.find(&key).is_none() {
+            let action = EntryAction {
+                action: action.action,
+                args: SmallVec::from_slice(&action.args),
+            };
+            entries.insert(key, Effect::Action(action), 0);
         }
     }
     let default = table.default.as_ref().map(|d| EntryAction {
@@ -259,6 +270,7 @@ fn fresh_table(table: &Table) -> LiveTable {
         default,
         miss: Miss::default(),
         entries_const: table.entries.is_some(),
+        is_as_loaded: true,
     }
 }
 

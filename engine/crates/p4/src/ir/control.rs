@@ -95,6 +95,16 @@ pub(crate) enum NextNode {
     },
 }
 
+impl NextNode {
+    /// The node after an action of the table, or after none.
+    pub fn after(&self, action: Option<usize>, is_hit: bool) -> Option<usize> {
+        match self {
+            NextNode::HitMiss { hit, miss } => *if is_hit { hit } else { miss },
+            NextNode::ByAction { next, miss } => action.map_or(*miss, |action| next[action]),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct DefaultEntry {
     /// Index into the table's actions.

@@ -10,6 +10,7 @@ use crate::codec::Codec;
 use crate::expr::{Expr, WideExpr};
 use crate::hash::Algorithm;
 use crate::trace::SourceLocation;
+use crate::value::limbs_for;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -348,6 +349,18 @@ pub(crate) struct RegisterArray {
     pub name: String,
     pub size: usize,
     pub width: u32,
+    /// Where its cells start among the limbs of all registers.
+    pub first: usize,
+}
+
+impl RegisterArray {
+    /// The limbs of a cell; `None` out of range.
+    pub fn cell(&self, index: u64) -> Option<Range<usize>> {
+        let limbs = limbs_for(self.width);
+        let index = usize::try_from(index).ok().filter(|&index| index < self.size)?;
+        let first = self.first + index * limbs;
+        Some(first..first + limbs)
+    }
 }
 
 #[derive(Debug)]

@@ -16,11 +16,11 @@ use std::mem::offset_of;
 const MAX_INLINE: usize = 8;
 
 /// Where the nodes of a control are.
-struct Places {
+pub(super) struct Places {
     blocks: BTreeMap<usize, Block>,
     /// Nodes without code yet.
     pending: Vec<usize>,
-    end: Block,
+    pub end: Block,
 }
 
 impl<'ir> Emitter<'_, 'ir> {
@@ -56,7 +56,7 @@ impl<'ir> Emitter<'_, 'ir> {
     }
 
     /// The block of a node.
-    fn place(&mut self, node: Option<usize>, places: &mut Places) -> Block {
+    pub(super) fn place(&mut self, node: Option<usize>, places: &mut Places) -> Block {
         let Some(node) = node else { return places.end };
         if let Some(&block) = places.blocks.get(&node) {
             return block;
@@ -68,7 +68,7 @@ impl<'ir> Emitter<'_, 'ir> {
     }
 
     /// Runs an action with `self.args` and goes to `next`, or to the end if it stops the control.
-    fn run_to(&mut self, action: ActionId, next: Block, end: Block) -> Result<()> {
+    pub(super) fn run_to(&mut self, action: ActionId, next: Block, end: Block) -> Result<()> {
         let called = &self.ir.actions[action];
         let body: &'ir [Primitive] = &called.body;
         if self.args.words() != called.arg_words {
@@ -95,15 +95,12 @@ impl<'ir> Emitter<'_, 'ir> {
         let table = &self.ir.tables[id];
         if let Some(default) = fixed_default(table) {
             // No key and a constant default action: p4c's way to write a statement.
-            let next = match &table.next {
-                NextNode::HitMiss { miss, .. } => *miss,
-                NextNode::ByAction { next, .. } => next[default.action],
-            };
-            let next = self.place(next, places);
+            let next = self.place(table.next.after(Some(default.action), false), places);
             let action = table.actions[default.action];
             self.args = Args::Constant(&default.args);
             return self.run_to(action, next, places.end);
         }
+        self.decide(id, places)?;
         let key = self.key(table)?;
         let id = self.constant(id as u64);
         self.call(Call::Apply, &[id, key]);
@@ -154,9 +151,18 @@ impl<'ir> Emitter<'_, 'ir> {
         self.branch(was_hit, hit, miss);
     }
 
-    /// Builds the key of a table in the function's frame.
+    /// Puts the key of a table in the function's frame.
     fn key(&mut self, table: &'ir Table) -> Result<Value> {
         let address = self.stack_words(table.key_words)?;
+        for (index, word) in self.key_words(table)?.into_iter().enumerate() {
+            let offset = i32::try_from(index * 8).map_err(Unsupported::new)?;
+            self.builder.ins().store(plain(), word, address, offset);
+        }
+        Ok(address)
+    }
+
+    /// The words of a table's key.
+    pub(super) fn key_words(&mut self, table: &'ir Table) -> Result<Vec<Value>> {
         let mut words: Vec<Option<Value>> = vec![None; table.key_words];
         for part in &table.key {
             for index in 0..limbs_for(part.source.width) {
@@ -175,16 +181,12 @@ impl<'ir> Emitter<'_, 'ir> {
                 });
             }
         }
-        for (index, word) in words.into_iter().enumerate() {
-            let word = match word {
-                Some(word) => word,
-                None => self.constant(0),
-            };
-            let word = self.masked(word, table.key_mask[index]);
-            let offset = i32::try_from(index * 8).map_err(Unsupported::new)?;
-            self.builder.ins().store(plain(), word, address, offset);
-        }
-        Ok(address)
+        let masks = words.into_iter().zip(&table.key_mask);
+        let masked = masks.map(|(word, &mask)| match word {
+            Some(word) => self.masked(word, mask),
+            None => self.constant(0),
+        });
+        Ok(masked.collect())
     }
 }
 

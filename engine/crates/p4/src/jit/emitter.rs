@@ -220,6 +220,11 @@ impl<'ir> Emitter<'_, 'ir> {
         Ok(())
     }
 
+    /// Whether there is much room left for what is faster, but longer.
+    pub fn is_small(&self) -> bool {
+        self.builder.func.dfg.num_insts() < self.instructions_left / 4
+    }
+
     pub fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(I64, value as i64)
     }

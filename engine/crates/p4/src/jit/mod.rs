@@ -11,6 +11,7 @@
 mod actions;
 mod checksums;
 mod controls;
+mod decisions;
 mod deparser;
 #[cfg(test)]
 mod differential;
@@ -135,6 +136,7 @@ impl Code {
     pub fn control(&self, stage: Stage, tables: &mut [LiveTable], profiles: &[Profile], machine: &mut Machine) {
         let mut context = Context::new(machine);
         assert_eq!(tables.len(), self.ir.tables.len(), "tables of another program");
+        context.first_table = tables.as_ptr();
         context.tables = tables;
         context.profiles = profiles;
         let pass = match stage {

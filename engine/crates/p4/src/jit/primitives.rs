@@ -233,19 +233,23 @@ impl<'ir> Emitter<'_, 'ir> {
         self.builder.ins().store(plain(), length, packet, LENGTH);
     }
 
-    /// Code with the address of a register's cell, which is left out if the index is out of range.
+    /// Code with the address of a cell of a register of one limb, which is left out if the index is out of range.
     fn with_cell(
         &mut self,
         register: usize,
         index: Value,
         emit: impl FnOnce(&mut Self, Value) -> Result<()>,
     ) -> Result<()> {
-        let register = self.constant(register as u64);
-        let cell = self.call_value(Call::RegisterCell, &[register, index])?;
+        let array = &self.ir.registers[register];
         let (there, on) = (self.block(), self.block());
-        let exists = self.builder.ins().icmp_imm(IntCC::NotEqual, cell, 0);
+        let size = self.constant(array.size as u64);
+        let exists = self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size);
         self.branch(exists, there, on);
         self.switch_to(there);
+        let registers = self.context_field(offset_of!(Context, registers));
+        let first = self.builder.ins().iadd_imm(registers, array.first as i64 * 8);
+        let distance = self.builder.ins().ishl_imm(index, 3);
+        let cell = self.builder.ins().iadd(first, distance);
         emit(self, cell)?;
         self.jump(on);
         self.switch_to(on);

@@ -24,6 +24,8 @@ pub(super) const NO_ACTION: u64 = u64::MAX;
 pub(super) struct Context<'a> {
     pub words: *mut u64,
     pub packet: *mut Packet,
+    /// Limbs of all registers.
+    pub registers: *mut u64,
     pub drop_port: u64,
     /// [Work](crate::work) that is left.
     pub work_left: *mut u64,
@@ -41,6 +43,8 @@ pub(super) struct Context<'a> {
     pub out: *mut u8,
     machine: *mut Machine<'a>,
     pub tables: *mut [LiveTable],
+    /// Of `tables`.
+    pub first_table: *const LiveTable,
     pub profiles: *const [Profile],
     pub value_sets: *const [ValueSetMembers],
     /// What a callback of the caller panicked with: it goes on when the code has returned.
@@ -52,6 +56,7 @@ impl<'a> Context<'a> {
         Context {
             words: machine.packet.words.as_mut_ptr(),
             packet: &raw mut *machine.packet,
+            registers: machine.persistent.registers.as_mut_ptr(),
             drop_port: machine.drop_port,
             work_left: &raw mut machine.persistent.work_left,
             frame: std::ptr::null(),
@@ -64,6 +69,7 @@ impl<'a> Context<'a> {
             out: std::ptr::null_mut(),
             machine,
             tables: &mut [],
+            first_table: std::ptr::null(),
             profiles: &[],
             value_sets: &[],
             panic: None,
@@ -144,7 +150,6 @@ pub(super) enum Call {
     Eval,
     Apply,
     Count,
-    RegisterCell,
     ParserOp,
     ParserKey,
     Matches,
@@ -153,12 +158,11 @@ pub(super) enum Call {
 }
 
 /// In the order of [`Call`]; the parameters are those of the functions below.
-pub(super) static FUNCTIONS: [Function; 10] = [
+pub(super) static FUNCTIONS: [Function; 9] = [
     Function::new("step", 4, false, step as *const u8),
     Function::new("eval", 4, true, eval as *const u8),
     Function::new("apply", 3, false, apply as *const u8),
     Function::new("count", 3, false, count as *const u8),
-    Function::new("register_cell", 3, true, register_cell as *const u8),
     Function::new("parser_op", 2, true, parser_op as *const u8),
     Function::new("parser_key", 3, true, parser_key as *const u8),
     Function::new("matches", 4, true, matches as *const u8),
@@ -231,18 +235,6 @@ unsafe extern "C" fn count(context: *mut Context<'_>, counter: u64, index: u64) 
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
     context.machine().count(counter as usize, index);
-}
-
-/// The first limb of a register's cell; null out of range.
-unsafe extern "C" fn register_cell(context: *mut Context<'_>, register: u64, index: u64) -> *mut u64 {
-    // SAFETY: see the module.
-    let context = unsafe { &mut *context };
-    let machine = context.machine();
-    let limbs = limbs_for(machine.ir.registers[register as usize].width);
-    let cells = &mut machine.persistent.registers[register as usize];
-    let first = usize::try_from(index).ok().and_then(|index| index.checked_mul(limbs));
-    let cell = first.and_then(|first| cells.get_mut(first));
-    cell.map_or(std::ptr::null_mut(), |cell| cell as *mut u64)
 }
 
 /// Runs an operation of the parser; not 0 if it failed.

@@ -65,10 +65,12 @@ impl Objects {
             return place.error("a register has at least 1 bit");
         }
         let size = cells(place, limbs_for(width) * size_of::<u64>())?;
+        let before = self.registers.last();
         self.registers.push(RegisterArray {
             name: name.text()?.to_owned(),
             size,
             width,
+            first: before.map_or(0, |before| before.first + before.size * limbs_for(before.width)),
         });
         Ok(())
     }

@@ -408,10 +408,7 @@ fn plain_action(table: &Table) -> Option<Node> {
         return None;
     }
     let default = table.default.as_ref()?;
-    let next = match &table.next {
-        NextNode::ByAction { next, .. } => next[default.action],
-        NextNode::HitMiss { miss, .. } => *miss,
-    };
+    let next = table.next.after(Some(default.action), false);
     Some(Node::Action {
         action: table.actions[default.action],
         args: default.args.clone(),

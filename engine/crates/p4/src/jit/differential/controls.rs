@@ -4,6 +4,7 @@
 use super::Dice;
 use super::expressions::{hex, number_constant};
 use super::program::{ALGORITHMS, DIRECT_METERS, Program, REGISTER_WIDTHS, direct_meter};
+use crate::value::{limbs_for, truncate};
 use serde_json::{Map, Value, json};
 
 impl Program<'_> {
@@ -204,6 +205,7 @@ impl Program<'_> {
         table["action_profile"] = json!(name);
         if let Some(fields) = table.as_object_mut() {
             fields.remove("default_entry");
+            fields.remove("entries");
         }
         profile
     }
@@ -252,16 +254,77 @@ impl Program<'_> {
             "base_default_next": next(self.dice), "next_tables": next_tables,
         });
         if self.dice.chance(70) {
-            let id = *self.dice.pick(&actions);
-            let params = self.actions[id]["runtime_data"].as_array().cloned().unwrap_or_default();
-            let data: Vec<String> = params
-                .iter()
-                .map(|param| hex(&self.dice.value(param["bitwidth"].as_u64().unwrap_or(1) as u32)))
-                .collect();
+            let (id, data) = self.call(&actions);
             let fixed = self.dice.chance(50);
             table["default_entry"] =
                 json!({"action_id": id, "action_const": fixed, "action_data": data, "action_entry_const": fixed});
         }
+        if parts > 0 && self.dice.chance(50) {
+            table["entries"] = self.entries(&table["key"], &actions);
+            // Mostly tables whose entries packets do not change.
+            if self.dice.chance(70) {
+                table["with_counters"] = json!(false);
+            }
+        }
         table
+    }
+
+    /// One of the actions, and its arguments.
+    fn call(&mut self, actions: &[usize]) -> (usize, Vec<String>) {
+        let id = *self.dice.pick(actions);
+        let params = self.actions[id]["runtime_data"].as_array().cloned().unwrap_or_default();
+        let data = params.iter().map(|param| {
+            let width = param["bitwidth"].as_u64().unwrap_or(1) as u32;
+            hex(&self.dice.value(width))
+        });
+        (id, data.collect())
+    }
+
+    /// Entries of a table in the program; many have a part of their key in common.
+    fn entries(&mut self, key: &Value, actions: &[usize]) -> Value {
+        let count = 1 + self.dice.below(20);
+        let parts: Vec<(String, u32)> = key
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|part| self.key_part(part))
+            .collect();
+        let shared: Vec<Vec<u64>> = parts.iter().map(|(_, width)| self.dice.value(*width)).collect();
+        let entries = (0..count).map(|number| {
+            let match_key = parts.iter().zip(&shared).map(|((kind, width), shared)| {
+                let value = match self.dice.chance(50) {
+                    true => shared.clone(),
+                    false => self.dice.value(*width),
+                };
+                match kind.as_str() {
+                    "lpm" => {
+                        let length = self.dice.below(*width as usize + 1);
+                        json!({"match_type": kind, "key": hex(&value), "prefix_length": length})
+                    }
+                    "ternary" => {
+                        let whole = self.dice.chance(50).then(|| {
+                            let mut ones = vec![u64::MAX; limbs_for(*width)];
+                            truncate(&mut ones, *width);
+                            ones
+                        });
+                        let mask = whole.unwrap_or_else(|| self.dice.value(*width));
+                        json!({"match_type": kind, "key": hex(&value), "mask": hex(&mask)})
+                    }
+                    "range" => json!({"match_type": kind, "start": hex(&value), "end": hex(&vec![u64::MAX >> (64 - width)])}),
+                    _ => json!({"match_type": kind, "key": hex(&value)}),
+                }
+            });
+            let match_key: Vec<Value> = match_key.collect();
+            let (id, data) = self.call(actions);
+            json!({"match_key": match_key, "priority": number + 1, "action_entry": {"action_id": id, "action_data": data}})
+        });
+        entries.collect()
+    }
+
+    /// Match kind and width of a part of a key.
+    fn key_part(&self, part: &Value) -> (String, u32) {
+        let field = self.names.fields.iter().find(|field| field.path() == part["target"]);
+        let kind = part["match_type"].as_str().unwrap_or_default();
+        (kind.to_owned(), field.map_or(1, |field| field.width))
     }
 }

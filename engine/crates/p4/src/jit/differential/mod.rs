@@ -7,6 +7,7 @@
 //! `JIT_SEED=n` starts with another one; a failure names the seed that shows it.
 
 mod controls;
+mod decisions;
 mod expressions;
 mod hostile;
 mod parser;
@@ -188,6 +189,8 @@ fn share_actions(dice: &mut Dice, ir: &Ir, table: &Table, profile: &str, pipelin
 /// Writes to tables and everything else that a controller can write to.
 fn configure(dice: &mut Dice, ir: &Ir, pipelines: &mut [Pipeline; 2]) {
     for table in &ir.tables {
+        let is_const = table.entries.is_some() && dice.chance(60);
+        both(pipelines, |p| p.table_set_const(&table.name, is_const)).expect("the program has the table");
         if let Some(profile) = table.profile {
             share_actions(dice, ir, table, &ir.profiles[profile].name, pipelines);
         }

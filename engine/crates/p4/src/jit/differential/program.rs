@@ -5,7 +5,7 @@ use super::Dice;
 use super::expressions::{Expressions, FieldName, Names, hex};
 use serde_json::{Value, json};
 
-const STANDARD: [(&str, u32); 17] = [
+pub(super) const STANDARD: [(&str, u32); 17] = [
     ("ingress_port", 9),
     ("egress_spec", 9),
     ("egress_port", 9),
