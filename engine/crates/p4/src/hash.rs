@@ -16,7 +16,8 @@ pub(crate) enum Algorithm {
 
 static CRC16: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_ARC);
 static CRC_CCITT: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
-static CRC32: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
+// Sixteen bytes at a time.
+static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
 impl Algorithm {
     /// By its name in the JSON. The `_custom` ones start out as the plain ones, as in BMv2.

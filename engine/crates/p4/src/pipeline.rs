@@ -52,7 +52,8 @@ pub struct Pipeline {
     pub(crate) apart: bool,
     /// Latest time seen.
     pub(crate) now_ns: u64,
-    packet: Packet,
+    /// Memory of the packet at hand; `None` while that runs.
+    packet: Option<Box<Packet>>,
     pub(crate) queue: Jobs,
     /// Finished jobs, whose memory the next ones use.
     pub(crate) idle: Idle,
@@ -112,7 +113,7 @@ impl Pipeline {
             bmv2_compatible: false,
             apart: false,
             now_ns: 0,
-            packet: Packet::default(),
+            packet: None,
             queue: Jobs::default(),
             idle: Idle::default(),
             deparsed: Vec::new(),
@@ -142,11 +143,13 @@ impl Pipeline {
     /// recirculations. `now_ns` must not decrease. The packet itself comes out first, then its copies in the order in
     /// which they were made.
     pub fn process(&mut self, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
-        let ir = Arc::clone(&self.ir);
-        self.arrive(&ir, now_ns, port, frame, out);
+        // Without another owner of the program, which costs two atomic operations.
+        // SAFETY: `ir` is what `assemble` set, and stays so as long as the pipeline is there.
+        let ir: &Ir = unsafe { &*Arc::as_ptr(&self.ir) };
+        self.arrive(ir, now_ns, port, frame, out);
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
-            self.run_job(&ir, &mut job, Waited::not_at_all(now_ns), out);
+            self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
             self.idle.put(job);
         }
         self.give_up_queue();
@@ -156,7 +159,7 @@ impl Pipeline {
     pub(crate) fn arrive(&mut self, ir: &Ir, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
         self.now_ns = now_ns;
         self.allow(MAX_WORK);
-        let mut packet = std::mem::take(&mut self.packet);
+        let mut packet = self.packet.take().unwrap_or_default();
         let arrival = Arrival {
             port,
             frame,
@@ -164,7 +167,7 @@ impl Pipeline {
             kept: None,
         };
         self.ingress(ir, &mut packet, arrival, out);
-        self.packet = packet;
+        self.packet = Some(packet);
     }
 
     /// Forgets what one packet became beyond what it may.
@@ -196,7 +199,8 @@ impl Pipeline {
     /// The state of the packet that was processed last, before its copies.
     #[cfg(test)]
     pub(crate) fn last_packet(&self) -> (Vec<u64>, u64, Requests) {
-        (self.packet.words.clone(), self.packet.length, self.packet.requests)
+        let packet = self.packet.as_ref().expect("a packet was processed");
+        (packet.words.clone(), packet.length, packet.requests)
     }
 
     /// Packets given up: an assertion failed, an action looped, or one packet became too many or made too much work.

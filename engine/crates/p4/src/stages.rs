@@ -90,6 +90,9 @@ impl Pipeline {
     /// Runs ingress or egress.
     pub(crate) fn control(&mut self, ir: &Ir, stage: Stage, packet: &mut Packet, payload: &[u8], out: &mut dyn Output) {
         let control = ir.control(stage);
+        if control.start.is_none() {
+            return;
+        }
         if !self.persistent.work(control.most_work) {
             packet.requests.abort = true;
             return;

@@ -199,6 +199,9 @@ impl Entries {
 
     /// The entry that `key` hits.
     pub fn lookup(&self, key: &[u64]) -> Option<u32> {
+        if self.len == 0 {
+            return None;
+        }
         if self.kind == MatchKind::Range {
             return self
                 .scan
