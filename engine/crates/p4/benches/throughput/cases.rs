@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is measured: programs, entries, frames of 64 bytes.
+//! What is measured: programs, entries, frames of 64 bytes (a request: more).
 
 use slotwise_p4::{ActionCall, Executor, KeyField, Pipeline, PipelineConfig, Port, Program, TableEntry, TimestampUnit};
 use std::sync::Arc;
@@ -48,22 +48,22 @@ impl Case {
     }
 }
 
-fn call(name: &str, args: &[u64]) -> ActionCall {
+pub fn call(name: &str, args: &[u64]) -> ActionCall {
     ActionCall {
         name: name.to_owned(),
         args: args.iter().map(|a| a.to_be_bytes().to_vec()).collect(),
     }
 }
 
-fn entry(key: Vec<KeyField>, priority: i32, action: ActionCall) -> TableEntry {
+pub fn entry(key: Vec<KeyField>, priority: i32, action: ActionCall) -> TableEntry {
     TableEntry { key, priority, action }
 }
 
-fn exact(value: u64) -> KeyField {
+pub fn exact(value: u64) -> KeyField {
     KeyField::Exact(value.to_be_bytes().to_vec())
 }
 
-fn lpm(address: u32, prefix_len: u32) -> KeyField {
+pub fn lpm(address: u32, prefix_len: u32) -> KeyField {
     KeyField::Lpm {
         value: address.to_be_bytes().to_vec(),
         prefix_len,
@@ -77,38 +77,18 @@ fn ternary(value: u32, mask: u32) -> KeyField {
     }
 }
 
-/// An IPv4/UDP frame of 64 bytes to `dst`.
-fn ipv4_frame(dst: u32) -> Vec<u8> {
+pub const UDP: u8 = 17;
+
+pub const MIN_FRAME_BYTES: usize = 64;
+
+/// An IPv4 frame to `dst`, of UDP as far as its ports go.
+pub fn ipv4_frame(dst: u32, protocol: u8) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-    frame.extend([0x45, 0, 0, 50, 0, 1, 0, 0, 64, 17, 0x12, 0x34, 10, 0, 0, 1]);
+    frame.extend([0x45, 0, 0, 50, 0, 1, 0, 0, 64, protocol, 0x12, 0x34, 10, 0, 0, 1]);
     frame.extend(dst.to_be_bytes());
     frame.extend([0x30, 0x39, 0x14, 0x51, 0, 30, 0, 0]);
-    frame.resize(64, 0);
+    frame.resize(MIN_FRAME_BYTES, 0);
     frame
-}
-
-/// An edge with 250 subnets elsewhere and one host here.
-fn edge(name: &'static str, frames: Vec<(Port, Vec<u8>)>, with_peer: bool) -> Case {
-    let params = [0, 1, 0, 0x0200_0000_0000, 10_000, 250_000, 1];
-    let route = "EdgeIngress.ipv4_route";
-    let mut entries: Vec<_> = (0..250)
-        .map(|subnet| {
-            let key = vec![lpm(0x0a01_0000 + (subnet << 8), 24)];
-            (route, entry(key, 0, call("EdgeIngress.to_edge", &[1])))
-        })
-        .collect();
-    let to_host = call("EdgeIngress.to_host", &[3, 0x0200_0000_0007]);
-    entries.push((route, entry(vec![lpm(0x0a00_0007, 32)], 0, to_host)));
-    let enqueue = call("EdgeIngress.enqueue", &[1, 256]);
-    entries.push(("EdgeIngress.voq", entry(vec![exact(1), exact(0)], 0, enqueue)));
-    Case {
-        name,
-        program: "../../../p4src/p4c-out/edge.json",
-        defaults: vec![("EdgeIngress.edge_params", call("EdgeIngress.set_edge_params", &params))],
-        entries,
-        frames,
-        with_peer,
-    }
 }
 
 /// A core whose crossbar connects pairs of 64 fibres.
@@ -126,7 +106,7 @@ fn core() -> Case {
         program: "../../../p4src/p4c-out/core.json",
         defaults: vec![("CoreIngress.core_params", params)],
         entries: (256..320).map(connect).collect(),
-        frames: (256..320).map(|port| (port, ipv4_frame(0x0a01_0101))).collect(),
+        frames: (256..320).map(|port| (port, ipv4_frame(0x0a01_0101, UDP))).collect(),
         with_peer: true,
     }
 }
@@ -157,7 +137,7 @@ fn router(name: &'static str, routes: u32, lengths: &[u32], access_list: u32, ma
         let drop = entry(key, number as i32 + 1, call("TestIngress.drop", &[]));
         entries.push(("TestIngress.access_list", drop));
     }
-    let to_route = |i: u32| (1, ipv4_frame(route(i * 7919 % routes, lengths).0));
+    let to_route = |i: u32| (1, ipv4_frame(route(i * 7919 % routes, lengths).0, UDP));
     Case {
         name,
         program: "tests/programs/router.json",
@@ -172,11 +152,8 @@ const FIVE_LENGTHS: [u32; 5] = [24, 17, 20, 28, 32];
 
 pub fn all() -> Vec<Case> {
     let sixteen_lengths: Vec<u32> = (17..=32).collect();
-    let to_fibre = (0..64).map(|i| (1, ipv4_frame(0x0a01_0005 + (i << 8)))).collect();
-    let to_host = vec![(1, ipv4_frame(0x0a00_0007))];
-    vec![
-        edge("edge: host to fibre", to_fibre, true),
-        edge("edge: host to host", to_host, false),
+    let mut cases = super::edge::all();
+    cases.extend([
         core(),
         router("router: 1,000 routes", 1_000, &FIVE_LENGTHS, 0, 1),
         router("router: 100,000 routes", 100_000, &FIVE_LENGTHS, 0, 1),
@@ -190,5 +167,6 @@ pub fn all() -> Vec<Case> {
             1_000,
             250,
         ),
-    ]
+    ]);
+    cases
 }

@@ -9,6 +9,7 @@
 
 mod bmv2;
 mod cases;
+mod edge;
 mod record;
 
 use cases::Case;
