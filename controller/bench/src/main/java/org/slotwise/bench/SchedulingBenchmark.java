@@ -15,10 +15,10 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
-import org.slotwise.core.schedule.FrameSchedule;
-import org.slotwise.core.schedule.InvalidSettingsException;
-import org.slotwise.core.schedule.Scheduler;
-import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerKind;
 
 /**
  * Time to make one frame's schedule from its demand matrix. {@code full} begins with an empty frame, {@code incremental}

@@ -11,10 +11,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
-import org.slotwise.core.Command;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.tables.Update;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
 
 /**
  * The order in which one controller reads and writes its switches: a switch has one batch in flight, a read waits until

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -43,13 +44,15 @@ import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.StorageService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Command;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Snapshot;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.Command;
+import org.slotwise.control.ControlLoop;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarApp;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -119,12 +122,14 @@ final class ClusterMember {
     /** A controller, the configuration that it was made of, and the term that it rules in. */
     private static final class Running {
         private final ControllerRunner runner;
+        private final StarApp star;
         private final JsonNode configuration;
-        private final Event.SchedulerChosen configuredScheduler;
+        private final SchedulerChosen configuredScheduler;
         private final Term term;
 
-        Running(ControllerRunner runner, JsonNode configuration, Event.SchedulerChosen configuredScheduler, Term term) {
+        Running(ControllerRunner runner, StarApp star, JsonNode configuration, SchedulerChosen configuredScheduler, Term term) {
             this.runner = runner;
+            this.star = star;
             this.configuration = configuration;
             this.configuredScheduler = configuredScheduler;
             this.term = term;
@@ -250,7 +255,7 @@ final class ClusterMember {
         Running now = current();
         try {
             now.term.check();
-            return now.runner.snapshot(timeoutMs);
+            return now.runner.view(now.star, timeoutMs);
         } catch (Fence.SupersededException e) {
             throw new UnavailableException("this node does not lead any more", e);
         } catch (StorageException e) {
@@ -264,8 +269,8 @@ final class ClusterMember {
     }
 
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
-    void choose(Event.SchedulerChosen choice) {
-        Event.SchedulerChosen configured = current().configuredScheduler;
+    void choose(SchedulerChosen choice) {
+        SchedulerChosen configured = current().configuredScheduler;
         try {
             store.keep(choice, configured);
         } catch (StorageException e) {
@@ -331,13 +336,12 @@ final class ClusterMember {
 
     private void startController(SlotwiseConfig config, long term) {
         takeOver(term);
-        Event.SchedulerChosen configured = config.scheduler();
-        NetworkController controller = NetworkController.of(
-                config.network(), store.choice(configured).orElse(configured), System::nanoTime);
+        SchedulerChosen configured = config.scheduler();
+        StarApp star = StarApp.of(config.network(), store.choice(configured).orElse(configured), System::nanoTime);
         Term begun = new Term(term);
-        ControllerRunner runner = new ControllerRunner(controller, config.network(), switches.under(begun), thread,
+        ControllerRunner runner = new ControllerRunner(new AppHost(List.of(star)), switches.under(begun), thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, config.node().deepCopy(), configured, begun);
+        running = new Running(runner, star, config.node().deepCopy(), configured, begun);
         LOG.info("this node runs the controller of {} edges, in term {}", config.network().edges().size(), term);
         runner.start();
     }
@@ -370,15 +374,15 @@ final class ClusterMember {
         }
     }
 
-    private final class RunnerEvents implements ControllerRunner.Listener {
+    private final class RunnerEvents implements ControlLoop.Listener {
         @Override
-        public void onSchedule(Command.ScheduleInForce inForce) {
-            audit(inForce);
+        public void onNotice(Command.Notice notice) {
+            LOG.info("{}", notice);
         }
 
         /** Another node may do better; if there is none, this one begins anew after a while. */
         @Override
-        public void onFailure(RuntimeException defect) {
+        public void onFailure(Throwable defect) {
             LOG.error("the controller cannot go on; leadership is given up", defect);
             stopController();
             standsBack = true;
@@ -388,10 +392,6 @@ final class ClusterMember {
             }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);
             tryOrRetry(() -> services.leadership.withdraw(LEADERSHIP_TOPIC));
         }
-    }
-
-    private static void audit(Command.ScheduleInForce inForce) {
-        LOG.info("schedule {} in force, {} connections changed", inForce.version(), inForce.changedConnections());
     }
 
     private void reconsiderLater() {
@@ -521,7 +521,8 @@ final class ClusterMember {
 
     private void takeChoice() {
         if (running != null) {
-            store.choice(running.configuredScheduler).ifPresent(running.runner::submit);
+            Running now = running;
+            store.choice(now.configuredScheduler).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
         }
     }
 

@@ -2,7 +2,7 @@
 package org.slotwise.onos;
 
 import java.nio.ByteBuffer;
-import org.slotwise.core.network.DeviceId;
+import org.slotwise.control.topology.DeviceId;
 
 /** A packet-in on its way from the node that is a switch's master to the node that runs the controller. */
 final class PacketInMessage {

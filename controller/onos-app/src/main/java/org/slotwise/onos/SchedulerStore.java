@@ -10,11 +10,11 @@ import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Event;
-import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * The scheduler that was chosen at run time, in a map that all nodes share and that outlives them. A choice counts
@@ -35,12 +35,12 @@ final class SchedulerStore {
     }
 
     /** Keeps a choice; one entry, so that no node sees half of it. Throws StorageException. */
-    void keep(Event.SchedulerChosen choice, Event.SchedulerChosen configured) {
+    void keep(SchedulerChosen choice, SchedulerChosen configured) {
         values.put(CHOICE, text(configured) + SEPARATOR + text(choice));
     }
 
     /** The choice made at run time, unless there is none or the configuration has changed since. */
-    Optional<Event.SchedulerChosen> choice(Event.SchedulerChosen configured) {
+    Optional<SchedulerChosen> choice(SchedulerChosen configured) {
         String stored = Versioned.valueOrNull(values.get(CHOICE));
         if (stored == null || !stored.startsWith(text(configured) + SEPARATOR)) {
             return Optional.empty();
@@ -63,7 +63,7 @@ final class SchedulerStore {
         values.removeListener(listener);
     }
 
-    private static String text(Event.SchedulerChosen choice) {
+    private static String text(SchedulerChosen choice) {
         return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
     }
 }

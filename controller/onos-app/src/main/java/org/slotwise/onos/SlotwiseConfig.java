@@ -4,13 +4,13 @@ package org.slotwise.onos;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.config.Config;
 import org.onosproject.net.config.InvalidFieldException;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.NetworkCodec;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * The network, in ONOS's network configuration at {@code apps/org.slotwise.app/network}; in the form of
@@ -38,7 +38,7 @@ public final class SlotwiseConfig extends Config<ApplicationId> {
     }
 
     /** The scheduler to begin with; throws InvalidFieldException. */
-    Event.SchedulerChosen scheduler() {
+    SchedulerChosen scheduler() {
         try {
             return SchedulerCodec.decode("scheduler", JsonFields.open("", object).required("scheduler"));
         } catch (InvalidJsonException | InvalidSettingsException e) {

@@ -12,18 +12,18 @@ public final class SlotwiseDevices {
     }
 
     /** ONOS's identifier. */
-    public static DeviceId onos(org.slotwise.core.network.DeviceId device) {
+    public static DeviceId onos(org.slotwise.control.topology.DeviceId device) {
         return DeviceId.deviceId(PREFIX + device.value());
     }
 
     /** The P4Runtime identifier; empty if the device is none of ours. */
-    public static Optional<org.slotwise.core.network.DeviceId> p4runtime(DeviceId device) {
+    public static Optional<org.slotwise.control.topology.DeviceId> p4runtime(DeviceId device) {
         String text = device.toString();
         if (!text.startsWith(PREFIX)) {
             return Optional.empty();
         }
         try {
-            return Optional.of(org.slotwise.core.network.DeviceId.of(Long.parseLong(text.substring(PREFIX.length()))));
+            return Optional.of(org.slotwise.control.topology.DeviceId.of(Long.parseLong(text.substring(PREFIX.length()))));
         } catch (IllegalArgumentException notOurs) {
             return Optional.empty();
         }

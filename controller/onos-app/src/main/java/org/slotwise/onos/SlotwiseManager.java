@@ -38,11 +38,11 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
 @Component(immediate = true, service = {ControllerService.class, RemoteLeader.class}, property = {
@@ -168,7 +168,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
     }
 
     @Override
-    public void choose(Event.SchedulerChosen choice) {
+    public void choose(SchedulerChosen choice) {
         member.choose(choice);
     }
 }

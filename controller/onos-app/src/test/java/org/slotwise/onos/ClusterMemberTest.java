@@ -25,24 +25,25 @@ import org.onosproject.net.DeviceId;
 import org.onosproject.net.flow.FlowRule;
 import org.onosproject.net.flow.instructions.Instructions.OutputInstruction;
 import org.onosproject.net.packet.OutboundPacket;
-import org.slotwise.core.Networks;
-import org.slotwise.core.Phase;
-import org.slotwise.core.RequestMessage;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.Statistics;
-import org.slotwise.core.Statistics.Counter;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.FrameSchedule;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.wire.CommitHeader;
-import org.slotwise.core.wire.ControlMessage;
-import org.slotwise.core.wire.WireConstants;
+import org.slotwise.control.ManualThread;
+import org.slotwise.control.tables.TableEntry;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.RuleTranslator;
 import org.slotwise.onos.flow.SwitchUnavailableException;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.star.Networks;
+import org.slotwise.star.Phase;
+import org.slotwise.star.RequestMessage;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.Statistics.Counter;
+import org.slotwise.star.Statistics;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.wire.CommitHeader;
+import org.slotwise.wire.ControlMessage;
+import org.slotwise.wire.WireConstants;
 
 class ClusterMemberTest {
     private static final int TIMEOUT_MS = 1000;
@@ -70,7 +71,7 @@ class ClusterMemberTest {
         return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000);
     }
 
-    private List<TableEntry> readFromSwitch(org.slotwise.core.network.DeviceId device) {
+    private List<TableEntry> readFromSwitch(org.slotwise.control.topology.DeviceId device) {
         if (unreadable.contains(device.toString())) {
             throw new SwitchUnavailableException("device " + device + " does not answer");
         }
@@ -94,7 +95,7 @@ class ClusterMemberTest {
         network.edges().forEach(edge -> onos.devices.set(onosId(edge.device()), true));
     }
 
-    private static DeviceId onosId(org.slotwise.core.network.DeviceId device) {
+    private static DeviceId onosId(org.slotwise.control.topology.DeviceId device) {
         return SlotwiseDevices.onos(device);
     }
 

@@ -6,29 +6,33 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.Command;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Networks;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.tables.Update;
-import org.slotwise.onos.flow.Switches;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.Command;
+import org.slotwise.control.ControlLoop;
+import org.slotwise.control.Event;
+import org.slotwise.control.ManualThread;
+import org.slotwise.control.RecordingApp;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.onos.flow.OnosSwitches;
 
 class ControllerRunnerTest {
-    private final Network network = Networks.star(4, 20);
-    private final List<RuntimeException> failures = new ArrayList<>();
+    private final List<Throwable> failures = new ArrayList<>();
+    private final ManualThread thread = new ManualThread();
+    private final RecordingApp app = RecordingApp.of("app", 1);
 
-    /** Where nothing is. */
-    private static final class NoSwitches implements Switches {
+    /** Where nothing is, or ONOS does not know. */
+    private static final class NoSwitches implements OnosSwitches {
+        private boolean isUnsure;
+
         @Override
         public boolean isAvailable(DeviceId device) {
+            if (isUnsure) {
+                throw new IllegalStateException("the cluster does not say");
+            }
             return false;
         }
 
@@ -48,53 +52,46 @@ class ControllerRunnerTest {
         }
     }
 
-    private final class Events implements ControllerRunner.Listener {
+    private final class Events implements ControlLoop.Listener {
         @Override
-        public void onSchedule(Command.ScheduleInForce inForce) {
-            throw new AssertionError("there is no schedule");
+        public void onNotice(Command.Notice notice) {
+            throw new AssertionError("there is nothing to tell");
         }
 
         @Override
-        public void onFailure(RuntimeException defect) {
+        public void onFailure(Throwable defect) {
             failures.add(defect);
         }
     }
 
-    /** Fails at the first event. */
-    private final class Defective implements NetworkController {
-        private final NetworkController whole =
-                NetworkController.of(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
-
-        @Override
-        public List<Command> onEvent(long nowNs, Event event) {
-            throw new ArithmeticException("a defect");
-        }
-
-        @Override
-        public OptionalLong nextDeadlineNs() {
-            return whole.nextDeadlineNs();
-        }
-
-        @Override
-        public boolean isConfigured() {
-            return whole.isConfigured();
-        }
-
-        @Override
-        public Snapshot snapshot() {
-            return whole.snapshot();
-        }
+    private ControllerRunner runner(OnosSwitches switches) {
+        ControllerRunner runner = new ControllerRunner(
+                new AppHost(List.of(app)), switches, thread, () -> 0, 1000, new Events());
+        runner.start();
+        return runner;
     }
 
     @Test
     void aDefectIsReportedOnceAndNoOldStateIsShownAfterIt() throws Exception {
-        ControllerRunner runner = new ControllerRunner(
-                new Defective(), network, new NoSwitches(), new ManualThread(), () -> 0, 1000, new Events());
-        runner.start();
-        runner.snapshot(1000);
-        runner.submit(Networks.scheduler(SchedulerKind.ISLIP));
-        runner.submit(Networks.scheduler(SchedulerKind.PIM));
+        ControllerRunner runner = runner(new NoSwitches());
+        runner.view(app, 1000);
+        app.onNext(event -> {
+            throw new ArithmeticException("a defect");
+        });
+        runner.submit("app", new RecordingApp.Ask());
+        runner.submit("app", new RecordingApp.Ask());
         assertEquals(1, failures.size());
-        assertThrows(IllegalStateException.class, () -> runner.snapshot(1000));
+        assertThrows(IllegalStateException.class, () -> runner.view(app, 1000));
+    }
+
+    @Test
+    void whereOnosDoesNotSayWhetherASwitchIsThereItIsAskedAgain() {
+        NoSwitches switches = new NoSwitches();
+        switches.isUnsure = true;
+        runner(switches);
+        switches.isUnsure = false;
+        thread.runTimers();
+        assertEquals(List.of(), failures);
+        assertEquals(List.<Event>of(), app.events);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.p4runtime;
 
+import com.google.protobuf.Any;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
@@ -12,38 +13,36 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.control.DeviceWrites;
-import org.slotwise.core.Command;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.Core;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.tables.Update;
+import org.slotwise.control.App;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.Clock;
+import org.slotwise.control.Command;
+import org.slotwise.control.ControlLoop;
+import org.slotwise.control.Event;
+import org.slotwise.control.Switches;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
 
 /**
- * Runs a {@link NetworkController} against the P4Runtime servers of its network's switches, one for all or more. One thread drives the
- * controller and all sessions; what time is, and when a packet counts as come, is the subclass's.
+ * The switches of an {@link AppHost} over P4Runtime, on one server or more, and the {@link ControlLoop} that runs it. One thread drives
+ * the loop and all sessions; what time is, and when a packet counts as come, is the subclass's.
  */
 public abstract class Driver implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
     private static final int MAX_MESSAGE_BYTES = 64 << 20;
     private static final long STOP_TIMEOUT_S = 3;
     private static final long PACKET_LIFE_NS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long LAST_RETRY_MS = 5000;
 
-    private final NetworkController controller;
-    private final Consumer<Command.ScheduleInForce> scheduleListener;
     private final ServerAddresses addresses;
     /** By address. */
     private final Map<String, Channels> channels = new TreeMap<>();
@@ -51,21 +50,26 @@ public abstract class Driver implements AutoCloseable {
     private final EventLoopGroup waitingThread = new NioEventLoopGroup(1, new DefaultThreadFactory("p4runtime"));
     private final ScheduledExecutorService executor;
     private final Map<DeviceId, DeviceSession> sessions = new TreeMap<>();
-    private final DeviceWrites tables = new DeviceWrites(new SessionTables(), this::onAnswer, new Answers());
+    private final ControlLoop loop;
     private final CompletableFuture<Void> configured = new CompletableFuture<>();
     private final CompletableFuture<Void> failure = new CompletableFuture<>();
 
-    /** With {@code waits} the thread waits for answers of switches, which are then on channels with a thread of their own. */
-    Driver(Setup setup, boolean waits) {
-        this.controller = setup.controller();
-        this.scheduleListener = setup.scheduleListener();
+    /**
+     * With {@code waits} the thread waits for answers of switches, which are then on channels with a thread of their own.
+     *
+     * @param clock makes a clock of the thread
+     */
+    Driver(Setup setup, boolean waits, Function<ScheduledExecutorService, Clock> clock) {
         this.addresses = setup.addresses();
         this.executor = driverThread.next();
-        for (Core core : setup.network().cores()) {
-            addSession(setup, core.device(), setup.corePipeline(), waits);
-        }
-        for (Edge edge : setup.network().edges()) {
-            addSession(setup, edge.device(), setup.edgePipeline(), waits);
+        this.loop = new ControlLoop(setup.host(), new Sessions(), clock.apply(executor), executor, waits, LAST_RETRY_MS,
+                new LoopEvents(setup.noticeListener()));
+        for (Node node : setup.host().topology().nodes()) {
+            Pipeline program = setup.programs().get(node.program());
+            if (program == null) {
+                throw new IllegalArgumentException(node + ": there is no program '" + node.program() + "'");
+            }
+            addSession(setup, node.device(), program, waits);
         }
     }
 
@@ -93,19 +97,16 @@ public abstract class Driver implements AutoCloseable {
     /**
      * What a driver needs.
      *
-     * @param controller not yet used by anyone else
-     * @param network the controller's network
+     * @param host applications not yet used by anyone else
+     * @param programs P4 programs by the name that nodes have for them; each node's must be there
      * @param addresses the P4Runtime servers
      * @param security plain text or TLS, of every server
      * @param electionId higher than that of any controller before
-     * @param edgePipeline program of every edge
-     * @param corePipeline program of every core
      * @param patience how long a switch is waited for
-     * @param scheduleListener told of each schedule that comes into force, on the driver's thread
+     * @param noticeListener told of what applications have to tell, on the driver's thread
      */
-    public record Setup(NetworkController controller, Network network, ServerAddresses addresses, ChannelSecurity security,
-            long electionId, Pipeline edgePipeline, Pipeline corePipeline, Patience patience,
-            Consumer<Command.ScheduleInForce> scheduleListener) {
+    public record Setup(AppHost host, Map<String, Pipeline> programs, ServerAddresses addresses, ChannelSecurity security,
+            long electionId, Patience patience, Consumer<Command.Notice> noticeListener) {
     }
 
     private void addSession(Setup setup, DeviceId device, Pipeline pipeline, boolean waits) {
@@ -115,15 +116,15 @@ public abstract class Driver implements AutoCloseable {
         });
         sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()), setup.patience(),
                 // Where the driver waits for answers, this machine's time is of no account.
-                waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), this::onThread, new SessionEvents()));
+                waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), loop::execute, new SessionEvents()));
     }
 
     /** Connects to all switches. */
     public void start() {
-        sessions.values().forEach(session -> onThread(session::connect));
+        sessions.values().forEach(session -> loop.execute(session::connect));
     }
 
-    /** Completes when all switches have had all rules that do not depend on the schedule, or as {@link #failure}. */
+    /** Completes when all applications are configured, or as {@link #failure}. */
     public CompletableFuture<Void> configured() {
         return configured;
     }
@@ -133,31 +134,28 @@ public abstract class Driver implements AutoCloseable {
         return failure;
     }
 
-    /** Calls {@code question} between two events, with the controller to itself. */
+    /** What an application shows of itself; throws IllegalStateException if it has ended. */
+    public <V> V view(App<V> app, long timeoutMs) throws InterruptedException, TimeoutException {
+        return loop.view(app, timeoutMs);
+    }
+
+    /** Calls {@code question} between two events, with the applications to itself. */
     public <T> T ask(Callable<T> question, long timeoutMs) throws InterruptedException, TimeoutException {
-        try {
-            return executor.submit(question).get(timeoutMs, TimeUnit.MILLISECONDS);
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("the controller could not answer", e.getCause());
-        } catch (RejectedExecutionException e) {
-            throw new IllegalStateException("the controller has ended", e);
-        }
+        return loop.ask(question, timeoutMs);
     }
 
-    /** The controller's state; to be called by {@link #ask}. */
-    public Snapshot snapshot() {
-        return controller.snapshot();
-    }
-
-    /** Takes an event from outside the switches. */
-    public void submit(Event event) {
-        onThread(() -> deliver(event));
+    /** Gives an application an order. */
+    public void submit(String app, Event.Order order) {
+        loop.submit(app, order);
     }
 
     /** Closes all streams and ends the thread. */
     @Override
     public void close() {
-        onThread(() -> sessions.values().forEach(DeviceSession::close));
+        loop.execute(() -> {
+            loop.close();
+            sessions.values().forEach(DeviceSession::close);
+        });
         try {
             for (Channels server : channels.values()) {
                 server.streams().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);
@@ -178,42 +176,33 @@ public abstract class Driver implements AutoCloseable {
         session.connect();
     }
 
-    /** Fabric time, ns. */
-    abstract long nowNs();
-
     /** A packet came from a switch. */
-    abstract void onPacketIn(DeviceSession session, Event.PacketIn packet);
+    abstract void onPacketIn(DeviceSession session, int port, byte[] frame);
 
     /** A message that P4Runtime does not define came. */
-    abstract void onOther(DeviceSession session, com.google.protobuf.Any message);
+    abstract void onOther(DeviceSession session, Any message);
 
     /** This controller is a switch's primary, on a new stream. */
     abstract void onPrimary(DeviceSession session);
 
-    /** A switch was lost: delivers that, and sees to it that it comes back. */
+    /** A switch was lost: sees to it that applications hear of that, and that it comes back. */
     abstract void onLost(DeviceSession session);
-
-    /** An answer of a switch came, and {@code task} takes it; on any thread. */
-    abstract void onAnswer(Runnable task);
 
     /** What a switch was asked for, as this driver wants the answer. */
     <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
         return answer;
     }
 
-    /** Does what must be done after an event: deadlines, announcements. */
-    abstract void afterEvent();
-
-    /** A write was refused, and the switch must be read again. */
-    abstract void readAgain(DeviceSession session);
-
-    final NetworkController controller() {
-        return controller;
+    /** All applications are configured, for the first time. */
+    void onConfigured() {
     }
 
-    /** The order of reads and writes. */
-    final DeviceWrites tables() {
-        return tables;
+    /** A packet was sent to a switch. */
+    void onPacketOut() {
+    }
+
+    final ControlLoop loop() {
+        return loop;
     }
 
     final Map<DeviceId, DeviceSession> sessions() {
@@ -224,60 +213,29 @@ public abstract class Driver implements AutoCloseable {
         return executor;
     }
 
-    final void deliver(Event event) {
-        List<Command> commands = controller.onEvent(nowNs(), event);
-        for (Command command : commands) {
-            if (command instanceof Command.PacketOut packet) {
-                if (sessions.get(packet.device()).sendPacket(packet.port(), packet.frame())) {
-                    onPacketOut();
-                }
-            } else if (command instanceof Command.ReadTables read) {
-                readAgain(sessions.get(read.device()));
-            } else if (command instanceof Command.ScheduleInForce inForce) {
-                scheduleListener.accept(inForce);
-            }
+    private final class LoopEvents implements ControlLoop.Listener {
+        private final Consumer<Command.Notice> notices;
+
+        LoopEvents(Consumer<Command.Notice> notices) {
+            this.notices = notices;
         }
-        for (Command command : commands) {
-            if (command instanceof Command.Write write) {
-                tables.write(write);
-            }
+
+        @Override
+        public void onNotice(Command.Notice notice) {
+            notices.accept(notice);
         }
-        afterEvent();
-        if (controller.isConfigured() && !configured.isDone()) {
+
+        @Override
+        public void onConfigured() {
+            Driver.this.onConfigured();
             configured.complete(null);
         }
-    }
 
-    /** A packet was sent to a switch. */
-    void onPacketOut() {
-    }
-
-    /** A switch has done what it was told. */
-    void onWritten(DeviceId device) {
-    }
-
-    final void fail(Throwable error) {
-        failure.completeExceptionally(error);
-        configured.completeExceptionally(error);
-    }
-
-    /** Runs a task on the driver's thread; an exception that gets out of it is a defect and ends the driver. */
-    final void onThread(Runnable task) {
-        try {
-            executor.execute(guarded(task));
-        } catch (RejectedExecutionException e) {
-            LOG.debug("the driver has ended", e);
+        @Override
+        public void onFailure(Throwable defect) {
+            failure.completeExceptionally(defect);
+            configured.completeExceptionally(defect);
         }
-    }
-
-    final Runnable guarded(Runnable task) {
-        return () -> {
-            try {
-                task.run();
-            } catch (RuntimeException | Error e) {
-                fail(e);
-            }
-        };
     }
 
     private final class SessionEvents implements DeviceSession.Listener {
@@ -289,23 +247,23 @@ public abstract class Driver implements AutoCloseable {
         @Override
         public void onLost(DeviceSession session, String reason) {
             LOG.warn("device {}: lost: {}", session.device(), reason);
-            tables.lose(session.device());
+            loop.cut(session.device());
             Driver.this.onLost(session);
         }
 
         @Override
         public void onPacketIn(DeviceSession session, int port, byte[] frame) {
-            Driver.this.onPacketIn(session, new Event.PacketIn(session.device(), port, frame));
+            Driver.this.onPacketIn(session, port, frame);
         }
 
         @Override
-        public void onOther(DeviceSession session, com.google.protobuf.Any message) {
+        public void onOther(DeviceSession session, Any message) {
             Driver.this.onOther(session, message);
         }
     }
 
-    /** The sessions as the tables that are read and written. */
-    private final class SessionTables implements DeviceWrites.Tables {
+    /** The sessions as the loop's switches. */
+    private final class Sessions implements Switches {
         @Override
         public CompletableFuture<List<TableEntry>> read(DeviceId device) {
             return asked(sessions.get(device).read());
@@ -315,36 +273,38 @@ public abstract class Driver implements AutoCloseable {
         public CompletableFuture<Void> write(DeviceId device, List<Update> updates) {
             return asked(sessions.get(device).write(updates));
         }
-    }
 
-    private final class Answers implements DeviceWrites.Listener {
         @Override
-        public void onRead(DeviceId device, List<TableEntry> entries) {
-            LOG.info("device {}: ready, {} table entries", device, entries.size());
-            deliver(new Event.DeviceReady(device, entries));
+        public void send(DeviceId device, int port, byte[] frame) {
+            if (sessions.get(device).sendPacket(port, frame)) {
+                onPacketOut();
+            }
         }
 
         @Override
-        public void onReadFailed(DeviceId device, Throwable error) {
+        public void onRead(DeviceId device, int entries) {
+            LOG.info("device {}: ready, {} table entries", device, entries);
+        }
+
+        /** Gives the switch up, so that it is called again. */
+        @Override
+        public boolean onReadFailed(DeviceId device, Throwable error) {
             sessions.get(device).fail(DeviceSession.describe(error));
+            return false;
         }
 
         @Override
-        public void onWritten(Command.Write write) {
-            sessions.get(write.device()).onAnswer(null);
-            Driver.this.onWritten(write.device());
-            deliver(new Event.WriteDone(write.device(), write.batch()));
+        public void onWritten(DeviceId device) {
+            sessions.get(device).onAnswer(null);
         }
 
         @Override
         public void onWriteFailed(Command.Write write, Throwable error) {
-            if (error instanceof UnknownNameException) {
-                fail(error);
-                return;
+            if (error instanceof UnknownNameException unknown) {
+                throw unknown;
             }
             LOG.error("device {}: write failed: {}", write.device(), WriteErrors.describe(error, write.updates()));
             sessions.get(write.device()).onAnswer(error);
-            deliver(new Event.WriteFailed(write.device(), write.batch()));
         }
     }
 }

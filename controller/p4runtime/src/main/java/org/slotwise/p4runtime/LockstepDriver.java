@@ -3,9 +3,7 @@ package org.slotwise.p4runtime;
 
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -13,11 +11,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.DeviceId;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
 
@@ -30,34 +26,36 @@ import org.slotwise.lockstep.Done;
 public final class LockstepDriver extends Driver {
     private static final Logger LOG = LoggerFactory.getLogger(LockstepDriver.class);
 
-    private final Map<DeviceId, List<Event.PacketIn>> packets = new TreeMap<>();
+    private final LockstepClock clock;
+    /** What came from each switch since the last turn. */
+    private final Map<DeviceId, List<Runnable>> arrived = new TreeMap<>();
     private final Map<DeviceId, Advance> advances = new TreeMap<>();
-    /** Known as lost to the controller. */
+    /** Known as lost to the applications. */
     private final Set<DeviceId> lost = new TreeSet<>();
     /** There again, to be configured in the next turn. */
     private final Set<DeviceId> returned = new TreeSet<>();
     /** Called again and not there yet. */
     private final Set<DeviceId> called = new TreeSet<>();
-    /** Questions to switches in the order in which they were asked, which is the order of their answers. */
-    private final Deque<Runnable> awaited = new ArrayDeque<>();
-    private boolean settling;
     private boolean saidReady;
-    private long nowNs;
     private long packetOuts;
 
     /** Takes what it needs; does nothing before {@link #start}. */
     public LockstepDriver(Setup setup) {
-        super(setup, true);
+        this(setup, new LockstepClock());
+    }
+
+    private LockstepDriver(Setup setup, LockstepClock clock) {
+        super(setup, true, thread -> clock);
+        this.clock = clock;
     }
 
     @Override
-    long nowNs() {
-        return nowNs;
+    void onPacketIn(DeviceSession session, int port, byte[] frame) {
+        arrive(session, () -> loop().packetIn(session.device(), port, frame));
     }
 
-    @Override
-    void onPacketIn(DeviceSession session, Event.PacketIn packet) {
-        packets.computeIfAbsent(session.device(), device -> new ArrayList<>()).add(packet);
+    private void arrive(DeviceSession session, Runnable event) {
+        arrived.computeIfAbsent(session.device(), device -> new ArrayList<>()).add(event);
     }
 
     @Override
@@ -78,35 +76,39 @@ public final class LockstepDriver extends Driver {
     }
 
     private void advance(Advance advance) {
-        nowNs = advance.getNowNs();
+        clock.set(advance.getNowNs());
         advance.getAbsentDevicesList().forEach(device -> lose(DeviceId.of(device)));
         returned.forEach(this::lose);
         for (DeviceId device : List.copyOf(returned)) {
             returned.remove(device);
             lost.remove(device);
-            tables().read(device);
-            settle();
+            read(device);
         }
-        List<Event.PacketIn> due = new ArrayList<>();
-        packets.values().forEach(due::addAll);
-        packets.clear();
-        due.forEach(this::deliver);
-        OptionalLong deadlineNs = controller().nextDeadlineNs();
-        if (deadlineNs.isPresent() && deadlineNs.getAsLong() <= nowNs) {
-            deliver(new Event.DeadlineReached());
+        List<Runnable> due = new ArrayList<>();
+        arrived.values().forEach(due::addAll);
+        arrived.clear();
+        due.forEach(Runnable::run);
+        OptionalLong deadlineNs = loop().host().nextDeadlineNs();
+        if (deadlineNs.isPresent() && deadlineNs.getAsLong() <= clock.nowNs()) {
+            loop().deadlineReached();
         }
         done(advance.getSequence());
     }
 
     private void lose(DeviceId device) {
         if (sessions().containsKey(device) && lost.add(device)) {
-            deliver(new Event.DeviceLost(device));
+            loop().lost(device);
         }
+    }
+
+    private void read(DeviceId device) {
+        loop().read(device);
+        clock.settle();
     }
 
     private void done(long sequence) {
         Done done = Done.newBuilder().setSequence(sequence).setPacketOuts(packetOuts)
-                .setNextDeadlineNs(controller().nextDeadlineNs().orElse(0)).build();
+                .setNextDeadlineNs(loop().host().nextDeadlineNs().orElse(0)).build();
         sessions().values().stream().filter(DeviceSession::isPrimary).findFirst()
                 .ifPresent(session -> session.sendOther(Any.pack(done)));
     }
@@ -116,47 +118,15 @@ public final class LockstepDriver extends Driver {
         packetOuts++;
     }
 
-    /** The answer happens in {@link #settle}: when it came is of no account. */
     @Override
     <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
-        CompletableFuture<T> awaitedAnswer = new CompletableFuture<>();
-        awaited.add(() -> {
-            try {
-                awaitedAnswer.complete(answer.get());
-            } catch (ExecutionException e) {
-                awaitedAnswer.completeExceptionally(e.getCause());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                fail(e);
-            }
-        });
-        return awaitedAnswer;
+        return clock.asked(answer);
     }
 
     @Override
-    void onAnswer(Runnable task) {
-        task.run();
-    }
-
-    /** Waits for all answers, and for those to what they lead to. */
-    private void settle() {
-        if (settling) {
-            return;
-        }
-        settling = true;
-        while (!awaited.isEmpty()) {
-            awaited.remove().run();
-        }
-        settling = false;
-    }
-
-    @Override
-    void afterEvent() {
-        settle();
-        if (!saidReady && controller().isConfigured()) {
-            saidReady = true;
-            done(0);
-        }
+    void onConfigured() {
+        saidReady = true;
+        done(0);
     }
 
     @Override
@@ -165,8 +135,7 @@ public final class LockstepDriver extends Driver {
         if (saidReady) {
             returned.add(session.device());
         } else {
-            tables().read(session.device());
-            settle();
+            read(session.device());
         }
     }
 
@@ -178,11 +147,5 @@ public final class LockstepDriver extends Driver {
         } else {
             LOG.info("device {}: the fabric has ended; no time passes any more", session.device());
         }
-    }
-
-    @Override
-    void readAgain(DeviceSession session) {
-        fail(new IllegalStateException(
-                "device " + session.device() + " refused a write, so that this run cannot be repeated"));
     }
 }

@@ -5,16 +5,16 @@ import com.google.protobuf.ByteString;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import org.slotwise.core.tables.Match;
-import org.slotwise.core.tables.TableEntry;
+import org.slotwise.control.tables.Match;
+import org.slotwise.control.tables.TableEntry;
 import p4.config.v1.P4InfoOuterClass.Action;
 import p4.config.v1.P4InfoOuterClass.ControllerPacketMetadata;
 import p4.config.v1.P4InfoOuterClass.MatchField;
 import p4.config.v1.P4InfoOuterClass.P4Info;
 import p4.config.v1.P4InfoOuterClass.Table;
-import p4.v1.P4RuntimeOuterClass;
 import p4.v1.P4RuntimeOuterClass.FieldMatch;
 import p4.v1.P4RuntimeOuterClass.PacketMetadata;
+import p4.v1.P4RuntimeOuterClass;
 
 /** A program's names and numbers, from its P4Info; translates entries and packet metadata between both. */
 final class ProgramInfo {

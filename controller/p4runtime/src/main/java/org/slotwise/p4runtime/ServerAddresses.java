@@ -2,7 +2,7 @@
 package org.slotwise.p4runtime;
 
 import java.util.Map;
-import org.slotwise.core.network.DeviceId;
+import org.slotwise.control.topology.DeviceId;
 
 /**
  * Where the P4Runtime servers of the switches listen: one that holds them all, or some with servers of their own.

@@ -7,7 +7,7 @@ import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.util.List;
-import org.slotwise.core.tables.Update;
+import org.slotwise.control.tables.Update;
 import p4.v1.P4RuntimeOuterClass;
 
 /** Makes one sentence of a failed write: the first update that the switch refused, and why. */

@@ -33,21 +33,20 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.Controller;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Networks;
-import org.slotwise.core.Phase;
-import org.slotwise.core.RequestMessage;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.wire.CommitHeader;
-import org.slotwise.core.wire.ControlMessage;
-import org.slotwise.core.wire.WireConstants;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
+import org.slotwise.star.Networks;
+import org.slotwise.star.Phase;
+import org.slotwise.star.RequestMessage;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarApp;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.wire.CommitHeader;
+import org.slotwise.wire.ControlMessage;
+import org.slotwise.wire.WireConstants;
 import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
 
 class DriverTest {
@@ -66,6 +65,7 @@ class DriverTest {
     private Network network = Networks.star(4, 20);
     private Patience patience = Patience.DEFAULT;
     private final List<Driver> drivers = new ArrayList<>();
+    private StarApp star;
     private FakeP4Runtime switches;
     /** Null where one server has all switches. */
     private ServerAddresses servers;
@@ -83,12 +83,11 @@ class DriverTest {
     }
 
     private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
-        NetworkController controller =
-                NetworkController.of(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
+        star = StarApp.of(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
         Driver driver = kind.apply(new Driver.Setup(
-                controller, network, servers == null ? ServerAddresses.common(switches.address()) : servers, security,
-                electionId, Programs.edge(), Programs.core(),
-                patience, inForce -> { }));
+                new AppHost(List.of(star)), Map.of("edge", Programs.edge(), "core", Programs.core()),
+                servers == null ? ServerAddresses.common(switches.address()) : servers, security, electionId, patience,
+                notice -> { }));
         drivers.add(driver);
         driver.start();
         return driver;
@@ -198,7 +197,7 @@ class DriverTest {
             sendRequests(frame, 0);
         }
         FakeP4Runtime.await(switches.packetOuts);
-        Snapshot snapshot = driver.ask(driver::snapshot, TIMEOUT_S * 1000);
+        Snapshot snapshot = driver.view(star, TIMEOUT_S * 1000);
         assertEquals(1, snapshot.statistics().refusals().values().stream().mapToLong(Long::longValue).sum());
     }
 
@@ -468,11 +467,11 @@ class DriverTest {
 
     @Test
     void programThatLacksATableEndsTheDriver() throws Exception {
-        Controller controller = new Controller(
-                network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime);
+        AppHost host = new AppHost(List.of(
+                StarApp.of(network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime)));
         Driver driver = new WallClockDriver(new Driver.Setup(
-                controller, network, ServerAddresses.common(switches.address()), ChannelSecurity.plainText(), 1, Programs.core(),
-                Programs.edge(), patience, inForce -> { }));
+                host, Map.of("edge", Programs.core(), "core", Programs.edge()), ServerAddresses.common(switches.address()),
+                ChannelSecurity.plainText(), 1, patience, notice -> { }));
         drivers.add(driver);
         driver.start();
         ExecutionException failure = assertThrows(ExecutionException.class,
@@ -499,7 +498,7 @@ class DriverTest {
             }
         }
         assertEquals(1, packetOuts);
-        Snapshot snapshot = driver.ask(driver::snapshot, TIMEOUT_S * 1000);
+        Snapshot snapshot = driver.view(star, TIMEOUT_S * 1000);
         assertEquals(Phase.STEADY, snapshot.phase());
         assertEquals(1, snapshot.version().orElseThrow().value());
     }
@@ -532,8 +531,8 @@ class DriverTest {
         assertTrue(ready(driver).contains(DeviceId.of(3)));
     }
 
-    private static Set<DeviceId> ready(Driver driver) throws Exception {
-        return driver.ask(driver::snapshot, TIMEOUT_S * 1000).readyDevices();
+    private Set<DeviceId> ready(Driver driver) throws Exception {
+        return driver.view(star, TIMEOUT_S * 1000).readyDevices();
     }
 
     private static Any advance(long sequence, long nowNs, long... absent) {

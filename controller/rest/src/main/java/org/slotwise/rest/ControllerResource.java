@@ -13,14 +13,15 @@ import javax.ws.rs.Path;
 import javax.ws.rs.Produces;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.rest.json.ShutdownCodec;
 import org.slotwise.rest.json.SnapshotCodec;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The controller's state, the choice of its scheduler, and which masters are shut down. */
 @Path("slotwise/v1")
@@ -99,7 +100,7 @@ public final class ControllerResource {
             throws IOException {
         JsonNode value = read(contentType, body);
         try {
-            Event.SchedulerChosen choice = SchedulerCodec.decode("", value);
+            SchedulerChosen choice = SchedulerCodec.decode("", value);
             choice.kind().checkEdges(choice.settings(), service.snapshot().network().edges().size());
             service.choose(choice);
             return SchedulerCodec.encode(choice.kind(), choice.settings());
@@ -123,7 +124,7 @@ public final class ControllerResource {
             throws IOException {
         JsonNode value = read(contentType, body);
         Network network = service.snapshot().network();
-        Event.MasterShutdown shutdown;
+        MasterShutdown shutdown;
         try {
             shutdown = ShutdownCodec.decode(network, value);
         } catch (InvalidJsonException e) {

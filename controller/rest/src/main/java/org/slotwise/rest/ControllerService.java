@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest;
 
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {
@@ -13,14 +14,14 @@ public interface ControllerService {
      * Chooses a scheduler and keeps the choice over restarts; throws {@link NotKeptException} if it cannot be kept, and
      * {@link UnavailableException} if the controller does not answer.
      */
-    void choose(Event.SchedulerChosen choice);
+    void choose(SchedulerChosen choice);
 
     /**
      * Shuts a core's master down or takes it back, and keeps that over restarts; {@code Network.canShutDown} holds. Throws
      * {@link NotKeptException} if it cannot be kept, and {@link UnavailableException} if the controller does not answer, or where
      * this host has no means for it.
      */
-    default void shutDown(Event.MasterShutdown shutdown) {
+    default void shutDown(MasterShutdown shutdown) {
         throw new UnavailableException("masters cannot be shut down here", null);
     }
 

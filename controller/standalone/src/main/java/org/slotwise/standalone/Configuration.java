@@ -9,10 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.p4runtime.ChannelSecurity;
 import org.slotwise.p4runtime.Pipeline;
 import org.slotwise.p4runtime.ServerAddresses;
@@ -20,6 +17,10 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.NetworkCodec;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.network.StarTopology;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * The configuration file, checked.
@@ -30,13 +31,12 @@ import org.slotwise.rest.json.SchedulerCodec;
  * @param store directory of what must survive a restart
  * @param clock where time comes from
  * @param jsonLog whether the log is one JSON object a line
- * @param edgePipeline program of every edge
- * @param corePipeline program of the core
+ * @param programs P4 programs by name
  * @param network the network
  * @param scheduler the scheduler to begin with
  */
 record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
-        Clock clock, boolean jsonLog, Pipeline edgePipeline, Pipeline corePipeline, Network network, Event.SchedulerChosen scheduler) {
+        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, Network network, SchedulerChosen scheduler) {
     private static final int MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
@@ -60,8 +60,8 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
                 servers(p4runtime, decoded), p4runtimeSecurity(p4runtime),
                 RestSettings.decode("rest", fields.required("rest")),
                 path(fields, "store"), clock(fields.text("clock")), jsonLog(fields),
-                pipeline("pipelines.edge", pipelines.required("edge")),
-                pipeline("pipelines.core", pipelines.required("core")),
+                Map.of(StarTopology.EDGE, pipeline("pipelines.edge", pipelines.required("edge")),
+                        StarTopology.CORE, pipeline("pipelines.core", pipelines.required("core"))),
                 decoded, scheduler(JsonFields.open("network", network), decoded));
     }
 
@@ -120,9 +120,9 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         };
     }
 
-    private static Event.SchedulerChosen scheduler(JsonFields fields, Network network) throws InvalidJsonException {
+    private static SchedulerChosen scheduler(JsonFields fields, Network network) throws InvalidJsonException {
         try {
-            Event.SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"));
+            SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"));
             choice.kind().checkEdges(choice.settings(), network.edges().size());
             return choice;
         } catch (InvalidSettingsException e) {

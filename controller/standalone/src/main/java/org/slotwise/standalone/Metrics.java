@@ -14,11 +14,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.slotwise.core.Phase;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.StarSnapshot;
-import org.slotwise.core.Statistics;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.star.Phase;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarSnapshot;
+import org.slotwise.star.Statistics;
 
 /** The controller's state and statistics as Prometheus metrics, read when they are asked for. */
 final class Metrics implements MultiCollector {

@@ -7,24 +7,28 @@ import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Command;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.Core;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Network;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.Command;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.Patience;
 import org.slotwise.p4runtime.WallClockDriver;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.ScheduleInForce;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarApp;
+import org.slotwise.star.network.Core;
+import org.slotwise.star.network.Network;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
 final class StandaloneController implements ControllerService, AutoCloseable {
@@ -37,8 +41,9 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private final Store store;
     private final AuditLog audit;
     private final Driver driver;
+    private StarApp star;
     private final RestServer rest;
-    private volatile Event.SchedulerChosen chosen;
+    private volatile SchedulerChosen chosen;
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
@@ -60,13 +65,12 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     private Driver driver(long electionId) {
-        Event.SchedulerChosen scheduler =
+        SchedulerChosen scheduler =
                 store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
         this.chosen = scheduler;
-        NetworkController controller = NetworkController.of(configuration.network(), scheduler, System::nanoTime);
-        Driver.Setup setup = new Driver.Setup(controller, configuration.network(), configuration.p4runtime(),
-                configuration.p4runtimeSecurity(), electionId, configuration.edgePipeline(), configuration.corePipeline(),
-                Patience.DEFAULT, this::auditSchedule);
+        this.star = StarApp.of(configuration.network(), scheduler, System::nanoTime);
+        Driver.Setup setup = new Driver.Setup(new AppHost(List.of(star)), configuration.programs(), configuration.p4runtime(),
+                configuration.p4runtimeSecurity(), electionId, Patience.DEFAULT, this::onNotice);
         return switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
             case LOCKSTEP -> new LockstepDriver(setup);
@@ -122,7 +126,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     @Override
     public Snapshot snapshot() {
         try {
-            return driver.ask(driver::snapshot, ANSWER_TIMEOUT_MS);
+            return driver.view(star, ANSWER_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("the controller is ending", e);
@@ -132,14 +136,14 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     @Override
-    public synchronized void choose(Event.SchedulerChosen choice) {
+    public synchronized void choose(SchedulerChosen choice) {
         Snapshot before = snapshot();
         try {
             store.keep(choice, configuration.scheduler());
         } catch (IOException e) {
             throw notKept("the choice of a scheduler", e);
         }
-        driver.submit(choice);
+        driver.submit(StarApp.ID, choice);
         chosen = choice;
         ObjectNode changed = Main.event("changed");
         changed.set("scheduler", scheduler());
@@ -153,7 +157,13 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return new NotKeptException(what + " cannot be kept over a restart, so nothing was changed: " + cause.getMessage(), cause);
     }
 
-    private void auditSchedule(Command.ScheduleInForce inForce) {
+    private void onNotice(Command.Notice notice) {
+        if (notice instanceof ScheduleInForce inForce) {
+            auditSchedule(inForce);
+        }
+    }
+
+    private void auditSchedule(ScheduleInForce inForce) {
         boolean several = configuration.network().cores().size() > 1;
         audit.schedule(several ? OptionalInt.of(inForce.core().value()) : OptionalInt.empty(),
                 inForce.version().value(), inForce.changedConnections());
@@ -163,13 +173,13 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         Network network = configuration.network();
         for (Core core : network.cores()) {
             if (network.canShutDown() && store.isShutDown(core.id())) {
-                driver.submit(new Event.MasterShutdown(core.id(), true));
+                driver.submit(StarApp.ID, new MasterShutdown(core.id(), true));
             }
         }
     }
 
     @Override
-    public synchronized void shutDown(Event.MasterShutdown shutdown) {
+    public synchronized void shutDown(MasterShutdown shutdown) {
         boolean before = snapshot().states().stream()
                 .anyMatch(star -> star.network().core().id().equals(shutdown.core()) && star.isShutDown());
         try {
@@ -177,7 +187,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         } catch (IOException e) {
             throw notKept("whether a master is shut down", e);
         }
-        driver.submit(shutdown);
+        driver.submit(StarApp.ID, shutdown);
         ObjectNode changed = Main.event("changed");
         changed.putObject("shutdown").put("core", shutdown.core().value()).put("down", shutdown.isDown());
         Main.tell(changed);

@@ -24,12 +24,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.CoreId;
-import org.slotwise.core.schedule.InvalidSettingsException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.CoreId;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down. One small file
@@ -183,7 +184,7 @@ final class Store implements AutoCloseable {
     }
 
     /** Keeps a choice that was made at run time, over the one that the configuration has. Throws IOException if it cannot. */
-    void keep(Event.SchedulerChosen choice, Event.SchedulerChosen configuredChoice) throws IOException {
+    void keep(SchedulerChosen choice, SchedulerChosen configuredChoice) throws IOException {
         Map<String, String> changed = new TreeMap<>(values);
         changed.put(SCHEDULER, text(choice));
         changed.put(CONFIGURED_SCHEDULER, text(configuredChoice));
@@ -191,7 +192,7 @@ final class Store implements AutoCloseable {
     }
 
     /** The choice made at run time, unless there is none or the configuration has changed since. */
-    Optional<Event.SchedulerChosen> scheduler(Event.SchedulerChosen configuredChoice) {
+    Optional<SchedulerChosen> scheduler(SchedulerChosen configuredChoice) {
         String stored = values.get(SCHEDULER);
         if (stored == null || !text(configuredChoice).equals(values.get(CONFIGURED_SCHEDULER))) {
             return Optional.empty();
@@ -206,7 +207,7 @@ final class Store implements AutoCloseable {
     }
 
     /** Keeps whether a core's master is shut down. Throws IOException if it cannot. */
-    void keep(Event.MasterShutdown shutdown) throws IOException {
+    void keep(MasterShutdown shutdown) throws IOException {
         Map<String, String> changed = new TreeMap<>(values);
         if (shutdown.isDown()) {
             changed.put(SHUT_DOWN + shutdown.core(), "true");
@@ -221,7 +222,7 @@ final class Store implements AutoCloseable {
         return values.containsKey(SHUT_DOWN + core);
     }
 
-    private static String text(Event.SchedulerChosen choice) {
+    private static String text(SchedulerChosen choice) {
         return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
     }
 

@@ -2,10 +2,10 @@
 package org.slotwise.standalone;
 
 import java.util.Random;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.FrameSchedule;
-import org.slotwise.core.schedule.Scheduler;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Scheduler;
 
 /**
  * Runs the scheduler on made-up demand until the JVM has compiled it: the first schedules of a cold JVM take longer
@@ -20,7 +20,7 @@ final class WarmUp {
     }
 
     /** Takes a fraction of a second, whatever the network's size. */
-    static void run(Network network, Event.SchedulerChosen choice) {
+    static void run(Network network, SchedulerChosen choice) {
         Scheduler scheduler = choice.kind().create(choice.settings());
         Random random = new Random(SEED);
         int edges = network.edges().size();

@@ -33,11 +33,11 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.core.Networks;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
+import org.slotwise.star.Networks;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.SchedulerKind;
 
 class RestServerTest {
     private static final String BASE = "/slotwise/v1/";

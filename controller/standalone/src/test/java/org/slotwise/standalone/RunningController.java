@@ -4,18 +4,20 @@ package org.slotwise.standalone;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.slotwise.core.Command;
-import org.slotwise.core.Event;
-import org.slotwise.core.NetworkController;
-import org.slotwise.core.Networks;
-import org.slotwise.core.RequestMessage;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.wire.WireConstants;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.NetworkController;
+import org.slotwise.star.Networks;
+import org.slotwise.star.RequestMessage;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.wire.WireConstants;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
 final class RunningController implements ControllerService {
@@ -78,12 +80,12 @@ final class RunningController implements ControllerService {
     }
 
     @Override
-    public synchronized void choose(Event.SchedulerChosen choice) {
+    public synchronized void choose(SchedulerChosen choice) {
         deliver(choice);
     }
 
     @Override
-    public synchronized void shutDown(Event.MasterShutdown shutdown) {
+    public synchronized void shutDown(MasterShutdown shutdown) {
         deliver(shutdown);
     }
 }

@@ -24,18 +24,18 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.core.Event;
-import org.slotwise.core.Networks;
-import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.star.Networks;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.schedule.SchedulerKind;
 
 class StandaloneControllerTest {
     private static final long TIMEOUT_S = 20;
     private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Event.SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
-    private static final Event.SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
+    private static final SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
+    private static final SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
 
     @TempDir
     private Path directory;

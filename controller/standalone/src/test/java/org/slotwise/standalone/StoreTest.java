@@ -18,14 +18,15 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.core.Event;
-import org.slotwise.core.Networks;
-import org.slotwise.core.network.CoreId;
-import org.slotwise.core.schedule.SchedulerKind;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.Networks;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.CoreId;
+import org.slotwise.star.schedule.SchedulerKind;
 
 class StoreTest {
-    private static final Event.SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
-    private static final Event.SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
+    private static final SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
+    private static final SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
 
     @TempDir
     private Path directory;
@@ -68,7 +69,7 @@ class StoreTest {
     void storeThatWasCutOrChangedAnywhereIsRefusedAndNotReplaced() throws IOException {
         try (Store store = Store.open(directory)) {
             store.keep(ROTATION, FAIR);
-            store.keep(new Event.MasterShutdown(CoreId.of(1), true));
+            store.keep(new MasterShutdown(CoreId.of(1), true));
         }
         Path file = directory.resolve(Store.FILE);
         byte[] whole = Files.readAllBytes(file);
@@ -103,7 +104,7 @@ class StoreTest {
             Files.createDirectory(directory.resolve("controller.store.next"));
             for (IOException refusal : new IOException[] {
                     assertThrows(IOException.class, () -> store.keep(FAIR, FAIR)),
-                    assertThrows(IOException.class, () -> store.keep(new Event.MasterShutdown(CoreId.of(0), true))),
+                    assertThrows(IOException.class, () -> store.keep(new MasterShutdown(CoreId.of(0), true))),
                     assertThrows(IOException.class, () -> store.nextElectionId(Instant.EPOCH))}) {
                 assertTrue(refusal.getMessage().contains(directory.toString()), refusal.getMessage());
             }

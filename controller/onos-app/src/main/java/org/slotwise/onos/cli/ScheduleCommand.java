@@ -7,11 +7,11 @@ import java.util.stream.IntStream;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.schedule.FrameSchedule;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SnapshotCodec;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.schedule.FrameSchedule;
 
 /** The schedule in force in each star: a line a slot, a column a sending edge, in it the receiving edge. */
 @Service

@@ -8,12 +8,12 @@ import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.schedule.InvalidSettingsException;
-import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.SchedulerKind;
 
 /** Shows or chooses the scheduler. */
 @Service
@@ -36,7 +36,7 @@ public final class SchedulerCommand extends AbstractShellCommand {
             return;
         }
         try {
-            Event.SchedulerChosen choice = choice(name, settings == null ? List.of() : settings);
+            SchedulerChosen choice = choice(name, settings == null ? List.of() : settings);
             controller.choose(choice);
             print("%s", SchedulerCodec.encode(choice.kind(), choice.settings()));
         } catch (InvalidSettingsException e) {
@@ -44,7 +44,7 @@ public final class SchedulerCommand extends AbstractShellCommand {
         }
     }
 
-    static Event.SchedulerChosen choice(String name, List<String> settings) throws InvalidSettingsException {
+    static SchedulerChosen choice(String name, List<String> settings) throws InvalidSettingsException {
         SchedulerKind kind = SchedulerKind.named(name);
         Map<String, String> values = new TreeMap<>();
         for (String setting : settings) {
@@ -54,6 +54,6 @@ public final class SchedulerCommand extends AbstractShellCommand {
             }
             values.put(setting.substring(0, equals), setting.substring(equals + 1));
         }
-        return new Event.SchedulerChosen(kind, kind.completeSettings(values));
+        return new SchedulerChosen(kind, kind.completeSettings(values));
     }
 }

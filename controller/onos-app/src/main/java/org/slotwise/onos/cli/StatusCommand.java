@@ -4,9 +4,9 @@ package org.slotwise.onos.cli;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
-import org.slotwise.core.Snapshot;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.SnapshotCodec;
+import org.slotwise.star.Snapshot;
 
 /** What the controller is at. */
 @Service

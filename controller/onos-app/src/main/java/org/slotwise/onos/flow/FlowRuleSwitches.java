@@ -29,8 +29,8 @@ import org.onosproject.net.pi.model.PiPipeconf;
 import org.onosproject.net.pi.service.PiPipeconfService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.core.tables.TableEntry;
-import org.slotwise.core.tables.Update;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
 import org.slotwise.onos.SlotwiseDevices;
 
 /**
@@ -54,7 +54,7 @@ public final class FlowRuleSwitches {
     private final Executor readers;
     private final Executor checks;
     /** Completes when what was begun last with a switch is over, whichever leader of this node began it. */
-    private final ConcurrentMap<org.slotwise.core.network.DeviceId, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
+    private final ConcurrentMap<org.slotwise.control.topology.DeviceId, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
 
     /**
      * Takes ONOS's services, what reads tables, and the owner of all rules.
@@ -76,7 +76,7 @@ public final class FlowRuleSwitches {
     }
 
     /** The switches for one leader, as long as {@code fence} lets it. */
-    public Switches under(Fence fence) {
+    public OnosSwitches under(Fence fence) {
         return new Fenced(fence);
     }
 
@@ -85,7 +85,7 @@ public final class FlowRuleSwitches {
      * ONOS, and who reads before it has arrived knows tables that the switch does not have for long.
      */
     private <T> CompletableFuture<T> inOrder(
-            org.slotwise.core.network.DeviceId device, Supplier<CompletableFuture<T>> action) {
+            org.slotwise.control.topology.DeviceId device, Supplier<CompletableFuture<T>> action) {
         CompletableFuture<Void> over = new CompletableFuture<>();
         CompletableFuture<Void> before = last.put(device, over);
         CompletableFuture<T> done = (before == null ? CompletableFuture.<Void>completedFuture(null) : before)
@@ -94,7 +94,7 @@ public final class FlowRuleSwitches {
         return done;
     }
 
-    private Map<String, TableEntry> readTables(org.slotwise.core.network.DeviceId device) {
+    private Map<String, TableEntry> readTables(org.slotwise.control.topology.DeviceId device) {
         DeviceId id = SlotwiseDevices.onos(device);
         Map<String, TableEntry> present = new LinkedHashMap<>();
         for (TableEntry entry : reader.read(device, program(id), rules(id))) {
@@ -108,7 +108,7 @@ public final class FlowRuleSwitches {
      * tables, and ONOS would install the old ones when it likes, whatever the controller knows and has written since.
      */
     private FlowRuleOperations.Builder adopt(
-            org.slotwise.core.network.DeviceId device, Map<String, TableEntry> present) {
+            org.slotwise.control.topology.DeviceId device, Map<String, TableEntry> present) {
         DeviceId id = SlotwiseDevices.onos(device);
         TableReader.RuleOf rules = rules(id);
         FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
@@ -137,7 +137,7 @@ public final class FlowRuleSwitches {
                 .orElseThrow(() -> new SwitchUnavailableException(device + " has no pipeconf"));
     }
 
-    private final class Fenced implements Switches {
+    private final class Fenced implements OnosSwitches {
         private final Fence fence;
         private volatile long checkedNs = System.nanoTime() - LEASE_NS;
 
@@ -146,19 +146,19 @@ public final class FlowRuleSwitches {
         }
 
         @Override
-        public boolean isAvailable(org.slotwise.core.network.DeviceId device) {
+        public boolean isAvailable(org.slotwise.control.topology.DeviceId device) {
             return devices.isAvailable(SlotwiseDevices.onos(device));
         }
 
         @Override
-        public CompletableFuture<List<TableEntry>> read(org.slotwise.core.network.DeviceId device) {
+        public CompletableFuture<List<TableEntry>> read(org.slotwise.control.topology.DeviceId device) {
             return inOrder(device, () -> CompletableFuture.supplyAsync(() -> readTables(device), readers)
                     .thenCompose(present -> apply(device, adopt(device, present))
                             .thenApply(done -> new ArrayList<>(present.values()))));
         }
 
         @Override
-        public CompletableFuture<Void> write(org.slotwise.core.network.DeviceId device, List<Update> updates) {
+        public CompletableFuture<Void> write(org.slotwise.control.topology.DeviceId device, List<Update> updates) {
             TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
             FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
             for (Update update : updates) {
@@ -173,7 +173,7 @@ public final class FlowRuleSwitches {
         }
 
         private CompletableFuture<Void> apply(
-                org.slotwise.core.network.DeviceId device, FlowRuleOperations.Builder operations) {
+                org.slotwise.control.topology.DeviceId device, FlowRuleOperations.Builder operations) {
             return checked().thenCompose(may -> {
                 CompletableFuture<Void> done = new CompletableFuture<>();
                 flowRules.apply(operations.build(new FlowRuleOperationsContext() {
@@ -202,7 +202,7 @@ public final class FlowRuleSwitches {
         }
 
         @Override
-        public void send(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
+        public void send(org.slotwise.control.topology.DeviceId device, int port, byte[] frame) {
             if (System.nanoTime() - checkedNs < LEASE_NS && fence.isOpen()) {
                 emit(device, port, frame);
                 return;
@@ -215,7 +215,7 @@ public final class FlowRuleSwitches {
         }
     }
 
-    private void emit(org.slotwise.core.network.DeviceId device, int port, byte[] frame) {
+    private void emit(org.slotwise.control.topology.DeviceId device, int port, byte[] frame) {
         packets.emit(new DefaultOutboundPacket(SlotwiseDevices.onos(device),
                 DefaultTrafficTreatment.builder().setOutput(PortNumber.portNumber(port)).build(),
                 ByteBuffer.wrap(frame)));

@@ -16,8 +16,8 @@ import org.onosproject.net.pi.service.PiTranslationException;
 import org.onosproject.p4runtime.api.P4RuntimeClient;
 import org.onosproject.p4runtime.api.P4RuntimeController;
 import org.onosproject.p4runtime.api.P4RuntimeReadClient;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.tables.TableEntry;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.topology.DeviceId;
 import org.slotwise.onos.SlotwiseDevices;
 
 /**

@@ -4,8 +4,8 @@ package org.slotwise.onos.flow;
 import java.util.List;
 import org.onosproject.net.flow.FlowRule;
 import org.onosproject.net.pi.model.PiPipeconf;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.tables.TableEntry;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.topology.DeviceId;
 
 /** Reads what a switch's tables hold. */
 public interface TableReader {

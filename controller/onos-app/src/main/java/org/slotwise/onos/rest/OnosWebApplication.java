@@ -10,11 +10,11 @@ import org.glassfish.jersey.server.ServerProperties;
 import org.onlab.osgi.DefaultServiceDirectory;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
 
 /** The REST resources in ONOS, at {@code /onos/slotwise/v1}; ONOS asks for its own users' names and passwords. */
 public final class OnosWebApplication extends Application {
@@ -67,7 +67,7 @@ public final class OnosWebApplication extends Application {
         }
 
         @Override
-        public void choose(Event.SchedulerChosen choice) {
+        public void choose(SchedulerChosen choice) {
             now().choose(choice);
         }
 

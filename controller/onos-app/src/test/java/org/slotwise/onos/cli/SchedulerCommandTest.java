@@ -6,17 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.Event;
-import org.slotwise.core.schedule.InvalidSettingsException;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.schedule.Setting;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Setting;
 
 class SchedulerCommandTest {
     @Test
     void settingsAreNameAndValue() throws Exception {
         SchedulerKind kind = SchedulerKind.named("fair");
         Setting setting = kind.settings().get(0);
-        Event.SchedulerChosen choice =
+        SchedulerChosen choice =
                 SchedulerCommand.choice("fair", List.of(setting.name() + "=" + setting.defaultValue()));
         assertEquals(kind, choice.kind());
         assertEquals(setting.defaultValue(), choice.settings().get(setting.name()));

@@ -31,14 +31,14 @@ import org.onosproject.net.pi.runtime.PiExactFieldMatch;
 import org.onosproject.net.pi.runtime.PiFieldMatch;
 import org.onosproject.net.pi.runtime.PiMatchKey;
 import org.onosproject.net.pi.runtime.PiTableEntry;
-import org.slotwise.core.Networks;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.FrameSchedule;
-import org.slotwise.core.tables.Match;
-import org.slotwise.core.tables.SwitchRules;
-import org.slotwise.core.tables.TableEntry;
+import org.slotwise.control.tables.Match;
+import org.slotwise.control.tables.TableEntry;
 import org.slotwise.onos.pipeline.Programs;
+import org.slotwise.star.Networks;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.tables.SwitchRules;
 
 class RuleTranslatorTest {
     private static final DeviceId DEVICE = DeviceId.deviceId("device:slotwise:1");

@@ -119,7 +119,7 @@ class BundleIT {
             assertNotNull(type.getDeclaredConstructors(), name);
             assertNotNull(type.getDeclaredFields(), name);
         }
-        assertNotNull(app.loadClass("org.slotwise.core.Controller"));
+        assertNotNull(app.loadClass("org.slotwise.star.Controller"));
         assertNotNull(app.loadClass("com.fasterxml.jackson.dataformat.yaml.YAMLMapper").getConstructor().newInstance());
     }
 

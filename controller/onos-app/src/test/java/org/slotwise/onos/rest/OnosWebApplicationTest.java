@@ -20,19 +20,19 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.junit.jupiter.api.Test;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
-import org.slotwise.core.Controller;
-import org.slotwise.core.Event;
-import org.slotwise.core.Networks;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.schedule.SchedulerKind;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.star.Networks;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarController;
+import org.slotwise.star.schedule.SchedulerKind;
 
 /** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
 class OnosWebApplicationTest {
     private static final URI BASE = URI.create("http://localhost:8181/onos/slotwise/");
 
-    private final List<Event.SchedulerChosen> choices = new ArrayList<>();
+    private final List<SchedulerChosen> choices = new ArrayList<>();
     private boolean active = true;
     private Optional<String> leader = Optional.empty();
     private String location;
@@ -52,12 +52,12 @@ class OnosWebApplicationTest {
     private final class FixedController implements ControllerService {
         @Override
         public Snapshot snapshot() {
-            return new Controller(Networks.star(4, 20), Networks.scheduler(SchedulerKind.FAIR), () -> 0)
+            return new StarController(Networks.star(4, 20), Networks.scheduler(SchedulerKind.FAIR), () -> 0)
                     .snapshot();
         }
 
         @Override
-        public void choose(Event.SchedulerChosen choice) {
+        public void choose(SchedulerChosen choice) {
             choices.add(choice);
         }
     }

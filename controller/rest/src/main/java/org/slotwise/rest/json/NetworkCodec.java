@@ -8,21 +8,21 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Function;
-import org.slotwise.core.network.Core;
-import org.slotwise.core.network.CoreId;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.EdgeId;
-import org.slotwise.core.network.Fibre;
-import org.slotwise.core.network.FramePlan;
-import org.slotwise.core.network.Host;
-import org.slotwise.core.network.InvalidNetworkException;
-import org.slotwise.core.network.Ipv4Address;
-import org.slotwise.core.network.MacAddress;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.network.Signaling;
-import org.slotwise.core.network.TimestampUnit;
-import org.slotwise.core.wire.WireConstants;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
+import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.star.network.Core;
+import org.slotwise.star.network.CoreId;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.network.EdgeId;
+import org.slotwise.star.network.Fibre;
+import org.slotwise.star.network.FramePlan;
+import org.slotwise.star.network.InvalidNetworkException;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.network.Signaling;
+import org.slotwise.star.network.TimestampUnit;
+import org.slotwise.wire.WireConstants;
 
 /** Reads a network in the form of {@code schema/network.schema.json}; its scheduler is {@link SchedulerCodec}'s. */
 public final class NetworkCodec {

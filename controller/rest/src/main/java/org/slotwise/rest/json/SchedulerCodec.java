@@ -10,11 +10,11 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.schedule.InvalidSettingsException;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.schedule.Setting;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Setting;
 
 /** A choice of scheduler: {@code {"name": "fair", "settings": {"share": "equal"}}}. */
 public final class SchedulerCodec {
@@ -22,7 +22,7 @@ public final class SchedulerCodec {
     }
 
     /** Reads and checks a choice; settings that are missing get their defaults. */
-    public static Event.SchedulerChosen decode(String where, JsonNode value)
+    public static SchedulerChosen decode(String where, JsonNode value)
             throws InvalidJsonException, InvalidSettingsException {
         JsonFields fields = JsonFields.of(where, value, "name", "settings");
         SchedulerKind kind = SchedulerKind.named(fields.text("name"));
@@ -35,7 +35,7 @@ public final class SchedulerCodec {
                 settings.put(name, settingText(named, name));
             }
         }
-        return new Event.SchedulerChosen(kind, kind.completeSettings(settings));
+        return new SchedulerChosen(kind, kind.completeSettings(settings));
     }
 
     /** Text, or a whole number as text. */

@@ -7,12 +7,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import org.slotwise.core.Event;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.network.Core;
-import org.slotwise.core.network.CoreId;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.wire.WireConstants;
+import org.slotwise.star.MasterShutdown;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.network.Core;
+import org.slotwise.star.network.CoreId;
+import org.slotwise.star.network.Network;
+import org.slotwise.wire.WireConstants;
 
 /** Masters that are shut down: {@code {"core": 0, "shut_down": true}}. */
 public final class ShutdownCodec {
@@ -20,7 +20,7 @@ public final class ShutdownCodec {
     }
 
     /** Reads and checks what is wanted of a core of {@code network}. */
-    public static Event.MasterShutdown decode(Network network, JsonNode value) throws InvalidJsonException {
+    public static MasterShutdown decode(Network network, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of("", value, "core", "shut_down");
         CoreId core = CoreId.of((int) fields.integer("core", 0, WireConstants.MAX_CORES - 1));
         JsonNode down = fields.required("shut_down");
@@ -31,7 +31,7 @@ public final class ShutdownCodec {
             throw new InvalidJsonException("core", "there is no core " + core + "; there are "
                     + network.cores().stream().map(other -> other.id().toString()).collect(Collectors.joining(", ")));
         }
-        return new Event.MasterShutdown(core, down.booleanValue());
+        return new MasterShutdown(core, down.booleanValue());
     }
 
     /** Writes all masters. */

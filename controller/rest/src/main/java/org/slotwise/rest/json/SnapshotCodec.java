@@ -7,20 +7,20 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
-import org.slotwise.core.Phase;
-import org.slotwise.core.Snapshot;
-import org.slotwise.core.StarSnapshot;
-import org.slotwise.core.Statistics;
-import org.slotwise.core.Statistics.Counter;
-import org.slotwise.core.membership.Member;
-import org.slotwise.core.membership.MemberRefusal;
-import org.slotwise.core.network.Core;
-import org.slotwise.core.network.DeviceId;
-import org.slotwise.core.network.Edge;
-import org.slotwise.core.network.Fibre;
-import org.slotwise.core.network.Host;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.network.Version;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
+import org.slotwise.star.Phase;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.StarSnapshot;
+import org.slotwise.star.Statistics.Counter;
+import org.slotwise.star.Statistics;
+import org.slotwise.star.membership.Member;
+import org.slotwise.star.membership.MemberRefusal;
+import org.slotwise.star.network.Core;
+import org.slotwise.star.network.Edge;
+import org.slotwise.star.network.Fibre;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.network.Version;
 
 /** Writes the views of a snapshot, one method a view. {@code openapi.yaml} describes them. */
 public final class SnapshotCodec {

@@ -21,9 +21,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.slotwise.core.Event;
-import org.slotwise.core.network.Network;
-import org.slotwise.core.schedule.InvalidSettingsException;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The reader and {@code schema/network.schema.json} must agree; both are tried on the same example files. */
 class NetworkCodecTest {
@@ -57,7 +57,7 @@ class NetworkCodecTest {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
             Network decoded = NetworkCodec.decode("", network);
-            Event.SchedulerChosen choice = SchedulerCodec.decode("scheduler", network.get("scheduler"));
+            SchedulerChosen choice = SchedulerCodec.decode("scheduler", network.get("scheduler"));
             choice.kind().checkEdges(choice.settings(), decoded.edges().size());
         }
     }

@@ -16,9 +16,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slotwise.core.schedule.InvalidSettingsException;
-import org.slotwise.core.schedule.SchedulerKind;
-import org.slotwise.core.schedule.Setting;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Setting;
 
 /** What the schemas of scenarios and networks say of schedulers is what the schedulers say of themselves. */
 class SchedulerSchemaTest {

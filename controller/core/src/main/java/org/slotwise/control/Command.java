@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.control;
+
+import java.util.List;
+import java.util.Objects;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
+
+/** What an application wants done. */
+public abstract class Command {
+    private Command() {
+    }
+
+    /** Write table entries in one batch; answered by {@link Event.WriteDone} or {@link Event.WriteFailed}. */
+    public static final class Write extends Command {
+        private final DeviceId device;
+        private final long batch;
+        private final List<Update> updates;
+
+        /** Takes the switch, a number that this application has not used before, and the changes in order. */
+        public Write(DeviceId device, long batch, List<Update> updates) {
+            this.device = Objects.requireNonNull(device);
+            this.batch = batch;
+            this.updates = List.copyOf(updates);
+        }
+
+        /** The switch. */
+        public DeviceId device() {
+            return device;
+        }
+
+        /** Number of this write, unique in whoever made it. */
+        public long batch() {
+            return batch;
+        }
+
+        /** Changes, in order. */
+        public List<Update> updates() {
+            return updates;
+        }
+    }
+
+    /** Send a packet to a switch. */
+    public static final class PacketOut extends Command {
+        private final DeviceId device;
+        private final int port;
+        private final byte[] frame;
+
+        /** Takes the switch, its egress port, and the bytes from Ethernet on. */
+        public PacketOut(DeviceId device, int port, byte[] frame) {
+            this.device = Objects.requireNonNull(device);
+            this.port = port;
+            this.frame = frame.clone();
+        }
+
+        /** The switch. */
+        public DeviceId device() {
+            return device;
+        }
+
+        /** Egress port. */
+        public int port() {
+            return port;
+        }
+
+        /** Bytes from Ethernet on. */
+        public byte[] frame() {
+            return frame.clone();
+        }
+    }
+
+    /** Read all tables of a switch again; answered by {@link Event.DeviceReady} or {@link Event.DeviceLost}. */
+    public static final class ReadTables extends Command {
+        private final DeviceId device;
+
+        /** Takes the switch. */
+        public ReadTables(DeviceId device) {
+            this.device = Objects.requireNonNull(device);
+        }
+
+        /** The switch. */
+        public DeviceId device() {
+            return device;
+        }
+    }
+
+    /** Nothing to do but to tell whoever wants to know; each application has kinds of its own. */
+    public abstract static class Notice extends Command {
+        /** For applications. */
+        protected Notice() {
+        }
+    }
+}

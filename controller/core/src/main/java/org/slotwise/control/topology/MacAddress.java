@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.control.topology;
+
+import java.util.regex.Pattern;
+
+/** 48-bit Ethernet address. */
+public final class MacAddress {
+    private static final Pattern FORM = Pattern.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}");
+
+    private final long value;
+
+    private MacAddress(long value) {
+        this.value = value;
+    }
+
+    /** Parses {@code 02:00:00:01:00:01}; throws IllegalArgumentException for anything else. */
+    public static MacAddress parse(String text) {
+        if (!FORM.matcher(text).matches()) {
+            throw new IllegalArgumentException(
+                    "a MAC address is six pairs of hexadecimal digits joined by colons, got '" + text + "'");
+        }
+        return new MacAddress(Long.parseLong(text.replace(":", ""), 16));
+    }
+
+    /** The address as a number, first byte highest. */
+    public long value() {
+        return value;
+    }
+
+    @Override
+    public boolean equals(Object o) {
+        return o instanceof MacAddress && ((MacAddress) o).value == value;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(value);
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(17);
+        for (int shift = 40; shift >= 0; shift -= 8) {
+            text.append(String.format("%02x", value >>> shift & 0xff)).append(shift > 0 ? ":" : "");
+        }
+        return text.toString();
+    }
+}

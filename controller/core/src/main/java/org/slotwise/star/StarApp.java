@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star;
+
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.LongSupplier;
+import org.slotwise.control.App;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.Ownership;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.network.StarTopology;
+
+/** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. It has its switches for itself. */
+public final class StarApp implements App<Snapshot> {
+    /** Its name. */
+    public static final String ID = "star";
+
+    private final Network network;
+    private final NetworkController controller;
+    private final Topology topology;
+    private final Ownership tables;
+
+    /** Takes a controller of this network that nobody else uses. */
+    StarApp(Network network, NetworkController controller) {
+        this.network = network;
+        this.controller = controller;
+        this.topology = StarTopology.of(network);
+        this.tables = Ownership.allOf(network.devices());
+    }
+
+    /**
+     * The application of a network of one star, or of several.
+     *
+     * @param scheduler the scheduler to begin with
+     * @param stopwatchNs read before and after each computation of a schedule, for statistics only
+     */
+    public static StarApp of(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
+        return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
+    }
+
+    /** What it runs. */
+    public Network network() {
+        return network;
+    }
+
+    @Override
+    public String id() {
+        return ID;
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public Ownership owns() {
+        return tables;
+    }
+
+    /** All packets of its switches: it counts those that it refuses. */
+    @Override
+    public boolean claims(Event.PacketIn packet) {
+        return tables.devices().contains(packet.device());
+    }
+
+    /** What is dark is no news to it: nobody's requests come from there. */
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        return event instanceof Event.PortChanged ? List.of() : controller.onEvent(nowNs, event);
+    }
+
+    @Override
+    public OptionalLong nextDeadlineNs() {
+        return controller.nextDeadlineNs();
+    }
+
+    @Override
+    public boolean isConfigured() {
+        return controller.isConfigured();
+    }
+
+    @Override
+    public Snapshot view() {
+        return controller.snapshot();
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star;
+
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
+import org.slotwise.star.demand.RequestRefusal;
+
+/** What the controller has done since it started. Immutable. */
+public final class Statistics {
+    private final Map<Counter, Long> counters;
+    private final Map<RequestRefusal, Long> refusals;
+    private final Map<Duration, Summary> durations;
+
+    /** Things that are counted. */
+    public enum Counter {
+        /** Request messages taken. */
+        REQUESTS_RECEIVED,
+        /** Out of band: the master's beacons handed on to slaves, or that it ends. */
+        BEACONS_HANDED_ON,
+        /** Frames for which a schedule was computed. */
+        FRAMES_SCHEDULED,
+        /** Frames whose schedule came out as the one in force. */
+        FRAMES_UNCHANGED,
+        /** Commits sent to the master, repetitions not counted. */
+        COMMITS_SENT,
+        /** Commits sent again since the master did not announce them. */
+        COMMITS_REPEATED,
+        /** Versions that all edges reported to be in force. */
+        COMMITS_COMPLETED,
+        /** Write batches sent to switches. */
+        WRITE_BATCHES,
+        /** Table entries changed in them. */
+        WRITE_UPDATES,
+        /** Write batches that failed. */
+        WRITE_FAILURES,
+        /** Times that a switch was lost. */
+        DEVICES_LOST
+    }
+
+    /** Things that take time. */
+    public enum Duration {
+        /** Computing a schedule, ns of the stopwatch. */
+        SCHEDULING_NS,
+        /** From a schedule's first write to the last acknowledgement, ns. */
+        WRITING_NS,
+        /** From the frame of the requests to the one in which all edges report their schedule in force, frames. */
+        COMMIT_FRAMES
+    }
+
+    /** How one of them is distributed. */
+    public static final class Summary {
+        private final long count;
+        private final long p50;
+        private final long p99;
+        private final long max;
+
+        private Summary(Histogram histogram) {
+            this.count = histogram.count();
+            this.p50 = histogram.percentile(50);
+            this.p99 = histogram.percentile(99);
+            this.max = histogram.max();
+        }
+
+        /** How often it happened. */
+        public long count() {
+            return count;
+        }
+
+        /** What half of them took at most. */
+        public long p50() {
+            return p50;
+        }
+
+        /** What 99 % of them took at most. */
+        public long p99() {
+            return p99;
+        }
+
+        /** What the slowest took. */
+        public long max() {
+            return max;
+        }
+    }
+
+    private Statistics(Recorder recorder) {
+        this.counters = Collections.unmodifiableMap(new EnumMap<>(recorder.counters));
+        this.refusals = Collections.unmodifiableMap(new EnumMap<>(recorder.refusals));
+        this.durations = new EnumMap<>(Duration.class);
+        recorder.durations.forEach((duration, histogram) -> durations.put(duration, new Summary(histogram)));
+    }
+
+    /** Collects. */
+    static final class Recorder {
+        private final Map<Counter, Long> counters = new EnumMap<>(Counter.class);
+        private final Map<RequestRefusal, Long> refusals = new EnumMap<>(RequestRefusal.class);
+        private final Map<Duration, Histogram> durations = new EnumMap<>(Duration.class);
+
+        Recorder() {
+            for (Counter counter : Counter.values()) {
+                counters.put(counter, 0L);
+            }
+            for (RequestRefusal reason : RequestRefusal.values()) {
+                refusals.put(reason, 0L);
+            }
+            for (Duration duration : Duration.values()) {
+                durations.put(duration, new Histogram());
+            }
+        }
+
+        void count(Counter counter) {
+            count(counter, 1);
+        }
+
+        void count(Counter counter, long amount) {
+            counters.merge(counter, amount, Long::sum);
+        }
+
+        void refused(RequestRefusal reason) {
+            refusals.merge(reason, 1L, Long::sum);
+        }
+
+        void took(Duration duration, long value) {
+            durations.get(duration).record(value);
+        }
+
+        Statistics snapshot() {
+            return new Statistics(this);
+        }
+    }
+
+    /** A count. */
+    public long get(Counter counter) {
+        return counters.get(counter);
+    }
+
+    /** Packets that were no acceptable request, or beacon to hand on, by reason. */
+    public Map<RequestRefusal, Long> refusals() {
+        return refusals;
+    }
+
+    /** How long something took. */
+    public Summary get(Duration duration) {
+        return durations.get(duration);
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star.schedule;
+
+import java.util.Arrays;
+import org.slotwise.star.network.CorePorts;
+
+/**
+ * Makes a service matrix of whole slots from a request matrix. Rows are senders, columns receivers; each line has the
+ * capacity of a frame, and edges that share a port of the core share its two lines. The diagonal is always zero: an edge
+ * does not send to itself.
+ *
+ * <p>Classes are served one after the other. Within a class, requests that fit are granted; others are water-filled
+ * ({@link WaterFill}) and rounded down. Whole slots left over go to the pairs that were rounded down most over the last
+ * frames, so that a share of less than a slot is a slot every few frames, and then in turn to whoever still wants one. In the
+ * end each pair that has nothing may get a slot if both lines have room: a packet of a new stream need not wait for a
+ * request.
+ */
+final class FairShare {
+    /** Largest request of a pair, slots; larger ones count as this. */
+    static final int MAX_REQUEST = 1 << 16;
+
+    /** How entries rise. */
+    enum Share {
+        /** By weight: weighted max-min fair. */
+        EQUAL,
+        /** By weight times request. */
+        PROPORTIONAL
+    }
+
+    /** What a pair is owed is kept in units of 2^-16 slot, and compared in those of 2^-6. */
+    private static final int OWED_BITS = 16;
+    private static final int OWED_DROPPED_BITS = 10;
+    private static final int MAX_OWED = 16 << OWED_BITS;
+    private static final int OWED_BUCKETS = (MAX_OWED >> OWED_DROPPED_BITS) + 1;
+
+    private final int edges;
+    /** Line of each edge. */
+    private final int[] lineOf;
+    private final Square square;
+    private final int capacity;
+    private final Share share;
+    private final PairWeights weights;
+    private final boolean idleToo;
+    private final WaterFill water;
+    private final int[] request;
+    private final int[] weight;
+    private final int[] service;
+    private final long[] rowRequest;
+    private final long[] columnRequest;
+    private final int[] rowRoom;
+    private final int[] columnRoom;
+    private final int[] owed;
+    private final int[] unmet;
+    private final int[] byOwed;
+    private final int[] bucketEnd = new int[OWED_BUCKETS + 1];
+
+    /** For edges with a port each. */
+    FairShare(int edges, int capacity, Share share, PairWeights weights, boolean idleToo) {
+        this(CorePorts.ofItsOwn(edges), capacity, share, weights, idleToo);
+    }
+
+    /**
+     * For lines of {@code capacity} slots.
+     *
+     * @param weights for so many edges
+     * @param idleToo whether pairs that ask for nothing get a slot where there is room
+     */
+    FairShare(CorePorts ports, int capacity, Share share, PairWeights weights, boolean idleToo) {
+        this.edges = ports.edges();
+        this.lineOf = new int[edges];
+        Arrays.setAll(lineOf, ports::portOf);
+        this.square = new Square(edges);
+        this.capacity = capacity;
+        this.share = share;
+        this.weights = weights;
+        this.idleToo = idleToo;
+        this.water = new WaterFill(ports, capacity);
+        this.request = new int[square.length()];
+        this.weight = new int[square.length()];
+        this.service = new int[square.length()];
+        this.rowRequest = new long[ports.count()];
+        this.columnRequest = new long[ports.count()];
+        this.rowRoom = new int[ports.count()];
+        this.columnRoom = new int[ports.count()];
+        this.owed = new int[square.length()];
+        this.unmet = new int[square.length()];
+        this.byOwed = new int[square.length()];
+    }
+
+    /** Returns slots by place in {@link Square}, valid until the next call; no line exceeds the capacity. */
+    int[] allocate(int[][] requests) {
+        Arrays.fill(service, 0);
+        Arrays.fill(rowRoom, capacity);
+        Arrays.fill(columnRoom, capacity);
+        for (int rank = 0; rank < weights.classes(); rank++) {
+            takeRequests(requests, rank);
+            if (fits()) {
+                grantAll();
+            } else {
+                grantShares();
+            }
+        }
+        if (idleToo) {
+            grantToIdle();
+        }
+        return service;
+    }
+
+    private void takeRequests(int[][] requests, int rank) {
+        boolean single = weights.classes() == 1;
+        boolean uniform = isUniform();
+        Arrays.fill(rowRequest, 0);
+        Arrays.fill(columnRequest, 0);
+        for (int i = 0; i < edges; i++) {
+            int[] row = requests[i];
+            long sum = 0;
+            for (int j = 0; j < edges; j++) {
+                int entry = square.entry(i, j);
+                boolean counts = i != j && (single || weights.rank(i, j) == rank);
+                int wanted = counts ? Math.max(0, Math.min(row[j], MAX_REQUEST)) : 0;
+                int possible = Math.min(wanted, capacity);
+                request[entry] = possible;
+                sum += possible;
+                columnRequest[lineOf[j]] += possible;
+                if (!uniform) {
+                    weight[entry] = weights.weight(i, j) * (share == Share.PROPORTIONAL ? Math.max(1, wanted) : 1);
+                }
+            }
+            rowRequest[lineOf[i]] += sum;
+        }
+    }
+
+    private boolean isUniform() {
+        return share == Share.EQUAL && weights.areAlike();
+    }
+
+    private boolean fits() {
+        for (int line = 0; line < rowRoom.length; line++) {
+            if (rowRequest[line] > rowRoom[line] || columnRequest[line] > columnRoom[line]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void grantAll() {
+        for (int entry = 0; entry < request.length; entry++) {
+            if (request[entry] > 0) {
+                grant(entry, request[entry]);
+                owed[entry] = 0;
+            }
+        }
+    }
+
+    private void grantShares() {
+        long[] amount = water.fill(request, isUniform() ? null : weight, rowRoom, columnRoom);
+        int waiting = 0;
+        for (int entry = 0; entry < request.length; entry++) {
+            if (request[entry] == 0) {
+                continue;
+            }
+            int whole = (int) (amount[entry] + WaterFill.TOLERANCE >>> WaterFill.FRACTION_BITS);
+            if (whole > 0) {
+                grant(entry, whole);
+            }
+            if (whole < request[entry]) {
+                long rest = Math.max(0, amount[entry] - ((long) whole << WaterFill.FRACTION_BITS));
+                int more = owed[entry] + (int) (rest >>> WaterFill.FRACTION_BITS - OWED_BITS);
+                owed[entry] = Math.min(MAX_OWED - 1, more);
+                unmet[waiting++] = entry;
+            } else {
+                owed[entry] = 0;
+            }
+        }
+        sortByOwed(waiting);
+        // Whoever wants more can have it while both lines have room; nobody gets a second before others got one.
+        for (int left = waiting; left > 0; ) {
+            left = grantOneEach(left);
+        }
+    }
+
+    /** Orders the unmet by whole slots owed and what they are owed beyond, most first, by counting. */
+    private void sortByOwed(int waiting) {
+        Arrays.fill(bucketEnd, 0);
+        for (int k = 0; k < waiting; k++) {
+            bucketEnd[bucket(unmet[k]) + 1]++;
+        }
+        for (int bucket = 1; bucket < bucketEnd.length; bucket++) {
+            bucketEnd[bucket] += bucketEnd[bucket - 1];
+        }
+        for (int k = 0; k < waiting; k++) {
+            byOwed[bucketEnd[bucket(unmet[k])]++] = unmet[k];
+        }
+    }
+
+    private int bucket(int entry) {
+        return OWED_BUCKETS - 1 - (Math.max(0, owed[entry]) >> OWED_DROPPED_BITS);
+    }
+
+    /** Keeps in {@code byOwed}, and counts, those that got a slot and want another. */
+    private int grantOneEach(int waiting) {
+        int left = 0;
+        for (int k = 0; k < waiting; k++) {
+            int entry = byOwed[k];
+            if (hasRoom(entry)) {
+                grant(entry, 1);
+                owed[entry] = Math.max(-MAX_OWED, owed[entry] - (1 << OWED_BITS));
+                if (service[entry] < request[entry]) {
+                    byOwed[left++] = entry;
+                }
+            }
+        }
+        return left;
+    }
+
+    private void grantToIdle() {
+        for (int distance = 1; distance < edges; distance++) {
+            for (int i = 0; i < edges; i++) {
+                int j = i + distance < edges ? i + distance : i + distance - edges;
+                int entry = square.entry(i, j);
+                if (service[entry] == 0 && hasRoom(entry)) {
+                    grant(entry, 1);
+                }
+            }
+        }
+    }
+
+    private boolean hasRoom(int entry) {
+        return rowRoom[lineOf[square.row(entry)]] > 0 && columnRoom[lineOf[square.column(entry)]] > 0;
+    }
+
+    private void grant(int entry, int slots) {
+        service[entry] += slots;
+        rowRoom[lineOf[square.row(entry)]] -= slots;
+        columnRoom[lineOf[square.column(entry)]] -= slots;
+    }
+}

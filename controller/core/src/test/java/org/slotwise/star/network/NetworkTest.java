@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star.network;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.star.Networks;
+
+class NetworkTest {
+    private static final Core CORE = new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001));
+    private static final FramePlan FRAME = new FramePlan(20, 250_000, 10_000);
+
+    @Test
+    void mainScenarioCarriesFourPacketsASlot() {
+        Network network = Networks.star(4, 20);
+        assertEquals(1480, network.wireMtuBytes());
+        assertEquals(4 * 1480, network.slotPayloadBytes(network.edges().get(1)));
+        assertEquals(16, network.dataSlots());
+        assertEquals(4, network.firstDataSlot());
+        assertEquals(1, network.requestBlocks());
+    }
+
+    @Test
+    void masterHasSignalingSlotZeroWhateverItsNumber() {
+        Network network = Networks.star(4, 20, 2);
+        List<Integer> slots = new ArrayList<>();
+        network.edges().forEach(edge -> slots.add(network.signalingSlot(edge)));
+        assertEquals(List.of(1, 2, 0, 3), slots);
+    }
+
+    @Test
+    void payloadOfTheFastestFibreAndLongestSlotDoesNotOverflow() {
+        Network network = network(new FramePlan(20, FramePlan.MAX_SLOT_NS, 0),
+                List.of(Networks.edge(0, Network.MAX_RATE_BPS), Networks.edge(1, Network.MAX_RATE_BPS)));
+        assertEquals(125_000_000_000L / 1480 * 1480, network.slotPayloadBytes(network.edges().get(0)));
+    }
+
+    @Test
+    void refusesWhatCannotWorkAndSaysWhere() {
+        assertEquals("frame.guard_ns: must be 0 .. slot_ns - 1 = 99, got 100",
+                message(() -> new FramePlan(20, 100, 100)));
+        assertEquals("frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots, got 4",
+                message(() -> Networks.star(4, 4)));
+        assertEquals("edges: a star has 2 .. 240 edges, got 1",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000)))));
+        assertEquals("edges[1].id: 0 is used twice",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(0, 1_000_000_000)))));
+        assertEquals("edges[1].fibres[0].rate_bps: a slot carries 300 bytes, less than one packet of 1480 bytes",
+                message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(1, 10_000_000)))));
+        assertEquals("cores[0].master: edge 7 is not in edges",
+                message(() -> Networks.star(4, 20, 7)));
+    }
+
+    @Test
+    void requestsAreRareByPowersOfTwoInOneStarWithStaticMembers() {
+        assertEquals(64, Networks.askingEvery(64, Networks.star(4, 20)).frame().requestIntervalFrames());
+        for (int interval : new int[] {Integer.MIN_VALUE, 0, 3, 128}) {
+            assertEquals("frame.request_interval_frames: must be a power of two, 1 .. 64, got " + interval,
+                    message(() -> rare(interval, Signaling.IN_BAND)));
+        }
+        assertEquals("frame.request_interval_frames: out of band edges ask in every frame, got 2",
+                message(() -> rare(2, Signaling.OUT_OF_BAND)));
+        String everyFrame = "frame.request_interval_frames: where edges join by invitation or there are several cores, edges"
+                + " ask in every frame, got 4";
+        Network star = Networks.askingEvery(4, Networks.star(4, 20));
+        assertEquals(everyFrame, message(() -> Networks.byInvitation(star)));
+        Network twins = Networks.overlaid(4, 20, 2);
+        assertEquals(everyFrame, message(() -> Networks.overlaid(star.frame(), twins.cores(), twins.edges())));
+    }
+
+    private static FramePlan rare(int interval, Signaling signaling) {
+        return new FramePlan(20, 100, 0, signaling, interval);
+    }
+
+    @Test
+    void starsHaveTheEdgesWithAFibreThereAndCommonSlotsAndQueues() {
+        List<Core> cores = List.of(core(0, 0), core(2, 3));
+        List<Edge> edges = new ArrayList<>();
+        for (int id = 0; id < 4; id++) {
+            edges.add(Networks.withFibres(Networks.edge(id, 1), id == 1
+                    ? List.of(Networks.fibre(0, 200_000_000))
+                    : List.of(Networks.fibre(0, 200_000_000), Networks.fibre(2, 400_000_000))));
+        }
+        Network network = Networks.overlaid(FRAME, cores, edges);
+        Network second = network.stars().get(1);
+        assertEquals(2, network.stars().size());
+        assertEquals(3, second.edges().size());
+        assertEquals(EdgeId.of(3), second.master().id());
+        assertEquals(4, second.firstDataSlot());
+        assertEquals(16, second.dataSlots());
+        assertEquals(2, second.signalingSlot(second.edges().get(1)));
+        assertEquals(2 * 4 + 3, second.queue(second.master()));
+        assertEquals(3, network.stars().get(0).queue(network.stars().get(0).edges().get(3)));
+        assertEquals(258, second.edges().get(0).fibre().port());
+        assertThrows(IllegalStateException.class, network::core);
+        assertThrows(IllegalStateException.class, () -> network.edges().get(0).fibre());
+    }
+
+    @Test
+    void requestsOfAStarHaveTheBlocksOfItsQueues() {
+        Network network = Networks.overlaid(10, 40, 3);
+        List<String> blocks = new ArrayList<>();
+        network.stars().forEach(star -> blocks.add(star.firstRequestBlock() + "+" + star.requestBlocks()));
+        assertEquals(List.of("0+1", "0+2", "1+1"), blocks);
+    }
+
+    @Test
+    void refusesStarsThatCannotWorkAndSaysWhere() {
+        Edge both = Networks.withFibres(Networks.edge(1, 1), List.of(Networks.fibre(0, 1L << 30), Networks.fibre(1, 1L << 30)));
+        Edge first = Networks.edge(0, 1L << 30);
+        assertEquals("cores[1].master: edge 0 has no fibre to core 1",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 0)), List.of(first, both))));
+        assertEquals("cores[1].master: 1 is used twice",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 1)), List.of(first, both))));
+        assertEquals("edges: a star has at least 2 edges, got 1 with a fibre to core 1",
+                message(() -> Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), List.of(first, both))));
+        assertEquals("cores[0].id: must be 0 .. 7, got 8",
+                message(() -> Networks.overlaid(FRAME, List.of(core(8, 0)), List.of(first, both))));
+        assertEquals("edges[0].fibres: must be 1 .. 2, got 0", message(() -> Networks.overlaid(FRAME,
+                List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first, List.of()), both))));
+        assertEquals("edges[0].fibres[1].core: 0 is used twice", message(() -> Networks.overlaid(FRAME,
+                List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first,
+                        List.of(Networks.fibre(0, 1L << 30), Networks.fibre(0, 1L << 30))), both))));
+        Edge fifth = Networks.withFibres(Networks.edge(5, 1), both.fibres());
+        assertEquals("edges: with several cores edges are numbered from 0 without a gap, since queues are; there is no"
+                + " edge 0", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
+        assertEquals("cores: an edge has a queue for each core and each edge, at most 1023, got 1040",
+                message(() -> Networks.overlaid(130, 200, 8)));
+    }
+
+    @Test
+    void edgesMayShareAPortOfACoreButNotTheMasters() {
+        Network network = Networks.sharingPorts(20, 0, 1, 1, 239, 1);
+        CorePorts ports = network.corePorts();
+        assertEquals(3, ports.count());
+        assertTrue(ports.areShared());
+        assertEquals(3, ports.edgesAt(1));
+        assertEquals(4, ports.edgeAt(1, 2));
+        assertEquals(2, ports.portOf(3));
+        assertFalse(ports.isShared(2));
+        assertFalse(Networks.star(4, 20).corePorts().areShared());
+        assertEquals("edges[2].fibres[0].core_port: port 0 of core 0 is its master's, which shares it with nobody",
+                message(() -> Networks.sharingPorts(20, 0, 1, 0)));
+        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got 240",
+                message(() -> Networks.sharingPorts(20, 0, 240)));
+        assertEquals("edges[1].fibres[0].core_port: must be 0 .. 239, got -1",
+                message(() -> Networks.sharingPorts(20, 0, -1)));
+    }
+
+    @Test
+    void anEdgeMayShareAPortOfOneCoreAndHaveOneForItselfOfAnother() {
+        List<Edge> edges = new ArrayList<>();
+        for (int id = 0; id < 4; id++) {
+            edges.add(Networks.withFibres(Networks.edge(id, 1), List.of(Networks.fibre(0, 200_000_000), new Fibre(CoreId.of(1),
+                    257, 200_000_000, 10_000, id == 3 ? OptionalInt.of(2) : OptionalInt.empty()))));
+        }
+        Network network = Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), edges);
+        assertFalse(network.stars().get(0).corePorts().areShared());
+        assertEquals(2, network.stars().get(1).corePorts().portOf(3));
+        assertThrows(IllegalStateException.class, network::corePorts);
+    }
+
+    private static Core core(int id, int master) {
+        return new Core(CoreId.of(id), EdgeId.of(master), DeviceId.of(1001 + id));
+    }
+
+    @Test
+    void addressesAreStrict() {
+        assertEquals("02:00:00:01:00:0a", MacAddress.parse("02:00:00:01:00:0A").toString());
+        assertEquals("10.0.255.1", Ipv4Address.parse("10.0.255.1").toString());
+        for (String bad : List.of("", "10.0.0", "10.0.0.256", "10.0.0.1 ", "1.2.3.4.5", "10.0.0.01", "99999999999.0.0.1")) {
+            assertThrows(IllegalArgumentException.class, () -> Ipv4Address.parse(bad), bad);
+        }
+        for (String bad : List.of("", "02:00:00:00:00", "02-00-00-00-00-00", "02:00:00:00:00:0g")) {
+            assertThrows(IllegalArgumentException.class, () -> MacAddress.parse(bad), bad);
+        }
+    }
+
+    @Test
+    void versionsWrapAndAlternateBanks() {
+        Version last = Version.of(0xffff_ffffL);
+        assertEquals(1, last.bank());
+        assertEquals(Version.of(0), last.next());
+        assertThrows(IllegalArgumentException.class, () -> Version.of(-1));
+        assertThrows(IllegalArgumentException.class, () -> Version.of(1L << 32));
+    }
+
+    private static Network network(FramePlan frame, List<Edge> edges) {
+        return new Network(frame, TimestampUnit.NS, CORE, edges, 1, 1450);
+    }
+
+    private static String message(Runnable invalid) {
+        return assertThrows(InvalidNetworkException.class, invalid::run).getMessage();
+    }
+}

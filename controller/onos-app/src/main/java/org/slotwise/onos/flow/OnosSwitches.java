@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.flow;
+
+import org.slotwise.control.Switches;
+import org.slotwise.control.topology.DeviceId;
+
+/**
+ * The switches that ONOS has. Futures complete on any thread, with {@link SwitchUnavailableException} if it did not work.
+ */
+public interface OnosSwitches extends Switches {
+    /** Whether the switch is connected and runs its program. */
+    boolean isAvailable(DeviceId device);
+}
