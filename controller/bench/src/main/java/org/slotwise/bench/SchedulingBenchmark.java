@@ -19,6 +19,7 @@ import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 
 /**
  * Time to make one frame's schedule from its demand matrix. {@code full} begins with an empty frame, {@code incremental}
@@ -66,7 +67,7 @@ public class SchedulingBenchmark {
     public void setUp() throws InvalidSettingsException {
         int edges = Integer.parseInt(size.substring(0, size.indexOf('x')));
         int slots = Integer.parseInt(size.substring(size.indexOf('x') + 1));
-        SchedulerKind kind = SchedulerKind.named(scheduler);
+        SchedulerKind kind = Schedulers.ours().named(scheduler);
         made = kind.create(kind.completeSettings(Map.of()));
         empty = FrameSchedule.empty(edges, slots - edges);
         schedule = empty;

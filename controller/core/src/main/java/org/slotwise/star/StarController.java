@@ -520,8 +520,32 @@ public final class StarController implements NetworkController {
                 all = false;
             }
         }
-        FrameSchedule next = scheduler.schedule(demandSlots, active);
+        FrameSchedule next = ask(scheduler);
         return all ? next : next.without(edge -> !attendance.takesPart(edge));
+    }
+
+    /** A scheduler may be anyone's: whatever goes wrong in it, the schedule in force is a right one. */
+    private FrameSchedule ask(Scheduler asked) {
+        try {
+            FrameSchedule next = asked.schedule(demandSlots, active);
+            if (next.edges() == active.edges() && next.slots() == active.slots()) {
+                return next;
+            }
+            failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
+                    + " data slots, and not of " + active.edges() + " and " + active.slots()));
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            failed(e);
+        }
+        return active;
+    }
+
+    private void failed(Throwable error) {
+        statistics.count(Counter.SCHEDULER_FAILURES);
+        long failures = statistics.get(Counter.SCHEDULER_FAILURES);
+        if (Long.bitCount(failures) == 1) {
+            String reason = error instanceof Scheduler.FailedException ? error.getMessage() : error.toString();
+            commands.add(new SchedulerFailed(schedulerKind.title(), reason, failures));
+        }
     }
 
     private void stage(long nowNs, FrameSchedule next) {

@@ -22,6 +22,8 @@ public final class Statistics {
         FRAMES_SCHEDULED,
         /** Frames whose schedule came out as the one in force. */
         FRAMES_UNCHANGED,
+        /** Frames for which the scheduler gave no schedule, so that the last one stayed. */
+        SCHEDULER_FAILURES,
         /** Commits sent to the master, repetitions not counted. */
         COMMITS_SENT,
         /** Commits sent again since the master did not announce them. */
@@ -122,6 +124,10 @@ public final class Statistics {
 
         void took(Duration duration, long value) {
             durations.get(duration).record(value);
+        }
+
+        long get(Counter counter) {
+            return counters.get(counter);
         }
 
         Statistics snapshot() {

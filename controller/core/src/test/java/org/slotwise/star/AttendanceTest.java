@@ -13,7 +13,7 @@ import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** A star goes on without a slave whose switch is lost. {@link StarModel} fails a test in which light would be lost. */
 class AttendanceTest {
@@ -24,7 +24,7 @@ class AttendanceTest {
 
     private final Network network = Networks.star(4, 20);
     private final StarModel star = new StarModel(network);
-    private final StarController controller = new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+    private final StarController controller = new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
 
     private void settle() {
         star.attach(controller);

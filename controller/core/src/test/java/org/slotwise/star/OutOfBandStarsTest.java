@@ -18,7 +18,7 @@ import org.slotwise.star.demand.RequestReader;
 import org.slotwise.star.demand.RequestRefusal;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.tables.SwitchRules;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
@@ -34,7 +34,7 @@ class OutOfBandStarsTest {
 
     private final Network network = Networks.outOfBand(Networks.overlaid(EDGES, 8, 2));
     private final OverlaidStars controller =
-            new OverlaidStars(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+            new OverlaidStars(network, Networks.scheduler(Kinds.FAIR), () -> 0);
 
     private List<Command> hear(int edge, byte[] frame) {
         DeviceId device = network.edges().get(edge).device();

@@ -26,7 +26,7 @@ import org.slotwise.star.network.FramePlan;
 import org.slotwise.star.network.InvalidNetworkException;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Signaling;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.tables.SwitchRules;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ConfigurationHeader;
@@ -45,7 +45,7 @@ class OutOfBandTest {
 
     private final Network network = network(1, Networks.star(3, 8));
     private final StarController controller =
-            new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+            new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
 
     private static Network network(int slots, Network star) {
         FramePlan plan = new FramePlan(slots, Networks.SLOT_NS, 10_000, Signaling.OUT_OF_BAND);
@@ -218,7 +218,7 @@ class OutOfBandTest {
     @Test
     void whatTheControllerTellsEdgesGoesToTheirSwitches() {
         Network invited = Networks.byInvitation(Networks.outOfBand(Networks.star(3, 8)));
-        StarController running = new StarController(invited, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        StarController running = new StarController(invited, Networks.scheduler(Kinds.FAIR), () -> 0);
         new StarModel(invited).attach(running);
         running.onEvent(1, new Event.PacketIn(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(100).encode()));
         long nonce = running.snapshot().members().get(1).session();

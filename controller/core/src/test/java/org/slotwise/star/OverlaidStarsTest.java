@@ -18,7 +18,7 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.CoreId;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** Two stars over four edges. {@link StarModel} fails a test in which light would be lost in either. */
 class OverlaidStarsTest {
@@ -28,7 +28,7 @@ class OverlaidStarsTest {
     private static final DeviceId FIRST_MASTER = DeviceId.of(1);
 
     private final Network network = Networks.overlaid(EDGES, 20, 2);
-    private final TwinModel twins = new TwinModel(network, Networks.scheduler(SchedulerKind.FAIR));
+    private final TwinModel twins = new TwinModel(network, Networks.scheduler(Kinds.FAIR));
 
     private void settle() {
         twins.start();
@@ -52,9 +52,9 @@ class OverlaidStarsTest {
     @Test
     void oneCoreNeedsNoneOfIt() {
         assertInstanceOf(StarController.class, NetworkController.of(
-                Networks.star(4, 20), Networks.scheduler(SchedulerKind.FAIR), () -> 0));
+                Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0));
         assertInstanceOf(OverlaidStars.class, NetworkController.of(
-                network, Networks.scheduler(SchedulerKind.FAIR), () -> 0));
+                network, Networks.scheduler(Kinds.FAIR), () -> 0));
     }
 
     @Test
@@ -239,7 +239,7 @@ class OverlaidStarsTest {
     @Test
     void newControllerFindsAllAsItShouldBeAndWritesNoEntryAnew() {
         settle();
-        TwinModel second = new TwinModel(network, Networks.scheduler(SchedulerKind.FAIR));
+        TwinModel second = new TwinModel(network, Networks.scheduler(Kinds.FAIR));
         for (DeviceId device : network.devices()) {
             List<Command> commands = second.controller.onEvent(0, new Event.DeviceReady(device, twins.tables.entries(device)));
             commands.stream().filter(Command.Write.class::isInstance).map(Command.Write.class::cast)
@@ -285,7 +285,7 @@ class OverlaidStarsTest {
 
     @Test
     void switchesThatComeAndGoNeverBreakARuleAndTheSameEventsGiveTheSame() {
-        TwinModel second = new TwinModel(network, Networks.scheduler(SchedulerKind.FAIR));
+        TwinModel second = new TwinModel(network, Networks.scheduler(Kinds.FAIR));
         runRandomly(twins, 20261122);
         runRandomly(second, 20261122);
         assertEquals(twins.writes, second.writes);

@@ -11,7 +11,7 @@ import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** Edges that ask every eighth frame only. {@link StarModel} fails a test in which light would be lost. */
 class RequestIntervalTest {
@@ -23,7 +23,7 @@ class RequestIntervalTest {
     private final StarController controller = controller();
 
     private StarController controller() {
-        return new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        return new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
     }
 
     private void settle() {

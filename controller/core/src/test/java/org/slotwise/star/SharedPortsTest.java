@@ -19,7 +19,9 @@ import org.slotwise.star.network.EdgeId;
 import org.slotwise.star.network.Fibre;
 import org.slotwise.star.network.FramePlan;
 import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 
 /** The controller of a star some of whose edges share ports of the core; the model checks every slot in force. */
 class SharedPortsTest {
@@ -35,7 +37,7 @@ class SharedPortsTest {
 
     @Test
     void withoutDemandEveryPairHasASlot() {
-        star.attach(controller(SchedulerKind.FAIR));
+        star.attach(controller(Kinds.FAIR));
         star.runFrames(SETTLED);
         assertEquals(1, star.active);
         for (int from = 0; from < 6; from++) {
@@ -48,7 +50,7 @@ class SharedPortsTest {
 
     @Test
     void edgesOfAPortShareItsSlotsEvenly() {
-        star.attach(controller(SchedulerKind.FAIR));
+        star.attach(controller(Kinds.FAIR));
         star.runFrames(SETTLED);
         star.backlog[1][3] = 400_000;
         star.backlog[2][4] = 400_000;
@@ -63,8 +65,8 @@ class SharedPortsTest {
     @Test
     void everySchedulerKeepsToThePorts() {
         Random random = new Random(7);
-        star.attach(controller(SchedulerKind.FAIR));
-        for (SchedulerKind kind : SchedulerKind.values()) {
+        star.attach(controller(Kinds.FAIR));
+        for (SchedulerKind kind : Schedulers.ours().all()) {
             star.deliver(Networks.scheduler(kind));
             for (int round = 0; round < 8; round++) {
                 for (int from = 0; from < 6; from++) {
@@ -86,13 +88,13 @@ class SharedPortsTest {
 
     @Test
     void restartedControllerFindsWhoSendsInEachSlot() {
-        star.attach(controller(SchedulerKind.FAIR));
+        star.attach(controller(Kinds.FAIR));
         star.backlog[1][2] = 400_000;
         star.backlog[4][5] = 400_000;
         star.backlog[2][3] = 400_000;
         star.runFrames(12);
         assertNotEquals(0, star.active);
-        StarController restarted = controller(SchedulerKind.FAIR);
+        StarController restarted = controller(Kinds.FAIR);
         star.attach(restarted);
         while (restarted.snapshot().phase() == Phase.LEARNING) {
             star.runFrame();
@@ -112,7 +114,7 @@ class SharedPortsTest {
         // Edges 2 and 3 share port 2 of core 1, and have one each of core 0.
         Network network = Networks.overlaid(new FramePlan(20, Networks.SLOT_NS, 10_000), List.of(core(0), core(1)),
                 IntStream.range(0, 4).mapToObj(this::edgeOfTwoStars).collect(Collectors.toList()));
-        TwinModel twins = new TwinModel(network, Networks.scheduler(SchedulerKind.FAIR));
+        TwinModel twins = new TwinModel(network, Networks.scheduler(Kinds.FAIR));
         twins.start();
         for (int frame = 0; frame < 60; frame++) {
             twins.stars.get(1).backlog[2][0] = 250_000;
@@ -134,7 +136,7 @@ class SharedPortsTest {
 
     @Test
     void starGoesOnWithoutALostEdgeOfASharedPort() {
-        star.attach(controller(SchedulerKind.FAIR));
+        star.attach(controller(Kinds.FAIR));
         star.runFrames(SETTLED);
         star.stop(network.edges().get(4).device());
         star.backlog[3][0] = 400_000;

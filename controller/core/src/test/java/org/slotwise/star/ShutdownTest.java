@@ -16,7 +16,7 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.star.membership.MemberState;
 import org.slotwise.star.network.CoreId;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.FaultCode;
 import org.slotwise.wire.FaultHeader;
@@ -27,7 +27,7 @@ class ShutdownTest {
     private static final DeviceId MASTER = DeviceId.of(1);
 
     private final Network network = Networks.byInvitation(Networks.star(3, 20));
-    private final StarController controller = new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+    private final StarController controller = new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
     private final List<Command.PacketOut> packetOuts = new ArrayList<>();
     private long nowNs;
     private int frame;

@@ -8,7 +8,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** Several stars write to the same edges while some batches are refused. {@link StarModel} fails when light would collide. */
 class SlowSwitchesTest {
@@ -18,7 +18,7 @@ class SlowSwitchesTest {
     private final Network network = Networks.overlaid(4, 20, 2);
 
     private SlowTwins run(long seed, boolean ordered) {
-        SlowTwins twins = new SlowTwins(network, Networks.scheduler(SchedulerKind.FAIR), seed, ordered);
+        SlowTwins twins = new SlowTwins(network, Networks.scheduler(Kinds.FAIR), seed, ordered);
         Random random = new Random(seed);
         twins.start();
         twins.advance(Integer.MAX_VALUE);

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** Small streams beside a greedy one, with queues that fill and drain as granted. */
 class StandingDemandTest {
@@ -47,7 +47,7 @@ class StandingDemandTest {
                 bytesPerFrame[i][j] = i == j || i == 1 && j == 2 ? 0 : SMALL_BYTES_PER_FRAME;
             }
         }
-        star.attach(new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0));
+        star.attach(new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0));
         for (int frame = 0; frame < SETTLE_FRAMES; frame++) {
             runFrame(bytesPerFrame);
         }

@@ -17,7 +17,7 @@ import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.demand.RequestRefusal;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Version;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.WireConstants;
 
 class StarControllerTest {
@@ -29,7 +29,7 @@ class StarControllerTest {
     private final StarController controller = controller();
 
     private StarController controller() {
-        return new StarController(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        return new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
     }
 
     private void settle() {
@@ -300,9 +300,9 @@ class StarControllerTest {
         settle();
         star.backlog[0][3] = 400_000;
         star.runFrames(4);
-        star.deliver(Networks.scheduler(SchedulerKind.ROTATION));
+        star.deliver(Networks.scheduler(Kinds.ROTATION));
         star.runFrames(4);
-        assertEquals(SchedulerKind.ROTATION, controller.snapshot().scheduler());
+        assertEquals(Kinds.ROTATION, controller.snapshot().scheduler());
         assertTrue(star.grantedSlots(0, 3) <= 6);
     }
 
@@ -370,7 +370,7 @@ class StarControllerTest {
     @Test
     void anyMasterAndManyEdgesWork() {
         StarModel large = new StarModel(Networks.star(20, 64, 13));
-        large.attach(new StarController(large.network, Networks.scheduler(SchedulerKind.FAIR), () -> 0));
+        large.attach(new StarController(large.network, Networks.scheduler(Kinds.FAIR), () -> 0));
         large.backlog[19][2] = 1_000_000;
         large.runFrames(10);
         assertEquals(44, large.grantedSlots(19, 2));

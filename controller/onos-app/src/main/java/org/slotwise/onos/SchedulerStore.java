@@ -48,7 +48,7 @@ final class SchedulerStore {
         try {
             String choice = stored.substring(stored.indexOf(SEPARATOR) + 1);
             JsonNode value = JsonFields.parse(choice.getBytes(StandardCharsets.UTF_8));
-            return Optional.of(SchedulerCodec.decode("", value));
+            return Optional.of(SchedulerCodec.decode("", value, configured.kind().catalogue()));
         } catch (InvalidJsonException | InvalidSettingsException e) {
             LOG.warn("the stored scheduler is not used: {}", e.getMessage());
             return Optional.empty();

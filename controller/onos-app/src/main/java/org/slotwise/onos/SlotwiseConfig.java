@@ -11,6 +11,7 @@ import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Schedulers;
 
 /**
  * The network, in ONOS's network configuration at {@code apps/org.slotwise.app/network}; in the form of
@@ -40,7 +41,8 @@ public final class SlotwiseConfig extends Config<ApplicationId> {
     /** The scheduler to begin with; throws InvalidFieldException. */
     SchedulerChosen scheduler() {
         try {
-            return SchedulerCodec.decode("scheduler", JsonFields.open("", object).required("scheduler"));
+            return SchedulerCodec.decode("scheduler", JsonFields.open("", object).required("scheduler"),
+                    Schedulers.ours());
         } catch (InvalidJsonException | InvalidSettingsException e) {
             throw new InvalidFieldException(KEY, e.getMessage());
         }

@@ -40,7 +40,7 @@ import org.slotwise.star.Statistics;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
@@ -285,7 +285,7 @@ class ClusterMemberTest {
     @Test
     void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() {
         ClusterMember member = joined();
-        member.choose(Networks.scheduler(SchedulerKind.ISLIP));
+        member.choose(Networks.scheduler(Kinds.ISLIP));
         assertEquals("islip", member.snapshot(TIMEOUT_MS).scheduler().title());
         member.leave();
         ClusterMember second = joined();

@@ -43,7 +43,7 @@ import org.slotwise.star.RequestMessage;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
@@ -83,7 +83,7 @@ class DriverTest {
     }
 
     private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
-        star = StarApp.of(network, Networks.scheduler(SchedulerKind.FAIR), System::nanoTime);
+        star = StarApp.of(network, Networks.scheduler(Kinds.FAIR), System::nanoTime);
         Driver driver = kind.apply(new Driver.Setup(
                 new AppHost(List.of(star)), Map.of("edge", Programs.edge(), "core", Programs.core()),
                 servers == null ? ServerAddresses.common(switches.address()) : servers, security, electionId, patience,
@@ -468,7 +468,7 @@ class DriverTest {
     @Test
     void programThatLacksATableEndsTheDriver() throws Exception {
         AppHost host = new AppHost(List.of(
-                StarApp.of(network, Networks.scheduler(SchedulerKind.ROTATION), System::nanoTime)));
+                StarApp.of(network, Networks.scheduler(Kinds.ROTATION), System::nanoTime)));
         Driver driver = new WallClockDriver(new Driver.Setup(
                 host, Map.of("edge", Programs.core(), "core", Programs.edge()), ServerAddresses.common(switches.address()),
                 ChannelSecurity.plainText(), 1, patience, notice -> { }));

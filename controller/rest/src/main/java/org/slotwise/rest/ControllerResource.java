@@ -20,6 +20,7 @@ import org.slotwise.rest.json.ShutdownCodec;
 import org.slotwise.rest.json.SnapshotCodec;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.InvalidSettingsException;
 
@@ -100,8 +101,9 @@ public final class ControllerResource {
             throws IOException {
         JsonNode value = read(contentType, body);
         try {
-            SchedulerChosen choice = SchedulerCodec.decode("", value);
-            choice.kind().checkEdges(choice.settings(), service.snapshot().network().edges().size());
+            Snapshot snapshot = service.snapshot();
+            SchedulerChosen choice = SchedulerCodec.decode("", value, snapshot.scheduler().catalogue());
+            choice.kind().checkEdges(choice.settings(), snapshot.network().edges().size());
             service.choose(choice);
             return SchedulerCodec.encode(choice.kind(), choice.settings());
         } catch (InvalidJsonException | InvalidSettingsException e) {

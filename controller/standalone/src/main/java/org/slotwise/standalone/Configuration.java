@@ -17,10 +17,12 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.NetworkCodec;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.standalone.scheduler.OwnSchedulers;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.StarTopology;
 import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Schedulers;
 
 /**
  * The configuration file, checked.
@@ -32,11 +34,12 @@ import org.slotwise.star.schedule.InvalidSettingsException;
  * @param clock where time comes from
  * @param jsonLog whether the log is one JSON object a line
  * @param programs P4 programs by name
+ * @param schedulers all that can be chosen, and programs among them, which must be closed
  * @param network the network
  * @param scheduler the scheduler to begin with
  */
 record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
-        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, Network network, SchedulerChosen scheduler) {
+        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, OwnSchedulers schedulers, Network network, SchedulerChosen scheduler) {
     private static final int MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
@@ -50,19 +53,23 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
     /** Reads the file; throws {@link InvalidJsonException} or IOException with the file or place and the reason. */
     static Configuration read(Path file) throws IOException, InvalidJsonException {
         JsonFields fields = JsonFields.of("", JsonFields.parse(BoundedFiles.read(file, MAX_FILE_BYTES)),
-                "p4runtime", "rest", "store", "clock", "log", "pipelines", "network");
+                "p4runtime", "rest", "store", "clock", "log", "pipelines", "schedulers", "network");
         JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
                 "token_file");
         JsonFields pipelines = JsonFields.of("pipelines", fields.required("pipelines"), "edge", "core");
         JsonNode network = fields.required("network");
         Network decoded = NetworkCodec.decode("network", network);
+        Clock clock = clock(fields.text("clock"));
+        Optional<JsonNode> own = fields.optional("schedulers");
+        OwnSchedulers schedulers = own.isEmpty() ? OwnSchedulers.none()
+                : OwnSchedulers.read("schedulers", own.get(), clock == Clock.LOCKSTEP);
         return new Configuration(
                 servers(p4runtime, decoded), p4runtimeSecurity(p4runtime),
                 RestSettings.decode("rest", fields.required("rest")),
-                path(fields, "store"), clock(fields.text("clock")), jsonLog(fields),
+                path(fields, "store"), clock, jsonLog(fields),
                 Map.of(StarTopology.EDGE, pipeline("pipelines.edge", pipelines.required("edge")),
                         StarTopology.CORE, pipeline("pipelines.core", pipelines.required("core"))),
-                decoded, scheduler(JsonFields.open("network", network), decoded));
+                schedulers, decoded, scheduler(JsonFields.open("network", network), decoded, schedulers.all()));
     }
 
     private static ServerAddresses servers(JsonFields p4runtime, Network network) throws InvalidJsonException {
@@ -120,9 +127,9 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         };
     }
 
-    private static SchedulerChosen scheduler(JsonFields fields, Network network) throws InvalidJsonException {
+    private static SchedulerChosen scheduler(JsonFields fields, Network network, Schedulers schedulers) throws InvalidJsonException {
         try {
-            SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"));
+            SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"), schedulers);
             choice.kind().checkEdges(choice.settings(), network.edges().size());
             return choice;
         } catch (InvalidSettingsException e) {

@@ -25,6 +25,7 @@ import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.ScheduleInForce;
 import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.SchedulerFailed;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.network.Core;
@@ -47,6 +48,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
+        opened(configuration.schedulers());
         try {
             this.store = opened(Store.open(configuration.store()));
             long electionId = store.nextElectionId(Instant.now());
@@ -82,7 +84,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         StandaloneController controller = new StandaloneController(configuration);
         try {
             controller.sayWhatItWaitsFor();
-            WarmUp.run(configuration.network(), configuration.scheduler());
+            configuration.schedulers().prepare();
+            if (!configuration.scheduler().kind().runsElsewhere()) {
+                WarmUp.run(configuration.network(), configuration.scheduler());
+            }
             controller.shutDownAgain();
             controller.driver.start();
             return controller;
@@ -160,6 +165,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private void onNotice(Command.Notice notice) {
         if (notice instanceof ScheduleInForce inForce) {
             auditSchedule(inForce);
+        } else if (notice instanceof SchedulerFailed failed) {
+            LOG.warn("{}", failed);
         }
     }
 

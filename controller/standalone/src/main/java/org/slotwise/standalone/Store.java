@@ -199,7 +199,7 @@ final class Store implements AutoCloseable {
         }
         try {
             JsonNode choice = JsonFields.parse(stored.getBytes(StandardCharsets.UTF_8));
-            return Optional.of(SchedulerCodec.decode("", choice));
+            return Optional.of(SchedulerCodec.decode("", choice, configuredChoice.kind().catalogue()));
         } catch (InvalidJsonException | InvalidSettingsException e) {
             LOG.warn("the stored scheduler is not used: {}", e.getMessage());
             return Optional.empty();

@@ -37,7 +37,7 @@ import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 
 class RestServerTest {
     private static final String BASE = "/slotwise/v1/";
@@ -196,7 +196,7 @@ class RestServerTest {
         assertEquals(JSON.readTree("{\"name\":\"fair\",\"settings\":{\"estimator\":\"ewma\",\"order\":\"contiguous\",\"share\":\"equal\",\"weights\":\"\"}}"),
                 JSON.readTree(response.body()));
         assertEquals("contiguous", get("scheduler").at("/settings/order").textValue());
-        assertEquals(SchedulerKind.values().length, get("scheduler").get("available").size());
+        assertEquals(Schedulers.ours().all().size(), get("scheduler").get("available").size());
     }
 
     @Test

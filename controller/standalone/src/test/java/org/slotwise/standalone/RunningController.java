@@ -16,7 +16,7 @@ import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.WireConstants;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
@@ -32,7 +32,7 @@ final class RunningController implements ControllerService {
 
     /** Runs until a schedule for demand from edge 1 to edge 2, in each star, is in force. */
     RunningController(Network network) {
-        controller = NetworkController.of(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+        controller = NetworkController.of(network, Networks.scheduler(Kinds.FAIR), () -> 0);
         network.devices().forEach(device -> deliver(new Event.DeviceReady(device, List.of())));
         for (int frame = 1; frame <= 8; frame++) {
             for (Network star : network.stars()) {

@@ -28,14 +28,14 @@ import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.Networks;
 import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 class StandaloneControllerTest {
     private static final long TIMEOUT_S = 20;
     private static final Path REPOSITORY = Path.of("../..").toAbsolutePath().normalize();
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
-    private static final SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
+    private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);
+    private static final SchedulerChosen ROTATION = Networks.scheduler(Kinds.ROTATION);
 
     @TempDir
     private Path directory;

@@ -22,11 +22,11 @@ import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.Networks;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.network.CoreId;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 class StoreTest {
-    private static final SchedulerChosen FAIR = Networks.scheduler(SchedulerKind.FAIR);
-    private static final SchedulerChosen ROTATION = Networks.scheduler(SchedulerKind.ROTATION);
+    private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);
+    private static final SchedulerChosen ROTATION = Networks.scheduler(Kinds.ROTATION);
 
     @TempDir
     private Path directory;
@@ -51,7 +51,7 @@ class StoreTest {
             store.keep(ROTATION, FAIR);
         }
         try (Store store = Store.open(directory)) {
-            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
             assertEquals(Optional.empty(), store.scheduler(ROTATION));
         }
     }
@@ -84,7 +84,7 @@ class StoreTest {
         Files.write(file, whole);
         try (Store store = Store.open(directory)) {
             assertTrue(store.isShutDown(CoreId.of(1)));
-            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
         }
     }
 
@@ -108,7 +108,7 @@ class StoreTest {
                     assertThrows(IOException.class, () -> store.nextElectionId(Instant.EPOCH))}) {
                 assertTrue(refusal.getMessage().contains(directory.toString()), refusal.getMessage());
             }
-            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
             assertFalse(store.isShutDown(CoreId.of(0)));
             assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
         }
@@ -169,11 +169,11 @@ class StoreTest {
         }
         Files.writeString(directory.resolve("controller.store.next"), "slotwise-store 1 sha");
         try (Store store = Store.open(directory)) {
-            assertEquals(SchedulerKind.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
             store.keep(FAIR, FAIR);
         }
         try (Store store = Store.open(directory)) {
-            assertEquals(SchedulerKind.FAIR, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Kinds.FAIR, store.scheduler(FAIR).orElseThrow().kind());
         }
     }
 }

@@ -15,8 +15,14 @@ public final class Setting {
         /** A whole number {@link #minimum} .. {@link #maximum}. */
         INTEGER,
         /** A list of rules for edge pairs; the description says which. */
-        RULES
+        RULES,
+        /** Any text of at most {@link #MAX_TEXT} characters; the scheduler says what is right. */
+        TEXT
     }
+
+    /** Longest value of a {@link Type#TEXT}. */
+    public static final int MAX_TEXT = 1024;
+    private static final int MAX_INTEGER = 999_999_999;
 
     private final String name;
     private final String description;
@@ -39,17 +45,31 @@ public final class Setting {
 
     /** A setting with the names of {@code constants} as values, the first of them the default. */
     static Setting choice(String name, String description, Enum<?>[] constants) {
-        List<String> names = Arrays.stream(constants).map(constant -> constant.name().toLowerCase(Locale.ROOT))
-                .collect(Collectors.toUnmodifiableList());
-        return new Setting(name, description, Type.CHOICE, names.get(0), names, 0, 0);
+        return choice(name, description, Arrays.stream(constants)
+                .map(constant -> constant.name().toLowerCase(Locale.ROOT)).collect(Collectors.toList()));
     }
 
-    static Setting integer(String name, String description, int minimum, int maximum, int defaultValue) {
+    /** A setting that has one of these values, at least one; the first is the default. */
+    public static Setting choice(String name, String description, List<String> values) {
+        return new Setting(name, description, Type.CHOICE, values.get(0), List.copyOf(values), 0, 0);
+    }
+
+    /** A setting that is a whole number, of at most nine digits and not negative. */
+    public static Setting integer(String name, String description, int minimum, int maximum, int defaultValue) {
+        if (minimum < 0 || maximum > MAX_INTEGER || defaultValue < minimum || defaultValue > maximum) {
+            throw new IllegalArgumentException("setting '" + name + "': 0 <= minimum <= default <= maximum <= " + MAX_INTEGER
+                    + " is right");
+        }
         return new Setting(name, description, Type.INTEGER, Integer.toString(defaultValue), List.of(), minimum, maximum);
     }
 
     static Setting rules(String name, String description) {
         return new Setting(name, description, Type.RULES, "", List.of(), 0, 0);
+    }
+
+    /** A setting that is a text. */
+    public static Setting text(String name, String description, String defaultValue) {
+        return new Setting(name, description, Type.TEXT, defaultValue, List.of(), 0, 0);
     }
 
     /** Throws {@link InvalidSettingsException} with what would be right, to follow the setting's name. */
@@ -61,6 +81,8 @@ public final class Setting {
                     "must be a whole number " + minimum + " .. " + maximum + ", got '" + value + "'");
         } else if (type == Type.RULES) {
             PairWeights.parse(value);
+        } else if (type == Type.TEXT && value.length() > MAX_TEXT) {
+            throw new InvalidSettingsException("must have at most " + MAX_TEXT + " characters, got " + value.length());
         }
     }
 

@@ -14,7 +14,7 @@ import org.slotwise.star.Networks;
 import org.slotwise.star.OverlaidStars;
 import org.slotwise.star.RequestMessage;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.tables.MemberOrder;
 import org.slotwise.star.tables.SwitchRules;
 import org.slotwise.wire.FaultCode;
@@ -27,7 +27,7 @@ class StarsByInvitationTest {
 
     private final Network network = Networks.byInvitation(Networks.overlaid(EDGES, 8, 2));
     private final OverlaidStars controller =
-            new OverlaidStars(network, Networks.scheduler(SchedulerKind.FAIR), () -> 0);
+            new OverlaidStars(network, Networks.scheduler(Kinds.FAIR), () -> 0);
     private long nowNs = 1;
 
     private void hear(int edge, int port, byte[] frame) {

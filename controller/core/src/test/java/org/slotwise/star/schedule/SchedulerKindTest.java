@@ -13,25 +13,25 @@ class SchedulerKindTest {
     @Test
     void missingSettingsGetTheirDefaults() throws InvalidSettingsException {
         assertEquals(Map.of("share", "equal", "order", "spread", "weights", "", "estimator", "ewma"),
-                SchedulerKind.named("fair").completeSettings(Map.of()));
+                Schedulers.ours().named("fair").completeSettings(Map.of()));
         assertEquals(Map.of("iterations", "2", "seed", "1", "estimator", "trend"),
-                SchedulerKind.named("pim").completeSettings(Map.of("iterations", "2", "estimator", "trend")));
+                Schedulers.ours().named("pim").completeSettings(Map.of("iterations", "2", "estimator", "trend")));
     }
 
     @Test
     void wrongNamesAndValuesAreRefusedWithWhatWouldBeRight() {
         assertEquals("there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
-                message(() -> SchedulerKind.named("fare")));
+                message(() -> Schedulers.ours().named("fare")));
         assertEquals("setting 'share' of scheduler 'fair' must be one of equal, proportional, got 'all'",
-                message(() -> SchedulerKind.FAIR.completeSettings(Map.of("share", "all"))));
+                message(() -> Kinds.FAIR.completeSettings(Map.of("share", "all"))));
         assertEquals("scheduler 'fair' has no setting 'shar'; it has share, order, weights, estimator",
-                message(() -> SchedulerKind.FAIR.completeSettings(Map.of("shar", "equal"))));
+                message(() -> Kinds.FAIR.completeSettings(Map.of("shar", "equal"))));
         for (String bad : List.of("0", "17", "-1", "01", "1.5", "", "99999999999", "four")) {
             assertEquals("setting 'iterations' of scheduler 'islip' must be a whole number 1 .. 16, got '" + bad + "'",
-                    message(() -> SchedulerKind.ISLIP.completeSettings(Map.of("iterations", bad))));
+                    message(() -> Kinds.ISLIP.completeSettings(Map.of("iterations", bad))));
         }
         for (String bad : List.of("0>1", "0>1=0", "0>1=65", "0-1=2", "0>1=2,", "0>1=fist", "99999>1=2", "a>b=1")) {
-            assertTrue(message(() -> SchedulerKind.FAIR.completeSettings(Map.of("weights", bad)))
+            assertTrue(message(() -> Kinds.FAIR.completeSettings(Map.of("weights", bad)))
                     .contains("is not sender>receiver=weight"));
         }
     }
@@ -50,7 +50,7 @@ class SchedulerKindTest {
 
     @Test
     void everySchedulerGivesAScheduleOfTheRightSize() throws InvalidSettingsException {
-        for (SchedulerKind kind : SchedulerKind.values()) {
+        for (SchedulerKind kind : Schedulers.ours().all()) {
             FrameSchedule schedule = kind.create(kind.completeSettings(Map.of()))
                     .schedule(new int[2][2], FrameSchedule.empty(2, 3));
             assertEquals(3, schedule.slots());

@@ -18,6 +18,11 @@ import org.junit.jupiter.api.Test;
 
 /** What holds for every scheduler, and what each of them is for. */
 class SchedulersTest {
+    @Provide
+    Arbitrary<SchedulerKind> kinds() {
+        return Kinds.any();
+    }
+
     private static final int SLOTS = 16;
 
     @Provide
@@ -35,7 +40,7 @@ class SchedulersTest {
     }
 
     @Property(seed = "20260801")
-    void noSlotHasTwoForOneEdgeAndTheFrameHasItsSize(@ForAll("demands") int[][] demand, @ForAll SchedulerKind kind) {
+    void noSlotHasTwoForOneEdgeAndTheFrameHasItsSize(@ForAll("demands") int[][] demand, @ForAll("kinds") SchedulerKind kind) {
         Scheduler scheduler = create(kind, Map.of());
         FrameSchedule schedule = FrameSchedule.empty(demand.length, SLOTS);
         for (int frame = 0; frame < 3; frame++) {
@@ -47,7 +52,7 @@ class SchedulersTest {
     }
 
     @Property(seed = "20260802")
-    void sameDemandsSameSchedules(@ForAll("demands") int[][] demand, @ForAll SchedulerKind kind) {
+    void sameDemandsSameSchedules(@ForAll("demands") int[][] demand, @ForAll("kinds") SchedulerKind kind) {
         Scheduler first = create(kind, Map.of());
         Scheduler second = create(kind, Map.of());
         FrameSchedule schedule = FrameSchedule.empty(demand.length, SLOTS);
@@ -59,7 +64,7 @@ class SchedulersTest {
     }
 
     @Property(seed = "20260803")
-    void scheduleThatServesTheDemandStays(@ForAll @IntRange(min = 2, max = 6) int edges, @ForAll SchedulerKind kind) {
+    void scheduleThatServesTheDemandStays(@ForAll @IntRange(min = 2, max = 6) int edges, @ForAll("kinds") SchedulerKind kind) {
         int[][] demand = new int[edges][edges];
         demand[0][1] = 2;
         Scheduler scheduler = create(kind, Map.of());
@@ -77,7 +82,7 @@ class SchedulersTest {
                 return;
             }
         }
-        int[][] service = create(solstice ? SchedulerKind.SOLSTICE : SchedulerKind.FAIR, Map.of())
+        int[][] service = create(solstice ? Kinds.SOLSTICE : Kinds.FAIR, Map.of())
                 .schedule(demand, FrameSchedule.empty(demand.length, SLOTS)).service();
         for (int i = 0; i < demand.length; i++) {
             for (int j = 0; j < demand.length; j++) {
@@ -87,8 +92,8 @@ class SchedulersTest {
     }
 
     @Property(seed = "20260805")
-    void noSlotIsIdleAtBothEndsOfAPairWithBacklog(@ForAll("demands") int[][] demand, @ForAll SchedulerKind kind) {
-        if (kind == SchedulerKind.ROTATION) {
+    void noSlotIsIdleAtBothEndsOfAPairWithBacklog(@ForAll("demands") int[][] demand, @ForAll("kinds") SchedulerKind kind) {
+        if (kind == Kinds.ROTATION) {
             return;
         }
         FrameSchedule schedule = create(kind, Map.of()).schedule(demand, FrameSchedule.empty(demand.length, SLOTS));
@@ -145,7 +150,7 @@ class SchedulersTest {
     @Test
     void maximumWeightServesASmallDemandInTheEnd() {
         int[][] demand = {{0, 90, 1}, {0, 0, 0}, {0, 0, 0}};
-        Scheduler scheduler = create(SchedulerKind.MAXIMUM_WEIGHT, Map.of());
+        Scheduler scheduler = create(Kinds.MAXIMUM_WEIGHT, Map.of());
         FrameSchedule schedule = FrameSchedule.empty(3, SLOTS);
         int served = 0;
         for (int frame = 0; frame < 20; frame++) {
@@ -158,7 +163,7 @@ class SchedulersTest {
     @Test
     void islipPointersComeToServeEachPairAlike() {
         int[][] demand = {{100, 100, 100, 100}, {100, 100, 100, 100}, {100, 100, 100, 100}, {100, 100, 100, 100}};
-        int[][] service = create(SchedulerKind.ISLIP, Map.of("iterations", "1"))
+        int[][] service = create(Kinds.ISLIP, Map.of("iterations", "1"))
                 .schedule(demand, FrameSchedule.empty(4, 300)).service();
         for (int i = 0; i < 4; i++) {
             for (int j = 0; j < 4; j++) {
@@ -171,24 +176,24 @@ class SchedulersTest {
     void pimFollowsItsSeed() {
         int[][] demand = {{0, 9, 9, 9}, {9, 0, 9, 9}, {9, 9, 0, 9}, {9, 9, 9, 0}};
         FrameSchedule empty = FrameSchedule.empty(4, SLOTS);
-        assertEquals(create(SchedulerKind.PIM, Map.of("seed", "7")).schedule(demand, empty),
-                create(SchedulerKind.PIM, Map.of("seed", "7")).schedule(demand, empty));
-        assertNotEquals(create(SchedulerKind.PIM, Map.of("seed", "7")).schedule(demand, empty),
-                create(SchedulerKind.PIM, Map.of("seed", "8")).schedule(demand, empty));
+        assertEquals(create(Kinds.PIM, Map.of("seed", "7")).schedule(demand, empty),
+                create(Kinds.PIM, Map.of("seed", "7")).schedule(demand, empty));
+        assertNotEquals(create(Kinds.PIM, Map.of("seed", "7")).schedule(demand, empty),
+                create(Kinds.PIM, Map.of("seed", "8")).schedule(demand, empty));
     }
 
     @Test
     void solsticeReconfiguresLessThanSpreadSlots() {
         int[][] demand = {{0, 6, 5, 5}, {5, 0, 6, 5}, {5, 5, 0, 6}, {6, 5, 5, 0}};
         FrameSchedule empty = FrameSchedule.empty(4, SLOTS);
-        int few = create(SchedulerKind.SOLSTICE, Map.of()).schedule(demand, empty).reconfigurations();
-        int many = create(SchedulerKind.FAIR, Map.of("order", "spread")).schedule(demand, empty).reconfigurations();
+        int few = create(Kinds.SOLSTICE, Map.of()).schedule(demand, empty).reconfigurations();
+        int many = create(Kinds.FAIR, Map.of("order", "spread")).schedule(demand, empty).reconfigurations();
         assertTrue(few <= 16 && 2 * few < many);
     }
 
     @Property(seed = "20260807")
     void solsticeKeepsDarkSlotsBeforeEachConfiguration(@ForAll("demands") int[][] demand) {
-        FrameSchedule schedule = create(SchedulerKind.SOLSTICE, Map.of("dark_slots", "1"))
+        FrameSchedule schedule = create(Kinds.SOLSTICE, Map.of("dark_slots", "1"))
                 .schedule(demand, FrameSchedule.empty(demand.length, SLOTS));
         Schedules.checkNoCollision(schedule);
         for (int i = 0; i < demand.length; i++) {
@@ -202,7 +207,7 @@ class SchedulersTest {
 
     @Test
     void scheduleInForceIsReturnedItselfIfNothingChanges() {
-        Scheduler scheduler = create(SchedulerKind.FAIR, Map.of());
+        Scheduler scheduler = create(Kinds.FAIR, Map.of());
         FrameSchedule first = scheduler.schedule(new int[3][3], FrameSchedule.empty(3, SLOTS));
         assertSame(first, scheduler.schedule(new int[3][3], first));
     }

@@ -19,6 +19,11 @@ import org.slotwise.star.network.CorePorts;
 
 /** What holds for every scheduler where edges share ports of the core. */
 class SharedPortSchedulerTest {
+    @Provide
+    Arbitrary<SchedulerKind> kinds() {
+        return Kinds.any();
+    }
+
     private static final int SLOTS = 16;
     private static final double EXACT = 1e-4;
 
@@ -114,7 +119,7 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261101")
-    void neverDoTwoEdgesOfAPortSendOrReceiveAtOnce(@ForAll("cases") Case test, @ForAll SchedulerKind kind) {
+    void neverDoTwoEdgesOfAPortSendOrReceiveAtOnce(@ForAll("cases") Case test, @ForAll("kinds") SchedulerKind kind) {
         Scheduler scheduler = create(kind, Map.of(), test.ports);
         FrameSchedule schedule = test.empty();
         for (int frame = 0; frame < 4; frame++) {
@@ -128,7 +133,7 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261102")
-    void sameDemandsSameSchedules(@ForAll("cases") Case test, @ForAll SchedulerKind kind) {
+    void sameDemandsSameSchedules(@ForAll("cases") Case test, @ForAll("kinds") SchedulerKind kind) {
         Scheduler first = create(kind, Map.of(), test.ports);
         Scheduler second = create(kind, Map.of(), test.ports);
         FrameSchedule schedule = test.empty();
@@ -144,7 +149,7 @@ class SharedPortSchedulerTest {
         if (!fits(test)) {
             return;
         }
-        int[][] service = create(solstice ? SchedulerKind.SOLSTICE : SchedulerKind.FAIR, Map.of(), test.ports)
+        int[][] service = create(solstice ? Kinds.SOLSTICE : Kinds.FAIR, Map.of(), test.ports)
                 .schedule(test.demand, test.empty()).service();
         for (int i = 0; i < test.edges(); i++) {
             for (int j = 0; j < test.edges(); j++) {
@@ -154,7 +159,7 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261104")
-    void scheduleThatServesTheDemandStays(@ForAll("smallCases") Case test, @ForAll SchedulerKind kind) {
+    void scheduleThatServesTheDemandStays(@ForAll("smallCases") Case test, @ForAll("kinds") SchedulerKind kind) {
         int[][] demand = new int[test.edges()][test.edges()];
         demand[0][1] = 2;
         Scheduler scheduler = create(kind, Map.of(), test.ports);
@@ -174,7 +179,7 @@ class SharedPortSchedulerTest {
             test.demand[i][i] = 0;
         }
         double[][] exact = MaxMinByLinearProgram.solve(test.demand, weight, SLOTS, test.ports);
-        int[][] service = create(SchedulerKind.FAIR, Map.of("weights", rules.toString()), test.ports)
+        int[][] service = create(Kinds.FAIR, Map.of("weights", rules.toString()), test.ports)
                 .schedule(test.demand, test.empty()).service();
         for (int i = 0; i < test.edges(); i++) {
             for (int j = 0; j < test.edges(); j++) {
@@ -184,8 +189,8 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261106")
-    void noSlotIsIdleAtBothEndsOfPortsWithBacklog(@ForAll("cases") Case test, @ForAll SchedulerKind kind) {
-        if (kind == SchedulerKind.ROTATION) {
+    void noSlotIsIdleAtBothEndsOfPortsWithBacklog(@ForAll("cases") Case test, @ForAll("kinds") SchedulerKind kind) {
+        if (kind == Kinds.ROTATION) {
             return;
         }
         FrameSchedule schedule = create(kind, Map.of(), test.ports).schedule(test.demand, test.empty());
@@ -204,8 +209,8 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261107")
-    void slotsOfTwoPortsAreDealtMaxMinFair(@ForAll("cases") Case test, @ForAll SchedulerKind kind) {
-        if (kind == SchedulerKind.FAIR || kind == SchedulerKind.SOLSTICE) {
+    void slotsOfTwoPortsAreDealtMaxMinFair(@ForAll("cases") Case test, @ForAll("kinds") SchedulerKind kind) {
+        if (kind == Kinds.FAIR || kind == Kinds.SOLSTICE) {
             return;
         }
         int[][] service = create(kind, Map.of(), test.ports).schedule(test.demand, test.empty()).service();
@@ -224,7 +229,7 @@ class SharedPortSchedulerTest {
 
     @Property(seed = "20261108")
     void solsticeKeepsDarkSlotsBeforeEachConfiguration(@ForAll("cases") Case test) {
-        int[][] receivers = checkPorts(create(SchedulerKind.SOLSTICE, Map.of("dark_slots", "1"), test.ports)
+        int[][] receivers = checkPorts(create(Kinds.SOLSTICE, Map.of("dark_slots", "1"), test.ports)
                 .schedule(test.demand, test.empty()), test.ports);
         for (int slot = 1; slot < SLOTS; slot++) {
             for (int port = 0; port < receivers[slot].length; port++) {
@@ -236,7 +241,7 @@ class SharedPortSchedulerTest {
     }
 
     @Property(seed = "20261109")
-    void withoutSharedPortsNothingIsDifferent(@ForAll("cases") Case test, @ForAll SchedulerKind kind) {
+    void withoutSharedPortsNothingIsDifferent(@ForAll("cases") Case test, @ForAll("kinds") SchedulerKind kind) {
         CorePorts own = CorePorts.ofItsOwn(test.edges());
         FrameSchedule expected = test.empty();
         FrameSchedule schedule = test.empty();
@@ -258,7 +263,7 @@ class SharedPortSchedulerTest {
     void whatDoesNotComeOutEvenTakesTurns() {
         CorePorts ports = CorePorts.of(0, 1, 1);
         int[][] demand = {{0, 0, 0}, {90, 0, 0}, {90, 0, 0}};
-        Scheduler scheduler = create(SchedulerKind.ISLIP, Map.of(), ports);
+        Scheduler scheduler = create(Kinds.ISLIP, Map.of(), ports);
         FrameSchedule schedule = FrameSchedule.empty(3, 5);
         int[] served = new int[3];
         for (int frame = 0; frame < 10; frame++) {
@@ -274,7 +279,7 @@ class SharedPortSchedulerTest {
     @Test
     void rotationServesEveryEdgePairAndKeepsAllPortsBusy() {
         CorePorts ports = CorePorts.of(0, 1, 1, 3, 3, 3);
-        FrameSchedule schedule = create(SchedulerKind.ROTATION, Map.of(), ports)
+        FrameSchedule schedule = create(Kinds.ROTATION, Map.of(), ports)
                 .schedule(new int[6][6], FrameSchedule.empty(6, 56));
         int[][] receivers = checkPorts(schedule, ports);
         int busy = 0;
@@ -297,7 +302,7 @@ class SharedPortSchedulerTest {
     void edgesOfOnePortReachEachOtherAndAbsurdDemandsDoNotOverflow() {
         CorePorts ports = CorePorts.of(0, 1, 1);
         int[][] demand = {{7, 0, Integer.MAX_VALUE}, {0, 0, Integer.MAX_VALUE}, {-1, Integer.MAX_VALUE, Integer.MIN_VALUE}};
-        for (SchedulerKind kind : SchedulerKind.values()) {
+        for (SchedulerKind kind : Schedulers.ours().all()) {
             int[][] service = create(kind, Map.of(), ports).schedule(demand, FrameSchedule.empty(3, SLOTS)).service();
             assertTrue(service[1][2] > 0 && service[2][1] > 0, kind.title());
         }

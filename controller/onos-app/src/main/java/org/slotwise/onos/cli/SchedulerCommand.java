@@ -14,6 +14,7 @@ import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 
 /** Shows or chooses the scheduler. */
 @Service
@@ -45,7 +46,7 @@ public final class SchedulerCommand extends AbstractShellCommand {
     }
 
     static SchedulerChosen choice(String name, List<String> settings) throws InvalidSettingsException {
-        SchedulerKind kind = SchedulerKind.named(name);
+        SchedulerKind kind = Schedulers.ours().named(name);
         Map<String, String> values = new TreeMap<>();
         for (String setting : settings) {
             int equals = setting.indexOf('=');

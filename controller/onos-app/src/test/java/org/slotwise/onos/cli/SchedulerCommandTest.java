@@ -9,12 +9,13 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.star.schedule.Setting;
 
 class SchedulerCommandTest {
     @Test
     void settingsAreNameAndValue() throws Exception {
-        SchedulerKind kind = SchedulerKind.named("fair");
+        SchedulerKind kind = Schedulers.ours().named("fair");
         Setting setting = kind.settings().get(0);
         SchedulerChosen choice =
                 SchedulerCommand.choice("fair", List.of(setting.name() + "=" + setting.defaultValue()));

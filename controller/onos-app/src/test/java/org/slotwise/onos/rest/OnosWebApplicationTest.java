@@ -26,7 +26,7 @@ import org.slotwise.star.Networks;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarController;
-import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Kinds;
 
 /** The resources as ONOS's servlet container calls them, on the versions of Jersey and Jackson that ONOS has. */
 class OnosWebApplicationTest {
@@ -52,7 +52,7 @@ class OnosWebApplicationTest {
     private final class FixedController implements ControllerService {
         @Override
         public Snapshot snapshot() {
-            return new StarController(Networks.star(4, 20), Networks.scheduler(SchedulerKind.FAIR), () -> 0)
+            return new StarController(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0)
                     .snapshot();
         }
 

@@ -14,6 +14,7 @@ import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.star.schedule.Setting;
 
 /** A choice of scheduler: {@code {"name": "fair", "settings": {"share": "equal"}}}. */
@@ -21,11 +22,11 @@ public final class SchedulerCodec {
     private SchedulerCodec() {
     }
 
-    /** Reads and checks a choice; settings that are missing get their defaults. */
-    public static SchedulerChosen decode(String where, JsonNode value)
+    /** Reads and checks a choice among {@code schedulers}; settings that are missing get their defaults. */
+    public static SchedulerChosen decode(String where, JsonNode value, Schedulers schedulers)
             throws InvalidJsonException, InvalidSettingsException {
         JsonFields fields = JsonFields.of(where, value, "name", "settings");
-        SchedulerKind kind = SchedulerKind.named(fields.text("name"));
+        SchedulerKind kind = schedulers.named(fields.text("name"));
         Map<String, String> settings = new TreeMap<>();
         Optional<JsonNode> given = fields.optional("settings");
         if (given.isPresent()) {
@@ -63,7 +64,7 @@ public final class SchedulerCodec {
     public static ObjectNode encodeWithAlternatives(Snapshot snapshot) {
         ObjectNode node = encode(snapshot.scheduler(), snapshot.schedulerSettings());
         ArrayNode available = node.putArray("available");
-        for (SchedulerKind kind : SchedulerKind.values()) {
+        for (SchedulerKind kind : snapshot.scheduler().catalogue().all()) {
             ObjectNode entry = available.addObject()
                     .put("name", kind.title()).put("description", kind.description());
             ArrayNode settings = entry.putArray("settings");

@@ -268,6 +268,7 @@ public final class SnapshotCodec {
         ObjectNode node = object()
                 .put("frames_scheduled", statistics.get(Counter.FRAMES_SCHEDULED))
                 .put("frames_unchanged", statistics.get(Counter.FRAMES_UNCHANGED))
+                .put("scheduler_failures", statistics.get(Counter.SCHEDULER_FAILURES))
                 .put("devices_lost", statistics.get(Counter.DEVICES_LOST));
         for (Statistics.Duration duration : Statistics.Duration.values()) {
             Statistics.Summary summary = statistics.get(duration);

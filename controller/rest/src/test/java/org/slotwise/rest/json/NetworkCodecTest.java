@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Schedulers;
 
 /** The reader and {@code schema/network.schema.json} must agree; both are tried on the same example files. */
 class NetworkCodecTest {
@@ -41,7 +42,7 @@ class NetworkCodecTest {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
             NetworkCodec.decode("", network);
-            SchedulerCodec.decode("scheduler", network.get("scheduler"));
+            SchedulerCodec.decode("scheduler", network.get("scheduler"), Schedulers.ours());
         }
     }
 
@@ -57,7 +58,7 @@ class NetworkCodecTest {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
             Network decoded = NetworkCodec.decode("", network);
-            SchedulerChosen choice = SchedulerCodec.decode("scheduler", network.get("scheduler"));
+            SchedulerChosen choice = SchedulerCodec.decode("scheduler", network.get("scheduler"), Schedulers.ours());
             choice.kind().checkEdges(choice.settings(), decoded.edges().size());
         }
     }
@@ -70,7 +71,7 @@ class NetworkCodecTest {
             assertEquals(1, violations(network).size() > 0 ? 1 : 0, () -> file + " passes the schema");
             Exception refusal = assertThrows(Exception.class, () -> {
                 NetworkCodec.decode("", network);
-                SchedulerCodec.decode("scheduler", network.get("scheduler"));
+                SchedulerCodec.decode("scheduler", network.get("scheduler"), Schedulers.ours());
             }, file::toString);
             reasons.put(file.getFileName().toString(), refusal.getMessage());
         }
@@ -193,7 +194,7 @@ class NetworkCodecTest {
     }
 
     private static void decode(String text) throws InvalidJsonException, InvalidSettingsException {
-        SchedulerCodec.decode("", JsonFields.parse(text.getBytes()));
+        SchedulerCodec.decode("", JsonFields.parse(text.getBytes()), Schedulers.ours());
     }
 
     private Map<String, String> violations(JsonNode network) {

@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -17,7 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Kinds;
 import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.star.schedule.Setting;
 
 /** What the schemas of scenarios and networks say of schedulers is what the schedulers say of themselves. */
@@ -36,7 +37,7 @@ class SchedulerSchemaTest {
     @ValueSource(strings = {"scenario.schema.json", "network.schema.json"})
     void theSchemasNameEverySchedulerAndSetting(String schema) throws IOException {
         JsonNode definitions = definitions(schema);
-        List<String> titles = Arrays.stream(SchedulerKind.values()).map(SchedulerKind::title).collect(Collectors.toList());
+        List<String> titles = Schedulers.ours().all().stream().map(SchedulerKind::title).collect(Collectors.toList());
         JsonNode choice = definitions.get("scheduler_choice");
         assertEquals(titles, texts(choice.at("/properties/name/enum")));
         for (int i = 0; i < titles.size(); i++) {
@@ -47,7 +48,7 @@ class SchedulerSchemaTest {
             JsonNode properties = definitions.get(definition).get("properties");
             List<String> names = new ArrayList<>();
             properties.fieldNames().forEachRemaining(names::add);
-            List<Setting> settings = SchedulerKind.values()[i].settings();
+            List<Setting> settings = Schedulers.ours().all().get(i).settings();
             assertEquals(settings.stream().map(Setting::name).collect(Collectors.toList()), names);
             settings.forEach(setting -> assertSame(setting, properties.get(setting.name())));
         }
@@ -72,7 +73,7 @@ class SchedulerSchemaTest {
     @Test
     void scenariosTakeTheSameSchedulersByName() throws IOException {
         JsonNode scheduler = definitions("scenario.schema.json").get("scheduler");
-        assertEquals(Arrays.stream(SchedulerKind.values()).map(SchedulerKind::title).collect(Collectors.toList()),
+        assertEquals(Schedulers.ours().all().stream().map(SchedulerKind::title).collect(Collectors.toList()),
                 texts(scheduler.at("/then/enum")));
     }
 
@@ -84,7 +85,7 @@ class SchedulerSchemaTest {
             String pattern = definitions(schema).at("/settings_of_fair/properties/weights/pattern").asText();
             boolean isTaken = rules.matches(pattern);
             try {
-                SchedulerKind.FAIR.completeSettings(Map.of("weights", rules));
+                Kinds.FAIR.completeSettings(Map.of("weights", rules));
                 assertEquals(true, isTaken, schema + ": '" + rules + "'");
             } catch (InvalidSettingsException e) {
                 assertEquals(false, isTaken, schema + ": '" + rules + "'");
@@ -94,11 +95,11 @@ class SchedulerSchemaTest {
 
     @Test
     void aWeightOfAnEdgeThatIsNotThereIsRefused() throws InvalidSettingsException {
-        Map<String, String> settings = SchedulerKind.SOLSTICE.completeSettings(Map.of("weights", "*>1=2, 4>*=first"));
-        SchedulerKind.SOLSTICE.checkEdges(settings, 5);
+        Map<String, String> settings = Kinds.SOLSTICE.completeSettings(Map.of("weights", "*>1=2, 4>*=first"));
+        Kinds.SOLSTICE.checkEdges(settings, 5);
         InvalidSettingsException refusal = assertThrows(
-                InvalidSettingsException.class, () -> SchedulerKind.SOLSTICE.checkEdges(settings, 4));
+                InvalidSettingsException.class, () -> Kinds.SOLSTICE.checkEdges(settings, 4));
         assertEquals("setting 'weights' of scheduler 'solstice' names edge 4; there are edges 0 .. 3", refusal.getMessage());
-        SchedulerKind.ISLIP.checkEdges(SchedulerKind.ISLIP.completeSettings(Map.of()), 2);
+        Kinds.ISLIP.checkEdges(Kinds.ISLIP.completeSettings(Map.of()), 2);
     }
 }

@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.star.schedule;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.SchedulerSettings;
 
 /** Slot by slot, who wants most is connected first: the example of docs/write-your-own.md. */
-final class GreedyScheduler implements Scheduler {
+public final class GreedyScheduler implements SchedulerProvider, Scheduler {
+    @Override
+    public String name() {
+        return "greedy";
+    }
+
+    @Override
+    public String description() {
+        return "Slot by slot, who wants most first.";
+    }
+
+    @Override
+    public Scheduler create(SchedulerSettings settings) {
+        return new GreedyScheduler();
+    }
+
     @Override
     public FrameSchedule schedule(int[][] demandSlots, FrameSchedule current) {
         int edges = current.edges();

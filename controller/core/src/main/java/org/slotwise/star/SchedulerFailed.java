@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star;
+
+import java.util.Objects;
+import org.slotwise.control.Command;
+
+/** A scheduler gave no schedule, so the last one stays. Told of the first failure, the second, the fourth, and so on. */
+public final class SchedulerFailed extends Command.Notice {
+    private final String scheduler;
+    private final String reason;
+    private final long failures;
+
+    SchedulerFailed(String scheduler, String reason, long failures) {
+        this.scheduler = Objects.requireNonNull(scheduler);
+        this.reason = Objects.requireNonNull(reason);
+        this.failures = failures;
+    }
+
+    /** Name of the scheduler. */
+    public String scheduler() {
+        return scheduler;
+    }
+
+    /** Why. */
+    public String reason() {
+        return reason;
+    }
+
+    /** How often any scheduler has failed since the controller began. */
+    public long failures() {
+        return failures;
+    }
+
+    @Override
+    public String toString() {
+        return "scheduler '" + scheduler + "' gave no schedule, the last one stays (failure " + failures + "): " + reason;
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone.scheduler;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Scheduler;
+
+/**
+ * Asks a program for each schedule. After a failure it is left alone for one frame, after the next for two, up to {@link #MAX_PAUSE}:
+ * whoever waits for it in vain does nothing else meanwhile.
+ */
+final class HttpScheduler implements Scheduler {
+    /** Longest pause after a failure, in frames that are scheduled. */
+    static final int MAX_PAUSE = 64;
+    private static final int MAX_ANSWER_BYTES = 32 << 20;
+
+    private final ProcessProvider program;
+    private final Map<String, String> settings;
+    private final int instance;
+    private final Duration limit;
+    private long sequence;
+    private int pause;
+    private int left;
+
+    HttpScheduler(ProcessProvider program, Map<String, String> settings, int instance, Duration limit) {
+        this.program = program;
+        this.settings = settings;
+        this.instance = instance;
+        this.limit = limit;
+    }
+
+    @Override
+    public FrameSchedule schedule(int[][] demandSlots, FrameSchedule current) {
+        if (left > 0) {
+            left--;
+            throw new FailedException("program '" + program.name() + "' is not asked so soon after it failed");
+        }
+        try {
+            FrameSchedule answer = ask(demandSlots, current);
+            pause = 0;
+            return answer;
+        } catch (FailedException e) {
+            pause = Math.min(MAX_PAUSE, Math.max(1, 2 * pause));
+            left = pause;
+            throw e;
+        }
+    }
+
+    private FrameSchedule ask(int[][] demandSlots, FrameSchedule current) {
+        sequence++;
+        ObjectNode question = SchedulerMessages.question(program.name(), instance, sequence, settings, demandSlots, current);
+        HttpRequest request = HttpRequest.newBuilder(program.start()).header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(question.toString(), StandardCharsets.UTF_8)).build();
+        byte[] body = await(request);
+        try {
+            return SchedulerMessages.answer(body, current);
+        } catch (InvalidJsonException e) {
+            throw failed("answered what is no schedule: " + e.getMessage());
+        }
+    }
+
+    private byte[] await(HttpRequest request) {
+        CompletableFuture<byte[]> answer = program.client().sendAsync(request, HttpResponse.BodyHandlers.ofInputStream())
+                .thenApply(this::read);
+        try {
+            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            answer.cancel(true);
+            program.forgetConnections();
+            throw failed("did not answer within " + limit.toMillis() + " ms");
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw cause instanceof FailedException known ? known : failed("did not answer: " + cause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw failed("was not waited for");
+        }
+    }
+
+    private byte[] read(HttpResponse<InputStream> response) {
+        try (InputStream body = response.body()) {
+            if (response.statusCode() != 200) {
+                throw failed("answered with status " + response.statusCode());
+            }
+            byte[] bytes = body.readNBytes(MAX_ANSWER_BYTES + 1);
+            if (bytes.length > MAX_ANSWER_BYTES) {
+                throw failed("answered more than " + MAX_ANSWER_BYTES + " bytes");
+            }
+            return bytes;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private FailedException failed(String what) {
+        return new FailedException("program '" + program.name() + "' " + what);
+    }
+}

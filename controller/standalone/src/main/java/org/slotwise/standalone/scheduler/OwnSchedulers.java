@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone.scheduler;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceConfigurationError;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.Schedulers;
+
+/**
+ * Schedulers of one's own, by name: {@code {"jar": FILE}} has a Java class for it, {@code {"command": [...]}} is a program that is
+ * asked over HTTP.
+ */
+public final class OwnSchedulers implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OwnSchedulers.class);
+    private static final int MAX_SCHEDULERS = 64;
+    private static final int MAX_ARGUMENTS = 256;
+    private static final int MAX_LIMIT_MS = 60_000;
+    private static final int DEFAULT_LIMIT_MS = 100;
+
+    private final List<AutoCloseable> open = new ArrayList<>();
+    private final List<ProcessProvider> programs = new ArrayList<>();
+    private Schedulers all = Schedulers.ours();
+
+    private OwnSchedulers() {
+    }
+
+    /** None. */
+    public static OwnSchedulers none() {
+        return new OwnSchedulers();
+    }
+
+    /**
+     * Reads the section and loads the jars; programs begin with {@link #prepare}, or when they are asked first.
+     *
+     * @param waits whether time stands still while a program is asked, so that only a defect makes it late
+     */
+    public static OwnSchedulers read(String where, JsonNode value, boolean waits) throws IOException, InvalidJsonException {
+        OwnSchedulers own = new OwnSchedulers();
+        try {
+            own.add(where, value, waits);
+            return own;
+        } catch (IOException | InvalidJsonException | RuntimeException e) {
+            own.close();
+            throw e;
+        }
+    }
+
+    private void add(String where, JsonNode value, boolean waits) throws IOException, InvalidJsonException {
+        JsonFields named = JsonFields.open(where, value);
+        if (value.size() > MAX_SCHEDULERS) {
+            throw new InvalidJsonException(where, "at most " + MAX_SCHEDULERS + " schedulers, got " + value.size());
+        }
+        List<SchedulerProvider> providers = new ArrayList<>();
+        for (Map.Entry<String, JsonNode> entry : value.properties()) {
+            String place = named.place(entry.getKey());
+            JsonFields fields = JsonFields.of(place, entry.getValue(), "jar", "command", "limit_ms", "settings");
+            if (fields.optional("jar").isPresent() == fields.optional("command").isPresent()) {
+                throw new InvalidJsonException(place, "either 'jar' or 'command' is needed");
+            }
+            providers.add(fields.optional("jar").isPresent()
+                    ? fromJar(place, entry.getKey(), fields) : process(entry.getKey(), fields, waits));
+        }
+        try {
+            all = all.with(providers);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidJsonException(where, e.getMessage());
+        }
+    }
+
+    private SchedulerProvider fromJar(String place, String name, JsonFields fields) throws IOException, InvalidJsonException {
+        if (fields.optional("limit_ms").isPresent() || fields.optional("settings").isPresent()) {
+            throw new InvalidJsonException(place, "'limit_ms' and 'settings' are for a 'command'; a class says itself what can be set");
+        }
+        Path jar = file(fields.place("jar"), fields.text("jar"));
+        if (!Files.isRegularFile(jar)) {
+            throw new InvalidJsonException(fields.place("jar"), "there is no file " + jar);
+        }
+        URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, Schedulers.class.getClassLoader());
+        open.add(loader);
+        List<SchedulerProvider> found;
+        try {
+            found = Schedulers.found(loader);
+        } catch (ServiceConfigurationError | LinkageError e) {
+            throw new InvalidJsonException(fields.place("jar"), jar + ": " + e.getMessage());
+        }
+        return found.stream().filter(provider -> provider.name().equals(name)).findFirst()
+                .orElseThrow(() -> new InvalidJsonException(fields.place("jar"), jar + " has no scheduler '" + name + "'; it has "
+                        + (found.isEmpty() ? "none: META-INF/services/" + SchedulerProvider.class.getName() + " names them"
+                                : String.join(", ", found.stream().map(SchedulerProvider::name).toList()))));
+    }
+
+    private static Path file(String place, String text) throws InvalidJsonException {
+        try {
+            return Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new InvalidJsonException(place, e.getMessage());
+        }
+    }
+
+    private SchedulerProvider process(String name, JsonFields fields, boolean waits) throws InvalidJsonException {
+        List<String> command = new ArrayList<>();
+        for (JsonNode argument : fields.array("command")) {
+            command.add(JsonFields.text(fields.place("command[" + command.size() + "]"), argument));
+        }
+        if (command.isEmpty() || command.size() > MAX_ARGUMENTS) {
+            throw new InvalidJsonException(fields.place("command"), "1 .. " + MAX_ARGUMENTS + " texts are needed, got " + command.size());
+        }
+        long limitMs = fields.optional("limit_ms").isPresent() ? fields.integer("limit_ms", 1, MAX_LIMIT_MS) : DEFAULT_LIMIT_MS;
+        ProcessProvider provider = new ProcessProvider(
+                name, command, defaults(fields), Duration.ofMillis(waits ? MAX_LIMIT_MS : limitMs));
+        open.add(provider);
+        programs.add(provider);
+        return provider;
+    }
+
+    /** What can be set in a program, with defaults; all of it is text there. */
+    private static Map<String, String> defaults(JsonFields fields) throws InvalidJsonException {
+        Map<String, String> defaults = new TreeMap<>();
+        Optional<JsonNode> settings = fields.optional("settings");
+        if (settings.isPresent()) {
+            JsonFields named = JsonFields.open(fields.place("settings"), settings.get());
+            for (Map.Entry<String, JsonNode> setting : settings.get().properties()) {
+                JsonNode value = setting.getValue();
+                defaults.put(setting.getKey(), value.isIntegralNumber() ? value.asText() : named.text(setting.getKey()));
+            }
+        }
+        return defaults;
+    }
+
+    /** All schedulers that can be chosen, ours first. */
+    public Schedulers all() {
+        return all;
+    }
+
+    /** Starts the programs. One that does not begin is no reason not to go on: whoever chooses it keeps the schedule that there is. */
+    public void prepare() {
+        programs.forEach(ProcessProvider::prepare);
+    }
+
+    /** Ends the programs. */
+    @Override
+    public void close() {
+        for (AutoCloseable one : open) {
+            try {
+                one.close();
+            } catch (Exception e) {
+                LOG.warn("a scheduler did not end in order: {}", e.toString());
+            }
+        }
+        open.clear();
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone.scheduler;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.SchedulerSettings;
+import org.slotwise.star.schedule.Setting;
+
+/**
+ * A scheduler that is a program: started when it is needed first, it says on the first line of its output at which port of
+ * 127.0.0.1 it listens, and is asked there ({@code schema/scheduler.schema.json}). It is to end when its standard input does, which
+ * happens however this process ends.
+ */
+final class ProcessProvider implements SchedulerProvider, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ProcessProvider.class);
+    private static final Duration START_LIMIT = Duration.ofSeconds(20);
+    private static final Duration HELLO_LIMIT = Duration.ofSeconds(5);
+    private static final long END_LIMIT_MS = 1000;
+    private static final int MAX_LINE = 1024;
+    private static final int MAX_PORT = 65_535;
+
+    private final String name;
+    private final List<String> command;
+    private final Map<String, String> defaults;
+    private final Duration limit;
+    private final AtomicInteger instances = new AtomicInteger();
+    private Process process;
+    private URI address;
+    private HttpClient client;
+
+    ProcessProvider(String name, List<String> command, Map<String, String> defaults, Duration limit) {
+        this.name = name;
+        this.command = List.copyOf(command);
+        this.defaults = Map.copyOf(defaults);
+        this.limit = limit;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public String description() {
+        return "A program: " + String.join(" ", command);
+    }
+
+    @Override
+    public List<Setting> settings() {
+        List<Setting> settings = new ArrayList<>();
+        defaults.keySet().stream().sorted().forEach(
+                key -> settings.add(Setting.text(key, "A setting of the program.", defaults.get(key))));
+        return settings;
+    }
+
+    @Override
+    public boolean runsElsewhere() {
+        return true;
+    }
+
+    @Override
+    public Scheduler create(SchedulerSettings settings) {
+        return new HttpScheduler(this, settings.texts(), instances.incrementAndGet(), limit);
+    }
+
+    /** Starts it, and connects once, so that the first question finds both sides awake; what does not work shows when it is asked. */
+    void prepare() {
+        try {
+            HttpRequest hello = HttpRequest.newBuilder(start()).timeout(HELLO_LIMIT).GET().build();
+            client().send(hello, HttpResponse.BodyHandlers.discarding());
+        } catch (Scheduler.FailedException | IOException e) {
+            LOG.warn("scheduler '{}': {}", name, e.getMessage());
+            forgetConnections();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What it is asked by; one question at a time. */
+    synchronized HttpClient client() {
+        if (client == null) {
+            client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).proxy(HttpClient.Builder.NO_PROXY)
+                    .followRedirects(HttpClient.Redirect.NEVER).build();
+        }
+        return client;
+    }
+
+    /** On a connection a late answer would be taken for that to the next question. */
+    synchronized void forgetConnections() {
+        client = null;
+    }
+
+    /** Where it listens, once it does; starts it. Throws {@link Scheduler.FailedException} if it does not, or has ended. */
+    synchronized URI start() {
+        if (process == null) {
+            begin();
+        }
+        if (address == null) {
+            throw new Scheduler.FailedException("program '" + name + "' did not begin");
+        }
+        if (!process.isAlive()) {
+            throw new Scheduler.FailedException("program '" + name + "' has ended with status " + process.exitValue());
+        }
+        return address;
+    }
+
+    private void begin() {
+        try {
+            process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        } catch (IOException e) {
+            throw new Scheduler.FailedException("program '" + name + "' cannot be started: " + e.getMessage());
+        }
+        CompletableFuture<Integer> port = new CompletableFuture<>();
+        Thread output = new Thread(() -> follow(port), "scheduler " + name);
+        output.setDaemon(true);
+        output.start();
+        try {
+            address = URI.create("http://127.0.0.1:" + port.get(START_LIMIT.toMillis(), TimeUnit.MILLISECONDS) + "/");
+            LOG.info("scheduler '{}': process {} listens at {}", name, process.pid(), address);
+        } catch (ExecutionException e) {
+            process.destroyForcibly();
+            throw new Scheduler.FailedException(e.getCause().getMessage());
+        } catch (TimeoutException e) {
+            process.destroyForcibly();
+            throw new Scheduler.FailedException(
+                    "program '" + name + "' did not say its port within " + START_LIMIT.toSeconds() + " s");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new Scheduler.FailedException("interrupted while program '" + name + "' began");
+        }
+    }
+
+    /** The first line is the port, all others are for the log. */
+    private void follow(CompletableFuture<Integer> port) {
+        try (BufferedReader lines = new BufferedReader(
+                new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            port.complete(port(line(lines)));
+            for (String line = line(lines); line != null; line = line(lines)) {
+                LOG.info("scheduler '{}': {}", name, line);
+            }
+        } catch (IOException | IllegalArgumentException e) {
+            port.completeExceptionally(e);
+        }
+    }
+
+    /** One line, cut where it is too long; null at the end. */
+    private static String line(BufferedReader reader) throws IOException {
+        StringBuilder line = new StringBuilder();
+        int next = reader.read();
+        if (next < 0) {
+            return null;
+        }
+        while (next >= 0 && next != '\n') {
+            if (line.length() < MAX_LINE) {
+                line.append((char) next);
+            }
+            next = reader.read();
+        }
+        return line.toString().strip();
+    }
+
+    private int port(String line) {
+        if (line == null || !line.matches("[1-9][0-9]{0,4}") || Integer.parseInt(line) > MAX_PORT) {
+            throw new IllegalArgumentException("the first line that program '" + name + "' writes is its port, got "
+                    + (line == null ? "nothing" : "'" + line + "'"));
+        }
+        return Integer.parseInt(line);
+    }
+
+    @Override
+    public synchronized void close() {
+        if (process == null) {
+            return;
+        }
+        try {
+            process.getOutputStream().close();
+            process.destroy();
+            if (!process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (IOException e) {
+            process.destroyForcibly();
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

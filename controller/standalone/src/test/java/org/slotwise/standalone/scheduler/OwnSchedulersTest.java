@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.standalone.scheduler;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.SchedulerProvider;
+
+/** Schedulers of one's own: the examples for users, and programs that misbehave. */
+class OwnSchedulersTest {
+    private static final Path EXAMPLES = Path.of("../../topologies/examples/schedulers").toAbsolutePath();
+    /** A program that answers every question alike. */
+    private static final String PROGRAM = """
+            import sys, threading
+            from http.server import BaseHTTPRequestHandler, HTTPServer
+            class Handler(BaseHTTPRequestHandler):
+                def do_POST(self):
+                    ANSWER
+                def say(self, text, status=200):
+                    self.send_response(status)
+                    self.end_headers()
+                    self.wfile.write(text.encode())
+                def log_message(self, *args):
+                    pass
+            server = HTTPServer(("127.0.0.1", 0), Handler)
+            print(server.server_port, flush=True)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            sys.stdin.read()
+            """;
+
+    @TempDir
+    private Path directory;
+    private OwnSchedulers own = OwnSchedulers.none();
+
+    @AfterEach
+    void end() {
+        own.close();
+    }
+
+    private Scheduler scheduler(String name, ObjectNode entry) throws Exception {
+        return scheduler(name, entry, true, Map.of());
+    }
+
+    private Scheduler scheduler(String name, ObjectNode entry, boolean waits, Map<String, String> settings) throws Exception {
+        ObjectNode section = JsonNodeFactory.instance.objectNode();
+        section.set(name, entry);
+        own = OwnSchedulers.read("schedulers", section, waits);
+        own.prepare();
+        SchedulerKind kind = own.all().named(name);
+        return kind.create(kind.completeSettings(settings));
+    }
+
+    private static ObjectNode object() {
+        return JsonNodeFactory.instance.objectNode();
+    }
+
+    private static ObjectNode command(String... words) {
+        ObjectNode entry = object();
+        List.of(words).forEach(entry.withArray("command")::add);
+        return entry;
+    }
+
+    private ObjectNode program(String answer) throws IOException {
+        Path file = directory.resolve("program.py");
+        Files.writeString(file, PROGRAM.replace("ANSWER", answer));
+        return command("python3", file.toString());
+    }
+
+    /** Compiles a class as docs/write-your-own.md says, and names it as a provider. */
+    private ObjectNode jar(Path source, String provider) throws IOException {
+        Path classes = Files.createDirectories(directory.resolve("classes"));
+        assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, "-proc:none", "-cp",
+                System.getProperty("java.class.path"), "-d", classes.toString(), source.toString()));
+        Path jar = directory.resolve("own.jar");
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar)); var files = Files.list(classes)) {
+            for (Path file : files.toList()) {
+                out.putNextEntry(new JarEntry(file.getFileName().toString()));
+                Files.copy(file, out);
+            }
+            out.putNextEntry(new JarEntry("META-INF/services/" + SchedulerProvider.class.getName()));
+            out.write(provider.getBytes());
+        }
+        return object().put("jar", jar.toString());
+    }
+
+    private static void checkGreedy(Scheduler greedy) {
+        int[][] demand = {{0, 3, 1}, {0, 0, 2}, {9, 0, 0}};
+        int[][] service = greedy.schedule(demand, FrameSchedule.empty(3, 4)).service();
+        assertEquals(4, service[2][0], "a frame has four slots");
+        assertEquals(3, service[0][1]);
+        assertEquals(2, service[1][2]);
+        assertEquals(1, service[0][2]);
+        assertEquals(FrameSchedule.empty(4, 8), greedy.schedule(new int[4][4], FrameSchedule.empty(4, 8)));
+    }
+
+    @Test
+    void theExampleInJavaServesWhoWantsMostFirst() throws Exception {
+        Scheduler greedy = scheduler("greedy", jar(EXAMPLES.resolve("GreedyScheduler.java"), "GreedyScheduler"));
+        checkGreedy(greedy);
+        assertFalse(own.all().named("greedy").runsElsewhere());
+    }
+
+    @Test
+    void theExampleInPythonDoesTheSameInAtMost25Lines() throws Exception {
+        Path file = EXAMPLES.resolve("greedy.py");
+        checkGreedy(scheduler("mine", command("python3", file.toString())));
+        assertTrue(Files.readAllLines(file).size() <= 25);
+    }
+
+    @Test
+    void oursAreStillThere() throws Exception {
+        own = OwnSchedulers.read("schedulers", new ObjectMapper().createObjectNode(), true);
+        assertEquals("fair", own.all().all().get(0).title());
+        assertEquals(6, own.all().all().size());
+    }
+
+    @Test
+    void aProgramGetsItsSettings() throws Exception {
+        ObjectNode entry = program("asked = __import__('json').loads(self.rfile.read(int(self.headers['Content-Length'])));"
+                + "self.say('{\"version\": 1, \"schedule\": [[' + asked['settings']['to'] + ', -1]]}')");
+        entry.putObject("settings").put("to", -1);
+        Scheduler scheduler = scheduler("mine", entry, true, Map.of("to", "1"));
+        assertEquals(1, scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)).output(0, 0));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"self.say('')", "self.say('no')", "self.say('{}')", "self.say('{\"version\": 2, \"schedule\": [[-1, -1]]}')",
+            "self.say('{\"version\": 1, \"schedule\": []}')", "self.say('{\"version\": 1, \"schedule\": [[-1]]}')",
+            "self.say('{\"version\": 1, \"schedule\": [[0, -1]]}')", "self.say('{\"version\": 1, \"schedule\": [[2, -1]]}')",
+            "self.say('{\"version\": 1, \"schedule\": [[1.0, -1]]}')", "self.say('{\"version\": 1, \"schedule\": [[-2, -1]]}')",
+            "self.say('{\"version\": 1, \"schedule\": [[-1, -1]], \"more\": 1}')", "self.say('', 500)", "self.connection.close()",
+            "__import__('os')._exit(3)"})
+    void whatIsNoScheduleIsAFailure(String answer) throws Exception {
+        Scheduler scheduler = scheduler("mine", program(answer));
+        FrameSchedule current = FrameSchedule.empty(2, 1);
+        Scheduler.FailedException failure =
+                assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], current));
+        assertTrue(failure.getMessage().startsWith("program 'mine' "), failure.getMessage());
+    }
+
+    @Test
+    void twoSendersToOneReceiverAreRefusedWithThePlace() throws Exception {
+        Scheduler scheduler = scheduler("mine", program("self.say('{\"version\": 1, \"schedule\": [[2, 2, -1]]}')"));
+        assertEquals("program 'mine' answered what is no schedule: schedule[0][1]: edge 1 cannot send to edge 2, to which another"
+                + " one sends in this slot", assertThrows(Scheduler.FailedException.class,
+                () -> scheduler.schedule(new int[3][3], FrameSchedule.empty(3, 1))).getMessage());
+    }
+
+    @Test
+    void aProgramThatDoesNotAnswerIsGivenUpAfterItsTimeAndLeftAloneForLonger() throws Exception {
+        Scheduler scheduler = scheduler("mine", program("__import__('time').sleep(1000)").put("limit_ms", 1), false, Map.of());
+        int asked = 0;
+        for (int frame = 0; frame < 15; frame++) {
+            String message = assertThrows(Scheduler.FailedException.class,
+                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
+            asked += message.equals("program 'mine' did not answer within 1 ms") ? 1 : 0;
+        }
+        assertEquals(4, asked, "after 1, 2 and 4 frames");
+    }
+
+    @Test
+    void aProgramThatDoesNotBeginIsAFailure() throws Exception {
+        FrameSchedule current = FrameSchedule.empty(2, 1);
+        for (ObjectNode entry : List.of(command("/nonexistent"), command("true"), command("echo", "hello"), command("echo", "99999"))) {
+            Scheduler scheduler = scheduler("mine", entry);
+            assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], current));
+            own.close();
+        }
+    }
+
+    @Test
+    void aProgramEndsWithTheController() throws Exception {
+        Path pid = directory.resolve("pid");
+        Scheduler scheduler = scheduler("mine", program(
+                "open('" + pid + "', 'w').write(str(__import__('os').getpid())); self.say('{\"version\": 1, \"schedule\": [[-1, -1]]}')"));
+        scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1));
+        ProcessHandle process = ProcessHandle.of(Long.parseLong(Files.readString(pid))).orElseThrow();
+        own.close();
+        process.onExit().get();
+        assertFalse(process.isAlive());
+    }
+
+    private String refusal(String section) throws IOException {
+        JsonNode value = new ObjectMapper().readTree(section);
+        return assertThrows(InvalidJsonException.class, () -> OwnSchedulers.read("schedulers", value, false)).getMessage();
+    }
+
+    @Test
+    void wrongSectionsAreRefusedWithThePlace() throws IOException {
+        assertEquals("schedulers.a: either 'jar' or 'command' is needed", refusal("{\"a\": {}}"));
+        assertEquals("schedulers.a.jar: there is no file /nonexistent.jar", refusal("{\"a\": {\"jar\": \"/nonexistent.jar\"}}"));
+        assertEquals("schedulers.a.command: 1 .. 256 texts are needed, got 0", refusal("{\"a\": {\"command\": []}}"));
+        assertEquals("schedulers.a.limit_ms: an integer 1 .. 60000 is needed, got 0",
+                refusal("{\"a\": {\"command\": [\"x\"], \"limit_ms\": 0}}"));
+        assertEquals("schedulers: there are two schedulers 'fair'", refusal("{\"fair\": {\"command\": [\"x\"]}}"));
+        assertTrue(refusal("{\"A b\": {\"command\": [\"x\"]}}").startsWith("schedulers: a scheduler is called 'A b'"));
+        assertTrue(refusal("{\"a\": {\"comand\": [\"x\"]}}").contains("did you mean 'command'?"));
+    }
+
+    @Test
+    void aJarWithoutThatSchedulerIsRefusedWithWhatItHas() throws Exception {
+        ObjectNode entry = jar(EXAMPLES.resolve("GreedyScheduler.java"), "GreedyScheduler");
+        assertTrue(refusal("{\"other\": " + entry + "}").endsWith("has no scheduler 'other'; it has greedy"));
+        ObjectNode broken = jar(EXAMPLES.resolve("GreedyScheduler.java"), "NoSuchClass");
+        assertTrue(refusal("{\"greedy\": " + broken + "}").contains("NoSuchClass"));
+    }
+}
