@@ -99,9 +99,23 @@ def check(document: Any, source: str = "scenario") -> dict:
         raise ScenarioError(source, [Problem("/kind", f"a network of routers; expected {expected}")])
     errors = sorted(_validator().iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
     problems = [problem for error in errors for problem in _problems(error)]
+    problems = problems or list(_unknown_schedulers(document))
     if problems:
         raise ScenarioError(source, problems)
     return document
+
+
+def _unknown_schedulers(document: dict) -> Iterator[Problem]:
+    """Names that are neither the controller's own nor in `schedulers`: the schema knows their form only."""
+    known = [*schema()["$defs"]["scheduler"]["then"]["anyOf"][0]["enum"], *document.get("schedulers", {})]
+    choices = [("/controller/scheduler", document["controller"]["scheduler"])]
+    changes = document.get("scheduler_changes", [])
+    choices += [(f"/scheduler_changes/{index}/scheduler", change["scheduler"]) for index, change in enumerate(changes)]
+    for place, choice in choices:
+        name = choice["name"] if isinstance(choice, dict) else choice
+        if name not in known:
+            place += "/name" if isinstance(choice, dict) else ""
+            yield Problem(place, f"there is no scheduler '{name}'; there are {', '.join(known)}")
 
 
 def dump(document: dict) -> str:

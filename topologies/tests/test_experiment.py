@@ -198,7 +198,7 @@ def test_a_run_says_nothing_if_asked_so(command, capfd, quiet):
 
 def test_an_unknown_scheduler_is_refused_before_anything_runs(command):
     place = command(report(ok=True), 0)
-    with pytest.raises(ScenarioError, match="/controller/scheduler: 'islop'"):
+    with pytest.raises(ScenarioError, match="/controller/scheduler: there is no scheduler 'islop'; there are fair, "):
         Star().tcp().simulate(scheduler="islop")
     assert not (place / "arguments").exists()
 

@@ -18,6 +18,7 @@ mod live;
 mod model;
 mod optics;
 mod out_of_band;
+mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
@@ -33,10 +34,11 @@ pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::Flow;
 pub use live::NotLive;
 pub use model::{
-    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Scheduler,
-    Signaling, Traffic, TrafficKind, Transport, Web,
+    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Signaling,
+    Traffic, TrafficKind, Transport, Web,
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
+pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source};
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};

@@ -5,6 +5,7 @@ use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
 use crate::optics::Optics;
+use crate::own_scheduler::OwnScheduler;
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 
 /// A network, what its hosts do, and what happens to its links.
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub clocks: Option<Clocks>,
     /// Transmitters and receivers; without them no light is too weak.
     pub optics: Option<Optics>,
+    /// Schedulers that are not the controller's own, in the order of the file.
+    pub schedulers: Vec<OwnScheduler>,
     /// Other schedulers from some time on, in the order of the file.
     pub scheduler_changes: Vec<SchedulerChange>,
     /// What happens to fibres, in the order of the file.
@@ -129,47 +132,6 @@ pub struct Hosts {
     pub access_rate_bps: u64,
     /// Propagation delay of an access link, each direction.
     pub access_delay_ns: u64,
-}
-
-/// How the controller makes a schedule at the start of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheduler {
-    /// Max-min fair shares of what is asked for, the rest spread.
-    Fair,
-    /// Slot by slot, round-robin.
-    Islip,
-    /// Slot by slot, at random from a seed.
-    Pim,
-    /// Slot by slot, maximum-weight matching.
-    MaximumWeight,
-    /// Few configurations that last long.
-    Solstice,
-    /// A fixed rotation that ignores demand.
-    Rotation,
-}
-
-impl Scheduler {
-    /// All of them, the default first.
-    pub const ALL: [Scheduler; 6] = [
-        Scheduler::Fair,
-        Scheduler::Islip,
-        Scheduler::Pim,
-        Scheduler::MaximumWeight,
-        Scheduler::Solstice,
-        Scheduler::Rotation,
-    ];
-
-    /// The name in a scenario file and for the controller.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheduler::Fair => "fair",
-            Scheduler::Islip => "islip",
-            Scheduler::Pim => "pim",
-            Scheduler::MaximumWeight => "maximum-weight",
-            Scheduler::Solstice => "solstice",
-            Scheduler::Rotation => "rotation",
-        }
-    }
 }
 
 /// Controller and commit protocol.

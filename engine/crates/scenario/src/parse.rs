@@ -12,9 +12,11 @@ use crate::depth::{MAX_DEPTH, is_too_deep};
 use crate::faults::faults;
 use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
+use crate::own_scheduler::OwnScheduler;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
-use crate::{MAX_FILE_BYTES, check, scheduler, sources};
+use crate::scheduler::SchedulerChoice;
+use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
 
 /// Of all cores: what the table of an edge's slots holds in each of its two banks.
 pub(crate) const MAX_SLOTS: u64 = 4096;
@@ -91,12 +93,14 @@ fn star(r: &mut Reader, value: &Value) -> Scenario {
         "phases",
         "clocks",
         "optics",
+        "schedulers",
         "scheduler_changes",
         "link_changes",
         "faults",
     ];
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
+    let schedulers = own_scheduler::all(r, &fields);
     Scenario {
         name: r.name(&fields, "name"),
         seed: r.integer(&fields, "seed", SEED),
@@ -113,7 +117,7 @@ fn star(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         queues: queues(r, &fields),
         hosts: hosts(r, &fields),
-        controller: controller(r, &fields),
+        controller: controller(r, &fields, &schedulers),
         phases: r
             .list(&fields, "phases", 1..=1000)
             .into_iter()
@@ -121,9 +125,10 @@ fn star(r: &mut Reader, value: &Value) -> Scenario {
             .collect(),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),
-        scheduler_changes: scheduler::changes(r, &fields),
+        scheduler_changes: scheduler::changes(r, &fields, &schedulers),
         link_changes: link_changes(r, &fields),
         faults: faults(r, &fields),
+        schedulers,
     }
 }
 
@@ -225,18 +230,18 @@ fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
     }
 }
 
-fn controller(r: &mut Reader, parent: &Fields) -> Controller {
+fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Controller {
     let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames", "xcp_bps"];
     let Some(fields) = section(r, parent, "controller", &keys) else {
         return Controller {
-            scheduler: Scheduler::Fair.into(),
+            scheduler: SchedulerChoice::of(scheduler::DEFAULT),
             control_latency_ns: 0,
             beacon_hold_frames: 1,
             xcp_bps: None,
         };
     };
     Controller {
-        scheduler: scheduler::choice(r, &fields, "scheduler"),
+        scheduler: scheduler::choice(r, &fields, "scheduler", own),
         control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
         beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", 1..=16) as u32,
         xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),

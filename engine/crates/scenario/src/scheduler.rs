@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use serde_yaml_ng::Value;
 
-use crate::model::{Scenario, Scheduler};
+use crate::model::Scenario;
+use crate::own_scheduler::{self, OwnScheduler};
 use crate::parse::read_checked;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader, describe};
@@ -20,11 +21,16 @@ const MAX_WEIGHT: u32 = 64;
 const MAX_RULES: usize = 2048;
 const MAX_CHANGES: usize = 1000;
 
+/// The schedulers that the controller has itself.
+pub(crate) const OURS: [&str; 6] = ["fair", "islip", "pim", "maximum-weight", "solstice", "rotation"];
+/// The one that is used where nothing is said.
+pub(crate) const DEFAULT: &str = OURS[0];
+
 /// A scheduler with the settings that differ from its defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchedulerChoice {
-    /// Which.
-    pub scheduler: Scheduler,
+    /// Which, by name.
+    pub scheduler: String,
     /// By name. Within the bounds of that scheduler.
     pub settings: BTreeMap<String, SettingValue>,
 }
@@ -47,10 +53,11 @@ pub struct SchedulerChange {
     pub choice: SchedulerChoice,
 }
 
-impl From<Scheduler> for SchedulerChoice {
-    fn from(scheduler: Scheduler) -> SchedulerChoice {
+impl SchedulerChoice {
+    /// A scheduler with its defaults.
+    pub(crate) fn of(name: &str) -> SchedulerChoice {
         SchedulerChoice {
-            scheduler,
+            scheduler: name.to_owned(),
             settings: BTreeMap::new(),
         }
     }
@@ -65,7 +72,7 @@ impl Scenario {
         let shape = |r: &mut Reader, value: &Value| {
             let document = Value::Mapping([("scheduler".into(), value.clone())].into_iter().collect());
             let fields = r.fields(&document, String::new(), &["scheduler"]);
-            choice(r, &fields, "scheduler")
+            choice(r, &fields, "scheduler", &self.schedulers)
         };
         let fits = |choice: &SchedulerChoice, r: &mut Reader| weights(&self, choice, "/scheduler", r);
         self.controller.scheduler = read_checked(text.as_bytes(), shape, fits)?;
@@ -87,8 +94,8 @@ fn known_settings() -> &'static BTreeMap<&'static str, Vec<(String, Setting)>> {
     static KNOWN: OnceLock<BTreeMap<&'static str, Vec<(String, Setting)>>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let schema: Value = serde_yaml_ng::from_str(SCHEMA).expect("the schema is JSON");
-        let settings_of = |scheduler: &Scheduler| {
-            let definition = format!("settings_of_{}", scheduler.name().replace('-', "_"));
+        let settings_of = |scheduler: &&'static str| {
+            let definition = format!("settings_of_{}", scheduler.replace('-', "_"));
             let properties = schema["$defs"][definition.as_str()]["properties"].as_mapping();
             let settings = properties.expect("the schema describes every scheduler").iter();
             let settings = settings.map(|(name, setting)| {
@@ -96,35 +103,49 @@ fn known_settings() -> &'static BTreeMap<&'static str, Vec<(String, Setting)>> {
                 let setting = serde_yaml_ng::from_value(setting.clone());
                 (name, setting.expect("settings are words, numbers or rules"))
             });
-            (scheduler.name(), settings.collect())
+            (*scheduler, settings.collect())
         };
-        Scheduler::ALL.iter().map(settings_of).collect()
+        OURS.iter().map(settings_of).collect()
     })
 }
 
 /// The scheduler under `key`: its name, or its name and settings.
-pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str) -> SchedulerChoice {
-    let names = Scheduler::ALL.map(|scheduler| (scheduler.name(), scheduler));
+pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str, own: &[OwnScheduler]) -> SchedulerChoice {
+    let all = OURS.into_iter().chain(own.iter().map(|own| own.name.as_str()));
+    let names: Vec<(&str, &str)> = all.map(|name| (name, name)).collect();
     let Some(value) = r.optional(fields, key).filter(|value| value.is_mapping()) else {
-        return r.choice(fields, key, &names).into();
+        return SchedulerChoice::of(r.choice(fields, key, &names));
     };
     let choice = r.fields(value, fields.pointer(key), &["name", "settings"]);
     let before = r.problems.len();
-    let scheduler = r.choice(&choice, "name", &names);
-    let mut settings = BTreeMap::new();
+    let mut chosen = SchedulerChoice::of(r.choice(&choice, "name", &names));
     // Of which scheduler they are is known only then.
     if r.problems.len() == before
         && let Some(value) = r.optional(&choice, "settings")
     {
-        let known = &known_settings()[scheduler.name()];
-        let keys: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-        let given = r.fields(value, choice.pointer("settings"), &keys);
-        for (name, setting) in known {
-            let value = setting_value(r, &given, name, setting);
-            settings.extend(value.map(|value| (name.clone(), value)));
-        }
+        let place = choice.pointer("settings");
+        chosen.settings = match known_settings().get(chosen.scheduler.as_str()) {
+            Some(known) => settings_of_ours(r, value, place, known),
+            None => own_scheduler::settings(r, value, place),
+        };
     }
-    SchedulerChoice { scheduler, settings }
+    chosen
+}
+
+fn settings_of_ours(
+    r: &mut Reader,
+    value: &Value,
+    place: String,
+    known: &[(String, Setting)],
+) -> BTreeMap<String, SettingValue> {
+    let keys: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let given = r.fields(value, place, &keys);
+    let mut settings = BTreeMap::new();
+    for (name, setting) in known {
+        let value = setting_value(r, &given, name, setting);
+        settings.extend(value.map(|value| (name.clone(), value)));
+    }
+    settings
 }
 
 fn setting_value(r: &mut Reader, given: &Fields, name: &str, setting: &Setting) -> Option<SettingValue> {
@@ -178,13 +199,13 @@ fn digits(text: &str, most: usize) -> Option<u32> {
 }
 
 /// The optional section `scheduler_changes`.
-pub(crate) fn changes(r: &mut Reader, parent: &Fields) -> Vec<SchedulerChange> {
+pub(crate) fn changes(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Vec<SchedulerChange> {
     let elements = r.optional_list(parent, "scheduler_changes", 0..=MAX_CHANGES);
     let change = |(value, pointer): (&Value, String)| {
         let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
         SchedulerChange {
             at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),
-            choice: choice(r, &fields, "scheduler"),
+            choice: choice(r, &fields, "scheduler", own),
         }
     };
     elements.into_iter().map(change).collect()
@@ -205,7 +226,11 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
 }
 
 fn weights(scenario: &Scenario, choice: &SchedulerChoice, place: &str, r: &mut Reader) {
-    let Some(SettingValue::Text(text)) = choice.settings.get(WEIGHTS) else {
+    let Some(SettingValue::Text(text)) = choice
+        .settings
+        .get(WEIGHTS)
+        .filter(|_| OURS.contains(&choice.scheduler.as_str()))
+    else {
         return;
     };
     let named = rules(text).unwrap_or_default();
@@ -261,11 +286,11 @@ mod tests {
         let star = || Scenario::parse(star).unwrap();
         let with = |text: &str| star().with_scheduler(text).map(|star| star.controller.scheduler);
         let text = |text: &str| SettingValue::Text(text.to_owned());
-        assert_eq!(with("islip").unwrap(), Scheduler::Islip.into());
+        assert_eq!(with("islip").unwrap(), SchedulerChoice::of("islip"));
         let settings =
             [("share", "proportional"), ("weights", "0>3=4")].map(|(name, value)| (name.into(), text(value)));
         let choice = SchedulerChoice {
-            scheduler: Scheduler::Fair,
+            scheduler: "fair".to_owned(),
             settings: settings.into(),
         };
         let given = "{name: fair, settings: {share: proportional, weights: '0>3=4'}}";
@@ -274,10 +299,7 @@ mod tests {
         let refused = |text: &str| with(text).unwrap_err().to_string();
         let unknown = refused("fastest");
         assert!(unknown.starts_with("/scheduler: "), "{unknown}");
-        assert!(
-            Scheduler::ALL.iter().all(|one| unknown.contains(one.name())),
-            "{unknown}"
-        );
+        assert!(OURS.iter().all(|name| unknown.contains(name)), "{unknown}");
         assert!(refused("{name: fair, settings: {shares: equal}}").starts_with("/scheduler/settings"));
         assert!(refused("{name: fair, settings: {weights: '0>4=2'}}").contains("edges from 0 to 3"));
         assert!(refused("").starts_with("/scheduler: "));

@@ -15,7 +15,10 @@ use std::sync::mpsc::Sender;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use slotwise_netio::{CpuPlan, be_realtime};
-use slotwise_scenario::{Device, HostId, MacAddress, Scenario, SchedulerChoice, SettingValue, edge_mac, optical_port};
+use slotwise_scenario::{
+    Device, HostId, MacAddress, OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue, edge_mac,
+    optical_port,
+};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::home::{Home, HomeError};
@@ -56,7 +59,7 @@ pub enum ControllerError {
     #[error("controller: scheduler '{scheduler}': {reason}")]
     Refused {
         /// Which.
-        scheduler: &'static str,
+        scheduler: String,
         /// Why.
         reason: String,
     },
@@ -140,6 +143,7 @@ pub fn start<E: Send + 'static>(
             "edge": {"json": edge_json, "p4info": edge_info},
             "core": {"json": core_json, "p4info": core_info},
         },
+        "schedulers": schedulers(scenario),
         "network": network(scenario, timestamps),
     });
     let file = directory.join("controller.json");
@@ -271,14 +275,44 @@ fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
 
 /// A scheduler as the controller reads it.
 pub fn choice_json(choice: &SchedulerChoice) -> Value {
-    let settings = choice.settings.iter().map(|(name, value)| {
+    json!({"name": choice.scheduler, "settings": settings_json(&choice.settings)})
+}
+
+fn settings_json(settings: &BTreeMap<String, SettingValue>) -> Value {
+    let values = settings.iter().map(|(name, value)| {
         let value = match value {
             SettingValue::Integer(number) => json!(number),
             SettingValue::Text(text) => json!(text),
         };
         (name.clone(), value)
     });
-    json!({"name": choice.scheduler.name(), "settings": settings.collect::<serde_json::Map<_, _>>()})
+    Value::Object(values.collect())
+}
+
+/// Schedulers that are not the controller's own, as it reads them.
+fn schedulers(scenario: &Scenario) -> Value {
+    let entry = |own: &OwnScheduler| {
+        let entry = match &own.source {
+            SchedulerSource::Jar(file) => json!({"jar": file}),
+            SchedulerSource::Command {
+                words,
+                limit_ms,
+                settings,
+                directory,
+            } => {
+                let mut entry = json!({"command": words, "settings": settings_json(settings)});
+                if let Some(limit_ms) = limit_ms {
+                    entry["limit_ms"] = json!(limit_ms);
+                }
+                if let Some(directory) = directory {
+                    entry["directory"] = json!(directory);
+                }
+                entry
+            }
+        };
+        (own.name.clone(), entry)
+    };
+    Value::Object(scenario.schedulers.iter().map(entry).collect())
 }
 
 fn mac_text(mac: MacAddress) -> String {

@@ -55,7 +55,7 @@ impl Rest {
     pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
         self.call(Some(&choice_json(choice)), "scheduler", PATIENCE)
             .map_err(|error| ControllerError::Refused {
-                scheduler: choice.scheduler.name(),
+                scheduler: choice.scheduler.clone(),
                 reason: error.to_string(),
             })
     }

@@ -99,6 +99,11 @@ impl RunArgs {
             scenario = scenario.scaled_to(total_ms)?;
         }
         scenario.seed = self.seed.unwrap_or(scenario.seed);
+        let file = std::path::absolute(&self.scenario)?;
+        let directory = file.parent().unwrap_or(Path::new("/"));
+        for own in &mut scenario.schedulers {
+            own.resolve(directory);
+        }
         self.filter(&scenario)?;
         Ok(scenario)
     }

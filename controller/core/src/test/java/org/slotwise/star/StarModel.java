@@ -34,6 +34,7 @@ final class StarModel {
     final List<String> deviceWriteOrder = new ArrayList<>();
     final List<Command.PacketOut> packetOuts = new ArrayList<>();
     final List<ScheduleInForce> inForce = new ArrayList<>();
+    final List<SchedulerFailed> failures = new ArrayList<>();
     final Deque<Command.Write> heldWrites = new ArrayDeque<>();
     final long[][] backlog;
     final long[][] arrived;
@@ -109,6 +110,8 @@ final class StarModel {
                 packetOut((Command.PacketOut) command);
             } else if (command instanceof Command.ReadTables) {
                 ready(((Command.ReadTables) command).device());
+            } else if (command instanceof SchedulerFailed) {
+                failures.add((SchedulerFailed) command);
             } else {
                 inForce.add((ScheduleInForce) command);
             }

@@ -268,8 +268,10 @@ public final class SnapshotCodec {
         ObjectNode node = object()
                 .put("frames_scheduled", statistics.get(Counter.FRAMES_SCHEDULED))
                 .put("frames_unchanged", statistics.get(Counter.FRAMES_UNCHANGED))
-                .put("scheduler_failures", statistics.get(Counter.SCHEDULER_FAILURES))
                 .put("devices_lost", statistics.get(Counter.DEVICES_LOST));
+        if (statistics.get(Counter.SCHEDULER_FAILURES) > 0) {
+            node.put("scheduler_failures", statistics.get(Counter.SCHEDULER_FAILURES));
+        }
         for (Statistics.Duration duration : Statistics.Duration.values()) {
             Statistics.Summary summary = statistics.get(duration);
             node.putObject(duration.name().toLowerCase(Locale.ROOT)).put("count", summary.count())

@@ -87,7 +87,7 @@ class NetworkCodecTest {
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-signaling.json",
                 "frame.signaling: must be in-band or out-of-band, got 'by-post'",
-                "network-invalid-unknown-scheduler.json", "there is no scheduler 'fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+                "network-invalid-unknown-scheduler.json", "there is no scheduler 'Fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
                 "membership: must be static or invitation, got 'volunteers'",
                 "network-invalid-xcp-is-text.json", "xcp: must be true or false"),

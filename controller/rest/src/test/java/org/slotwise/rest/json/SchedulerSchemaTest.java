@@ -39,7 +39,7 @@ class SchedulerSchemaTest {
         JsonNode definitions = definitions(schema);
         List<String> titles = Schedulers.ours().all().stream().map(SchedulerKind::title).collect(Collectors.toList());
         JsonNode choice = definitions.get("scheduler_choice");
-        assertEquals(titles, texts(choice.at("/properties/name/enum")));
+        assertEquals(titles, texts(choice.at("/properties/name/anyOf/0/enum")));
         for (int i = 0; i < titles.size(); i++) {
             String definition = "settings_of_" + titles.get(i).replace('-', '_');
             JsonNode branch = choice.get("allOf").get(i);
@@ -74,7 +74,7 @@ class SchedulerSchemaTest {
     void scenariosTakeTheSameSchedulersByName() throws IOException {
         JsonNode scheduler = definitions("scenario.schema.json").get("scheduler");
         assertEquals(Schedulers.ours().all().stream().map(SchedulerKind::title).collect(Collectors.toList()),
-                texts(scheduler.at("/then/enum")));
+                texts(scheduler.at("/then/anyOf/0/enum")));
     }
 
     @ParameterizedTest

@@ -69,12 +69,12 @@ public final class OwnSchedulers implements AutoCloseable {
         List<SchedulerProvider> providers = new ArrayList<>();
         for (Map.Entry<String, JsonNode> entry : value.properties()) {
             String place = named.place(entry.getKey());
-            JsonFields fields = JsonFields.of(place, entry.getValue(), "jar", "command", "limit_ms", "settings");
+            JsonFields fields = JsonFields.of(place, entry.getValue(), "jar", "command", "directory", "limit_ms", "settings");
             if (fields.optional("jar").isPresent() == fields.optional("command").isPresent()) {
                 throw new InvalidJsonException(place, "either 'jar' or 'command' is needed");
             }
             providers.add(fields.optional("jar").isPresent()
-                    ? fromJar(place, entry.getKey(), fields) : process(entry.getKey(), fields, waits));
+                    ? fromJar(entry.getKey(), fields) : process(entry.getKey(), fields, waits));
         }
         try {
             all = all.with(providers);
@@ -83,9 +83,11 @@ public final class OwnSchedulers implements AutoCloseable {
         }
     }
 
-    private SchedulerProvider fromJar(String place, String name, JsonFields fields) throws IOException, InvalidJsonException {
-        if (fields.optional("limit_ms").isPresent() || fields.optional("settings").isPresent()) {
-            throw new InvalidJsonException(place, "'limit_ms' and 'settings' are for a 'command'; a class says itself what can be set");
+    private SchedulerProvider fromJar(String name, JsonFields fields) throws IOException, InvalidJsonException {
+        for (String key : List.of("directory", "limit_ms", "settings")) {
+            if (fields.optional(key).isPresent()) {
+                throw new InvalidJsonException(fields.place(key), "is for a 'command'; a class says itself what can be set");
+            }
         }
         Path jar = file(fields.place("jar"), fields.text("jar"));
         if (!Files.isRegularFile(jar)) {
@@ -122,8 +124,10 @@ public final class OwnSchedulers implements AutoCloseable {
             throw new InvalidJsonException(fields.place("command"), "1 .. " + MAX_ARGUMENTS + " texts are needed, got " + command.size());
         }
         long limitMs = fields.optional("limit_ms").isPresent() ? fields.integer("limit_ms", 1, MAX_LIMIT_MS) : DEFAULT_LIMIT_MS;
+        Optional<Path> directory = fields.optional("directory").isPresent()
+                ? Optional.of(file(fields.place("directory"), fields.text("directory"))) : Optional.empty();
         ProcessProvider provider = new ProcessProvider(
-                name, command, defaults(fields), Duration.ofMillis(waits ? MAX_LIMIT_MS : limitMs));
+                name, command, directory, defaults(fields), Duration.ofMillis(waits ? MAX_LIMIT_MS : limitMs));
         open.add(provider);
         programs.add(provider);
         return provider;

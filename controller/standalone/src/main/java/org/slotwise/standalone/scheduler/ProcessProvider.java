@@ -9,10 +9,12 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +42,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     private final String name;
     private final List<String> command;
+    private final Optional<Path> directory;
     private final Map<String, String> defaults;
     private final Duration limit;
     private final AtomicInteger instances = new AtomicInteger();
@@ -47,9 +50,10 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private URI address;
     private HttpClient client;
 
-    ProcessProvider(String name, List<String> command, Map<String, String> defaults, Duration limit) {
+    ProcessProvider(String name, List<String> command, Optional<Path> directory, Map<String, String> defaults, Duration limit) {
         this.name = name;
         this.command = List.copyOf(command);
+        this.directory = directory;
         this.defaults = Map.copyOf(defaults);
         this.limit = limit;
     }
@@ -125,7 +129,8 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     private void begin() {
         try {
-            process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+            process = new ProcessBuilder(command).directory(directory.map(Path::toFile).orElse(null))
+                    .redirectError(ProcessBuilder.Redirect.INHERIT).start();
         } catch (IOException e) {
             throw new Scheduler.FailedException("program '" + name + "' cannot be started: " + e.getMessage());
         }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.slotwise.star.Statistics.Counter;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Kinds;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerKind;
+import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.SchedulerSettings;
+import org.slotwise.star.schedule.Schedulers;
+
+/** Whatever goes wrong in a scheduler, the last schedule stays, and that is told. */
+class FailingSchedulerTest {
+    private final StarModel star = new StarModel(Networks.star(4, 20));
+
+    /** One that does what a test says. */
+    private static final class Broken implements SchedulerProvider {
+        private final Scheduler scheduler;
+
+        Broken(Scheduler scheduler) {
+            this.scheduler = scheduler;
+        }
+
+        @Override
+        public String name() {
+            return "broken";
+        }
+
+        @Override
+        public String description() {
+            return "Fails.";
+        }
+
+        @Override
+        public Scheduler create(SchedulerSettings settings) {
+            return scheduler;
+        }
+    }
+
+    private static SchedulerChosen broken(Scheduler scheduler) throws InvalidSettingsException {
+        SchedulerKind kind = Schedulers.ours().with(List.of(new Broken(scheduler))).named("broken");
+        return new SchedulerChosen(kind, kind.completeSettings(Map.of()));
+    }
+
+    private void checkStays(Scheduler scheduler, String reason) throws InvalidSettingsException {
+        StarController controller = new StarController(star.network, Networks.scheduler(Kinds.FAIR), () -> 0);
+        star.attach(controller);
+        star.backlog[1][2] = 400_000;
+        star.runFrames(12);
+        int before = star.grantedSlots(1, 2);
+        assertTrue(before > 0);
+        star.deliver(broken(scheduler));
+        star.backlog[1][2] = 0;
+        star.backlog[2][1] = 400_000;
+        star.runFrames(10);
+        assertEquals(before, star.grantedSlots(1, 2));
+        long failures = controller.snapshot().statistics().get(Counter.SCHEDULER_FAILURES);
+        assertTrue(failures >= 8, "only " + failures + " failures");
+        assertEquals(List.of(1L, 2L, 4L, 8L), star.failures.stream().map(SchedulerFailed::failures).collect(Collectors.toList()));
+        assertTrue(star.failures.get(0).reason().contains(reason), star.failures.get(0).reason());
+        star.deliver(Networks.scheduler(Kinds.FAIR));
+        star.runFrames(10);
+        assertTrue(star.grantedSlots(2, 1) > star.grantedSlots(1, 2), "it goes on with another scheduler");
+    }
+
+    @Test
+    void whatItThrows() throws InvalidSettingsException {
+        checkStays((demand, current) -> {
+            throw new Scheduler.FailedException("no idea");
+        }, "no idea");
+    }
+
+    @Test
+    void aClassThatIsNotThere() throws InvalidSettingsException {
+        checkStays((demand, current) -> {
+            throw new NoClassDefFoundError("org.example.Missing");
+        }, "org.example.Missing");
+    }
+
+    @Test
+    void aScheduleOfAnotherSize() throws InvalidSettingsException {
+        checkStays((demand, current) -> FrameSchedule.empty(5, 16), "5 edges and 16 data slots, and not of 4 and 16");
+    }
+
+    @Test
+    void noScheduleAtAll() throws InvalidSettingsException {
+        checkStays((demand, current) -> null, "NullPointerException");
+    }
+}
