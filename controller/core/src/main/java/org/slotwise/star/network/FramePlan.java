@@ -2,6 +2,7 @@
 package org.slotwise.star.network;
 
 import java.util.Objects;
+import org.slotwise.control.topology.InvalidNetworkException;
 
 /** How time is cut: slots of a frame, length of a slot, the guard at its start; whether slots are for signaling, and how often edges ask. */
 public final class FramePlan {

@@ -14,6 +14,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
+import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.OpticalHeader;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.star.network;
+package org.slotwise.control.topology;
 
 /** A network that cannot work: says where, what is wrong, and what would be right. */
 public final class InvalidNetworkException extends IllegalArgumentException {

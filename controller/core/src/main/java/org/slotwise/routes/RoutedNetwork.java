@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.routes;
+
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
+import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.Lane;
+import org.slotwise.control.topology.Link;
+import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.wire.WireConstants;
+
+/** Routers, and how routes between their hosts are found. Immutable and valid. */
+public final class RoutedNetwork {
+    /** Name of the program of a router. */
+    public static final String PROGRAM = "router";
+    /** Most routers. */
+    public static final int MAX_ROUTERS = 1024;
+    /** Most entries of a router's table of routes. */
+    public static final int MAX_ROUTES = 8192;
+    /** Fastest link: 1 Tb/s. */
+    public static final long MAX_RATE_BPS = 1_000_000_000_000L;
+    /** Longest link: ten seconds. */
+    public static final long MAX_DELAY_NS = 10_000_000_000L;
+    /** Most bytes of a packet that XCP counts besides its IP length. */
+    public static final int MAX_OVERHEAD_BYTES = 65_535;
+
+    private final Map<DeviceId, Router> routers = new LinkedHashMap<>();
+    private final Routing routing;
+    private final int xcpOverheadBytes;
+
+    /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+    public RoutedNetwork(List<Router> routers, Routing routing, int xcpOverheadBytes) {
+        this.routing = Objects.requireNonNull(routing);
+        this.xcpOverheadBytes = (int) inRange("xcp.overhead_bytes", xcpOverheadBytes, 0, MAX_OVERHEAD_BYTES);
+        inRange("nodes", routers.size(), 1, MAX_ROUTERS);
+        for (int i = 0; i < routers.size(); i++) {
+            if (this.routers.put(routers.get(i).device(), routers.get(i)) != null) {
+                throw new InvalidNetworkException("nodes[" + i + "].device_id", routers.get(i).device() + " is used twice");
+            }
+        }
+        Set<Ipv4Address> hosts = new HashSet<>();
+        Set<Ipv4Address> all = new HashSet<>();
+        for (int i = 0; i < routers.size(); i++) {
+            checkPorts("nodes[" + i + "].ports", routers.get(i), hosts, all);
+        }
+        inRange("nodes", all.size(), 0, MAX_ROUTES);
+        checkStatic();
+    }
+
+    private void checkPorts(String where, Router router, Set<Ipv4Address> hosts, Set<Ipv4Address> all) {
+        Set<Integer> numbers = new HashSet<>();
+        for (int i = 0; i < router.ports().size(); i++) {
+            RouterPort port = router.ports().get(i);
+            String place = where + "[" + i + "]";
+            inRange(place + ".port", port.number(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
+            if (!numbers.add(port.number())) {
+                throw new InvalidNetworkException(place + ".port", port.number() + " is used twice");
+            }
+            inRange(place + ".rate_bps", port.rateBps(), 1, MAX_RATE_BPS);
+            inRange(place + ".delay_ns", port.delayNs(), 0, MAX_DELAY_NS);
+            port.xcpBps().ifPresent(bps -> inRange(place + ".xcp_bps", bps, 1, MAX_RATE_BPS));
+            for (Host host : port.hosts()) {
+                if (!hosts.add(host.ip())) {
+                    throw new InvalidNetworkException(place + ".hosts", host.ip() + " is used twice");
+                }
+                all.add(host.ip());
+            }
+            port.peer().ifPresent(peer -> {
+                checkPeer(place + ".peer", router, port, peer);
+                all.addAll(peer.beyond());
+            });
+        }
+    }
+
+    /** A link between two routers is the same one as seen from both. */
+    private void checkPeer(String place, Router router, RouterPort port, RouterPort.Peer peer) {
+        Router other = routers.get(peer.device());
+        if (other == null) {
+            return;
+        }
+        boolean isMutual = other.port(peer.port()).flatMap(RouterPort::peer)
+                .filter(back -> back.device().equals(router.device()) && back.port() == port.number()).isPresent();
+        if (!isMutual || other == router) {
+            throw new InvalidNetworkException(place, "port " + peer.port() + " of device " + peer.device()
+                    + " does not lead back to port " + port.number() + " of device " + router.device());
+        }
+        if (!peer.beyond().isEmpty()) {
+            throw new InvalidNetworkException(place, "hosts are 'beyond' a switch of another application; device "
+                    + peer.device() + " is a router of this one");
+        }
+    }
+
+    private void checkStatic() {
+        for (int i = 0; i < routing.routes().size(); i++) {
+            Routing.Static route = routing.routes().get(i);
+            String place = "routing.routes[" + i + "]";
+            Router router = routers.get(route.device());
+            if (router == null) {
+                throw new InvalidNetworkException(place + ".device_id", "there is no router " + route.device());
+            }
+            if (router.port(route.port()).flatMap(RouterPort::peer).isEmpty()) {
+                throw new InvalidNetworkException(place + ".port",
+                        "port " + route.port() + " of device " + route.device() + " does not lead to another switch");
+            }
+        }
+        inRange("routing.routes", routing.routes().size(), 0, MAX_ROUTES);
+    }
+
+    private static long inRange(String where, long value, long low, long high) {
+        if (value < low || value > high) {
+            throw new InvalidNetworkException(where, "must be " + low + " .. " + high + ", got " + value);
+        }
+        return value;
+    }
+
+    /** The routers by device, in the order given. */
+    public Map<DeviceId, Router> routers() {
+        return Collections.unmodifiableMap(routers);
+    }
+
+    /** How routes are found. */
+    public Routing routing() {
+        return routing;
+    }
+
+    /** Bytes of a packet that XCP counts besides its IP length. */
+    public int xcpOverheadBytes() {
+        return xcpOverheadBytes;
+    }
+
+    /** Routers, links between them and to switches of others, hosts. */
+    public Topology topology() {
+        Topology.Builder topology = new Topology.Builder();
+        for (Router router : routers.values()) {
+            topology.node(new Node(router.device(), router.name(), PROGRAM));
+            for (RouterPort port : router.ports()) {
+                port.hosts().forEach(host -> topology.host(router.device(), host));
+                port.peer().ifPresent(peer -> addLink(topology, router, port, peer));
+            }
+        }
+        return topology.build();
+    }
+
+    private void addLink(Topology.Builder topology, Router router, RouterPort port, RouterPort.Peer peer) {
+        Router other = routers.get(peer.device());
+        if (other != null && other.device().compareTo(router.device()) < 0) {
+            return;
+        }
+        RouterPort back = other == null ? port : other.port(peer.port()).orElseThrow();
+        topology.link(new Link(
+                new Lane(router.device(), port.number(), peer.device(), peer.port(), port.rateBps(), port.delayNs()),
+                new Lane(peer.device(), peer.port(), router.device(), port.number(), back.rateBps(), back.delayNs())));
+    }
+}

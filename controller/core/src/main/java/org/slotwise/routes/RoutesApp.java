@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.routes;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.slotwise.control.App;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.Ownership;
+import org.slotwise.control.SwitchState;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Topology;
+
+/**
+ * The application of routers: fixed routes or shortest paths, found anew when a link is lost or comes back, and the capacities that
+ * XCP reckons with. A change is written to each router as soon as that has answered the one before; routers change one after the
+ * other, so for a few batches a packet may go around.
+ */
+public final class RoutesApp implements App<RoutesView> {
+    /** Its name. */
+    public static final String ID = "routes";
+
+    private final RoutedNetwork network;
+    private final Topology topology;
+    private final Ownership owns;
+    private final RouteTables tables;
+    private final Map<DeviceId, State> states = new LinkedHashMap<>();
+    private Map<DeviceId, List<Route>> routes;
+    private long lastBatch;
+    private long reroutes;
+    private long writeFailures;
+    private List<Command> commands = new ArrayList<>();
+
+    /** One router. */
+    private static final class State {
+        private final Router router;
+        private final SwitchState device;
+        private final Map<Integer, Long> xcpBps = new TreeMap<>();
+        private final Set<Integer> dark = new TreeSet<>();
+        private boolean changed;
+        private boolean configured;
+
+        State(Router router) {
+            this.router = router;
+            this.device = new SwitchState(router.device());
+            router.ports().forEach(port -> port.xcpBps().ifPresent(bps -> xcpBps.put(port.number(), bps)));
+        }
+    }
+
+    /** Takes the routers, of which all links have light. */
+    public RoutesApp(RoutedNetwork network) {
+        this.network = network;
+        this.topology = network.topology();
+        this.owns = Ownership.tablesOf(network.routers().keySet(),
+                List.of(RouteTables.PARAMS, RouteTables.ROUTE, RouteTables.XCP_OUTPUT));
+        this.tables = new RouteTables(network);
+        network.routers().values().forEach(router -> states.put(router.device(), new State(router)));
+        this.routes = tables.routes(this::hasLight);
+    }
+
+    /** What it runs. */
+    public RoutedNetwork network() {
+        return network;
+    }
+
+    @Override
+    public String id() {
+        return ID;
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public Ownership owns() {
+        return owns;
+    }
+
+    /** Routers send the controller nothing. */
+    @Override
+    public boolean claims(Event.PacketIn packet) {
+        return false;
+    }
+
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        commands = new ArrayList<>();
+        if (event instanceof Event.AtDevice) {
+            State state = states.get(((Event.AtDevice) event).device());
+            if (state == null) {
+                throw new IllegalArgumentException("device " + ((Event.AtDevice) event).device() + " is not in this network");
+            }
+            onDeviceEvent(state, (Event.AtDevice) event);
+        } else if (event instanceof CapacityChosen) {
+            choose((CapacityChosen) event);
+        }
+        states.values().forEach(this::write);
+        return commands;
+    }
+
+    private void onDeviceEvent(State state, Event.AtDevice event) {
+        if (event instanceof Event.DeviceReady) {
+            state.device.becomeReady(((Event.DeviceReady) event).entries());
+            state.changed = true;
+        } else if (event instanceof Event.DeviceLost) {
+            state.device.becomeLost();
+        } else if (event instanceof Event.WriteDone) {
+            state.configured |= state.device.finishWrite(((Event.WriteDone) event).batch());
+        } else if (event instanceof Event.WriteFailed && state.device.isPending(((Event.WriteFailed) event).batch())) {
+            writeFailures++;
+            state.device.becomeLost();
+            commands.add(new Command.ReadTables(state.device.id()));
+        } else if (event instanceof Event.PortChanged) {
+            onPort(state, (Event.PortChanged) event);
+        }
+    }
+
+    private void onPort(State state, Event.PortChanged change) {
+        boolean isNews = change.isUp() ? state.dark.remove(change.port()) : state.dark.add(change.port());
+        if (!isNews) {
+            return;
+        }
+        Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
+        int different = 0;
+        for (State other : states.values()) {
+            int own = differences(routes.get(other.device.id()), next.get(other.device.id()));
+            other.changed |= own > 0;
+            different += own;
+        }
+        routes = next;
+        if (different > 0) {
+            reroutes++;
+            commands.add(new Rerouted("device " + state.device.id() + ", port " + change.port()
+                    + (change.isUp() ? " has light again" : " has no light"), different));
+        }
+    }
+
+    /** Prefixes whose route is another one, came or went. */
+    private static int differences(List<Route> before, List<Route> after) {
+        Map<Prefix, Route> left = new HashMap<>();
+        before.forEach(route -> left.put(route.prefix(), route));
+        int different = 0;
+        for (Route route : after) {
+            different += route.equals(left.remove(route.prefix())) ? 0 : 1;
+        }
+        return different + left.size();
+    }
+
+    private boolean hasLight(DeviceId device, int port) {
+        State state = states.get(device);
+        return state == null || !state.dark.contains(port);
+    }
+
+    private void choose(CapacityChosen choice) {
+        State state = states.get(choice.device());
+        if (state == null || !state.xcpBps.containsKey(choice.port())) {
+            throw new IllegalArgumentException(
+                    "port " + choice.port() + " of device " + choice.device() + " has no XCP controller");
+        }
+        state.changed |= state.xcpBps.put(choice.port(), choice.bps()) != choice.bps();
+    }
+
+    private void write(State state) {
+        if (!state.changed || !state.device.isSettled()) {
+            return;
+        }
+        state.changed = false;
+        List<Update> updates = state.device.tables().changesTo(
+                tables.entries(state.router, routes.get(state.device.id()), state.xcpBps), entry -> true);
+        // Never empty: the default entry is not read.
+        commands.add(state.device.startWrite(++lastBatch, updates));
+    }
+
+    @Override
+    public OptionalLong nextDeadlineNs() {
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public boolean isConfigured() {
+        return states.values().stream().allMatch(state -> state.configured);
+    }
+
+    @Override
+    public RoutesView view() {
+        Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
+        states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.device.isReady(),
+                state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
+        return new RoutesView(network, shown, reroutes, writeFailures);
+    }
+}
