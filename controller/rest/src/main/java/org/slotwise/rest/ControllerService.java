@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest;
 
+import java.util.List;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {
-    /** The controller's state now; throws {@link UnavailableException} if it does not answer in time. */
+    /**
+     * The star's state now; throws {@link UnavailableException} if it does not answer in time, and
+     * {@link NoSuchApplicationException} if the network has no star.
+     */
     Snapshot snapshot();
 
     /**
@@ -23,6 +27,21 @@ public interface ControllerService {
      */
     default void shutDown(MasterShutdown shutdown) {
         throw new UnavailableException("masters cannot be shut down here", null);
+    }
+
+    /** The resources of each application that runs; those of the star if a host says nothing else. */
+    default List<AppResources> apps() {
+        return List.of(new StarResources(this));
+    }
+
+    /** What was asked for is of an application that is not there. */
+    final class NoSuchApplicationException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        /** Takes the reason, which callers may see. */
+        public NoSuchApplicationException(String reason) {
+            super(reason);
+        }
     }
 
     /** What was asked for cannot be kept over a restart, as on a full disk; so it was not done. */

@@ -33,6 +33,9 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
             LOG.warn("request not served: {}{}", error.getMessage(), cause);
             return answer(Response.status(503), 503, error.getMessage());
         }
+        if (error instanceof ControllerService.NoSuchApplicationException) {
+            return answer(Response.status(404), 404, error.getMessage());
+        }
         if (error instanceof ControllerService.NotKeptException) {
             LOG.warn("request not served: {}", error.getMessage());
             return answer(Response.status(INSUFFICIENT_STORAGE), INSUFFICIENT_STORAGE, error.getMessage());

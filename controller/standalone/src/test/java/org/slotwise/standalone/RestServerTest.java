@@ -86,7 +86,8 @@ class RestServerTest {
     void everyPathOfTheDocumentAnswersAsDescribed() throws Exception {
         JsonNode document = get("openapi.json");
         for (Map.Entry<String, JsonNode> path : document.get("paths").properties()) {
-            HttpResponse<String> response = send("GET", path.getKey(), null, null);
+            String example = path.getKey().replace("{id}", "star").replace("{resource}", "status");
+            HttpResponse<String> response = send("GET", example, null, null);
             JsonNode described = path.getValue().at("/get/responses/200/content");
             String type = described.fieldNames().next();
             assertEquals(200, response.statusCode(), path::getKey);
@@ -154,6 +155,39 @@ class RestServerTest {
         JsonNode value = JSON.readTree(body);
         assertEquals(Set.of(), JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
                 .getSchema(standalone).validate(value), body);
+    }
+
+    // ---- applications ----
+
+    @Test
+    void applicationsAndTheirResourcesAreListed() throws Exception {
+        JsonNode star = get("apps").at("/apps/0");
+        assertEquals(get("apps/star"), star);
+        assertEquals(9, star.get("resources").size());
+        for (JsonNode resource : star.get("resources")) {
+            String name = resource.get("name").textValue();
+            assertEquals(get(name), get("apps/star/" + name));
+        }
+    }
+
+    @Test
+    void anApplicationsResourceCanBeChanged() throws Exception {
+        assertEquals(200, send("PUT", BASE + "apps/star/scheduler", "application/json", "{\"name\": \"islip\"}").statusCode());
+        assertEquals("islip", get("scheduler").get("name").textValue());
+        assertEquals(422, send("PUT", BASE + "apps/star/scheduler", "application/json", "{\"name\": \"x\"}").statusCode());
+    }
+
+    @Test
+    void whatIsNotThereIsSaidWithWhatThereIs() throws Exception {
+        HttpResponse<String> noApp = send("GET", BASE + "apps/ring", null, null);
+        assertEquals(404, noApp.statusCode());
+        assertTrue(noApp.body().contains("there are star"), noApp::body);
+        HttpResponse<String> noResource = send("GET", BASE + "apps/star/light", null, null);
+        assertEquals(404, noResource.statusCode());
+        assertTrue(noResource.body().contains("it has status, topology"), noResource::body);
+        assertEquals(404, send("PUT", BASE + "apps/star/light", "application/json", "{}").statusCode());
+        assertEquals(405, send("PUT", BASE + "apps/star/status", "application/json", "{}").statusCode());
+        assertEquals(405, send("DELETE", BASE + "apps/star/status", null, null).statusCode());
     }
 
     // ---- what the resources say ----
