@@ -196,6 +196,6 @@ public final class RoutesApp implements App<RoutesView> {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
         states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.device.isReady(),
                 state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
-        return new RoutesView(network, shown, reroutes, writeFailures);
+        return new RoutesView(network, isConfigured(), shown, reroutes, writeFailures);
     }
 }

@@ -12,6 +12,7 @@ import org.slotwise.control.topology.DeviceId;
 /** What a {@link RoutesApp} shows of itself. Immutable. */
 public final class RoutesView {
     private final RoutedNetwork network;
+    private final boolean configured;
     private final Map<DeviceId, RouterView> routers = new LinkedHashMap<>();
     private final long reroutes;
     private final long writeFailures;
@@ -58,8 +59,9 @@ public final class RoutesView {
         }
     }
 
-    RoutesView(RoutedNetwork network, Map<DeviceId, RouterView> routers, long reroutes, long writeFailures) {
+    RoutesView(RoutedNetwork network, boolean configured, Map<DeviceId, RouterView> routers, long reroutes, long writeFailures) {
         this.network = network;
+        this.configured = configured;
         this.routers.putAll(routers);
         this.reroutes = reroutes;
         this.writeFailures = writeFailures;
@@ -68,6 +70,11 @@ public final class RoutesView {
     /** The network. */
     public RoutedNetwork network() {
         return network;
+    }
+
+    /** Whether each router has had its tables, at least once. */
+    public boolean isConfigured() {
+        return configured;
     }
 
     /** Each router. */

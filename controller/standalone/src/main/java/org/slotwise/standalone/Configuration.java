@@ -10,19 +10,17 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
 import org.slotwise.p4runtime.ChannelSecurity;
 import org.slotwise.p4runtime.Pipeline;
 import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.rest.json.NetworkCodec;
-import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.standalone.scheduler.OwnSchedulers;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.network.Network;
 import org.slotwise.star.network.StarTopology;
-import org.slotwise.star.schedule.InvalidSettingsException;
-import org.slotwise.star.schedule.Schedulers;
 
 /**
  * The configuration file, checked.
@@ -35,11 +33,10 @@ import org.slotwise.star.schedule.Schedulers;
  * @param jsonLog whether the log is one JSON object a line
  * @param programs P4 programs by name
  * @param schedulers all that can be chosen, and programs among them, which must be closed
- * @param network the network
- * @param scheduler the scheduler to begin with
+ * @param network what each application runs
  */
 record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurity, RestSettings rest, Path store,
-        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, OwnSchedulers schedulers, Network network, SchedulerChosen scheduler) {
+        Clock clock, boolean jsonLog, Map<String, Pipeline> programs, OwnSchedulers schedulers, NetworkDocument network) {
     private static final int MAX_FILE_BYTES = 16 << 20;
 
     /** Where time comes from. */
@@ -56,27 +53,45 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
                 "p4runtime", "rest", "store", "clock", "log", "pipelines", "schedulers", "network");
         JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
                 "token_file");
-        JsonFields pipelines = JsonFields.of("pipelines", fields.required("pipelines"), "edge", "core");
-        JsonNode network = fields.required("network");
-        Network decoded = NetworkCodec.decode("network", network);
         Clock clock = clock(fields.text("clock"));
-        Optional<JsonNode> own = fields.optional("schedulers");
-        OwnSchedulers schedulers = own.isEmpty() ? OwnSchedulers.none()
-                : OwnSchedulers.read("schedulers", own.get(), clock == Clock.LOCKSTEP);
-        return new Configuration(
-                servers(p4runtime, decoded), p4runtimeSecurity(p4runtime),
-                RestSettings.decode("rest", fields.required("rest")),
-                path(fields, "store"), clock, jsonLog(fields),
-                Map.of(StarTopology.EDGE, pipeline("pipelines.edge", pipelines.required("edge")),
-                        StarTopology.CORE, pipeline("pipelines.core", pipelines.required("core"))),
-                schedulers, decoded, scheduler(JsonFields.open("network", network), decoded, schedulers.all()));
+        OwnSchedulers schedulers = schedulers(fields, clock);
+        try {
+            NetworkDocument network = NetworkDocument.decode("network", fields.required("network"), schedulers.all());
+            List<Node> nodes = network.nodes();
+            return new Configuration(
+                    servers(p4runtime, nodes), p4runtimeSecurity(p4runtime),
+                    RestSettings.decode("rest", fields.required("rest")),
+                    path(fields, "store"), clock, jsonLog(fields), programs(fields.required("pipelines"), nodes),
+                    schedulers, network);
+        } catch (IOException | InvalidJsonException | RuntimeException e) {
+            schedulers.close();
+            throw e;
+        }
     }
 
-    private static ServerAddresses servers(JsonFields p4runtime, Network network) throws InvalidJsonException {
+    private static OwnSchedulers schedulers(JsonFields fields, Clock clock) throws IOException, InvalidJsonException {
+        Optional<JsonNode> own = fields.optional("schedulers");
+        return own.isEmpty() ? OwnSchedulers.none() : OwnSchedulers.read("schedulers", own.get(), clock == Clock.LOCKSTEP);
+    }
+
+    /** Of each kind of switch that there is. */
+    private static Map<String, Pipeline> programs(JsonNode value, List<Node> nodes) throws IOException, InvalidJsonException {
+        JsonFields pipelines = JsonFields.of("pipelines", value, StarTopology.EDGE, StarTopology.CORE, RoutedNetwork.PROGRAM);
+        Map<String, Pipeline> programs = new TreeMap<>();
+        for (Node node : nodes) {
+            if (!programs.containsKey(node.program())) {
+                programs.put(node.program(),
+                        pipeline(pipelines.place(node.program()), pipelines.required(node.program())));
+            }
+        }
+        return programs;
+    }
+
+    private static ServerAddresses servers(JsonFields p4runtime, List<Node> nodes) throws InvalidJsonException {
         Map<DeviceId, String> own = new TreeMap<>();
         Optional<JsonNode> devices = p4runtime.optional("devices");
         if (devices.isPresent()) {
-            List<DeviceId> known = network.devices();
+            List<DeviceId> known = nodes.stream().map(Node::device).toList();
             String[] names = known.stream().map(DeviceId::toString).toArray(String[]::new);
             JsonFields fields = JsonFields.of(p4runtime.place("devices"), devices.get(), names);
             for (DeviceId device : known) {
@@ -125,16 +140,6 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
             case "lockstep" -> Clock.LOCKSTEP;
             default -> throw new InvalidJsonException("clock", "must be wall or lockstep, got '" + text + "'");
         };
-    }
-
-    private static SchedulerChosen scheduler(JsonFields fields, Network network, Schedulers schedulers) throws InvalidJsonException {
-        try {
-            SchedulerChosen choice = SchedulerCodec.decode("network.scheduler", fields.required("scheduler"), schedulers);
-            choice.kind().checkEdges(choice.settings(), network.edges().size());
-            return choice;
-        } catch (InvalidSettingsException e) {
-            throw new InvalidJsonException("network.scheduler", e.getMessage());
-        }
     }
 
     private static Pipeline pipeline(String where, JsonNode value) throws IOException, InvalidJsonException {

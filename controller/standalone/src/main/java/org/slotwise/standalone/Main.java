@@ -52,7 +52,7 @@ public final class Main {
         }, "shutdown"));
         controller.configured().thenRun(() -> {
             ObjectNode ready = event("ready").put("rest", controller.restUrl());
-            ready.set("scheduler", controller.scheduler());
+            controller.scheduler().ifPresent(scheduler -> ready.set("scheduler", scheduler));
             tell(ready);
         });
         try {

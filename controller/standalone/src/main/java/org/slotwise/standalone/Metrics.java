@@ -33,7 +33,12 @@ final class Metrics implements MultiCollector {
 
     @Override
     public MetricSnapshots collect() {
-        Snapshot snapshot = service.snapshot();
+        Snapshot snapshot;
+        try {
+            snapshot = service.snapshot();
+        } catch (ControllerService.NoSuchApplicationException noStar) {
+            return new MetricSnapshots();
+        }
         Statistics statistics = snapshot.statistics();
         List<MetricSnapshot> metrics = new ArrayList<>();
         for (Statistics.Counter counter : Statistics.Counter.values()) {

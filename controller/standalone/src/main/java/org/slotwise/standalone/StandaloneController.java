@@ -6,13 +6,17 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.App;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
 import org.slotwise.control.topology.DeviceId;
@@ -20,31 +24,38 @@ import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.Patience;
 import org.slotwise.p4runtime.WallClockDriver;
+import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.RoutesResources;
+import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.rest.json.RoutesCodec;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.routes.CapacityChosen;
+import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.ScheduleInForce;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.SchedulerFailed;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
-import org.slotwise.star.network.Core;
 import org.slotwise.star.network.Network;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
 final class StandaloneController implements ControllerService, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneController.class);
     private static final long ANSWER_TIMEOUT_MS = 2000;
+    private static final String CAPACITY = "capacity_";
 
     private final Configuration configuration;
     /** What is to be closed, the last one first. */
     private final Deque<AutoCloseable> parts = new ArrayDeque<>();
     private final Store store;
     private final AuditLog audit;
+    private final Optional<StarApp> star;
+    private final Optional<RoutesApp> routes;
     private final Driver driver;
-    private StarApp star;
     private final RestServer rest;
-    private volatile SchedulerChosen chosen;
+    private volatile Optional<SchedulerChosen> chosen;
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
@@ -53,6 +64,11 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             this.store = opened(Store.open(configuration.store()));
             long electionId = store.nextElectionId(Instant.now());
             this.audit = opened(new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES));
+            this.chosen = configuration.network().star().map(NetworkDocument.Star::scheduler)
+                    .map(configured -> store.scheduler(configured).orElse(configured));
+            this.star = configuration.network().star()
+                    .map(known -> StarApp.of(known.network(), chosen.orElseThrow(), System::nanoTime));
+            this.routes = configuration.network().routes().map(RoutesApp::new);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
         } catch (IOException | RuntimeException e) {
@@ -67,11 +83,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     private Driver driver(long electionId) {
-        SchedulerChosen scheduler =
-                store.scheduler(configuration.scheduler()).orElse(configuration.scheduler());
-        this.chosen = scheduler;
-        this.star = StarApp.of(configuration.network(), scheduler, System::nanoTime);
-        Driver.Setup setup = new Driver.Setup(new AppHost(List.of(star)), configuration.programs(), configuration.p4runtime(),
+        List<App<?>> apps = new ArrayList<>();
+        star.ifPresent(apps::add);
+        routes.ifPresent(apps::add);
+        Driver.Setup setup = new Driver.Setup(new AppHost(apps), configuration.programs(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), electionId, Patience.DEFAULT, this::onNotice);
         return switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
@@ -85,10 +100,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         try {
             controller.sayWhatItWaitsFor();
             configuration.schedulers().prepare();
-            if (!configuration.scheduler().kind().runsElsewhere()) {
-                WarmUp.run(configuration.network(), configuration.scheduler());
-            }
+            configuration.network().star().filter(known -> !known.scheduler().kind().runsElsewhere())
+                    .ifPresent(known -> WarmUp.run(known.network(), known.scheduler()));
             controller.shutDownAgain();
+            controller.takeCapacitiesAgain();
             controller.driver.start();
             return controller;
         } catch (RuntimeException e) {
@@ -113,9 +128,9 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return rest.url();
     }
 
-    /** The scheduler last chosen, with all its settings. */
-    ObjectNode scheduler() {
-        return SchedulerCodec.encode(chosen.kind(), chosen.settings());
+    /** The star's scheduler that was last chosen, with all its settings. */
+    Optional<ObjectNode> scheduler() {
+        return chosen.map(choice -> SchedulerCodec.encode(choice.kind(), choice.settings()));
     }
 
     /** Completes when all switches are configured. */
@@ -130,8 +145,20 @@ final class StandaloneController implements ControllerService, AutoCloseable {
 
     @Override
     public Snapshot snapshot() {
+        return view(star.orElseThrow(() -> new NoSuchApplicationException("the network has no star; GET /slotwise/v1/apps")));
+    }
+
+    @Override
+    public List<AppResources> apps() {
+        List<AppResources> apps = new ArrayList<>();
+        star.ifPresent(app -> apps.addAll(ControllerService.super.apps()));
+        routes.ifPresent(app -> apps.add(new RoutesResources(() -> view(app), this::choose)));
+        return apps;
+    }
+
+    private <V> V view(App<V> app) {
         try {
-            return driver.view(star, ANSWER_TIMEOUT_MS);
+            return driver.view(app, ANSWER_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("the controller is ending", e);
@@ -144,17 +171,41 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     public synchronized void choose(SchedulerChosen choice) {
         Snapshot before = snapshot();
         try {
-            store.keep(choice, configuration.scheduler());
+            store.keep(choice, configuration.network().star().orElseThrow().scheduler());
         } catch (IOException e) {
             throw notKept("the choice of a scheduler", e);
         }
         driver.submit(StarApp.ID, choice);
-        chosen = choice;
+        chosen = Optional.of(choice);
+        ObjectNode after = SchedulerCodec.encode(choice.kind(), choice.settings());
         ObjectNode changed = Main.event("changed");
-        changed.set("scheduler", scheduler());
+        changed.set("scheduler", after);
         Main.tell(changed);
-        audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()),
-                SchedulerCodec.encode(choice.kind(), choice.settings()));
+        audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()), after);
+    }
+
+    /** What XCP reckons with holds over restarts, until a port has no XCP any more. */
+    private synchronized void choose(CapacityChosen choice) {
+        try {
+            store.state(RoutesApp.ID).keep(CAPACITY + choice.device() + "_" + choice.port(), Long.toString(choice.bps()));
+        } catch (IOException e) {
+            throw notKept("a capacity", e);
+        }
+        driver.submit(RoutesApp.ID, choice);
+        ObjectNode changed = Main.event("changed");
+        changed.set("capacity", RoutesCodec.capacity(choice.device(), choice.port(), choice.bps()));
+        Main.tell(changed);
+    }
+
+    private void takeCapacitiesAgain() {
+        Map<String, String> kept = store.state(RoutesApp.ID).all();
+        routes.ifPresent(app -> app.network().routers().values().forEach(router -> router.ports().stream()
+                .filter(port -> port.xcpBps().isPresent()).forEach(port -> {
+                    String bps = kept.get(CAPACITY + router.device() + "_" + port.number());
+                    if (bps != null) {
+                        driver.submit(RoutesApp.ID, new CapacityChosen(router.device(), port.number(), Long.parseLong(bps)));
+                    }
+                })));
     }
 
     private static NotKeptException notKept(String what, IOException cause) {
@@ -167,22 +218,21 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             auditSchedule(inForce);
         } else if (notice instanceof SchedulerFailed failed) {
             LOG.warn("{}", failed);
+        } else {
+            LOG.info("{}", notice);
         }
     }
 
     private void auditSchedule(ScheduleInForce inForce) {
-        boolean several = configuration.network().cores().size() > 1;
+        boolean several = star.orElseThrow().network().cores().size() > 1;
         audit.schedule(several ? OptionalInt.of(inForce.core().value()) : OptionalInt.empty(),
                 inForce.version().value(), inForce.changedConnections());
     }
 
     private void shutDownAgain() {
-        Network network = configuration.network();
-        for (Core core : network.cores()) {
-            if (network.canShutDown() && store.isShutDown(core.id())) {
-                driver.submit(StarApp.ID, new MasterShutdown(core.id(), true));
-            }
-        }
+        star.map(StarApp::network).filter(Network::canShutDown).ifPresent(network -> network.cores().stream()
+                .filter(core -> store.isShutDown(core.id()))
+                .forEach(core -> driver.submit(StarApp.ID, new MasterShutdown(core.id(), true))));
     }
 
     @Override

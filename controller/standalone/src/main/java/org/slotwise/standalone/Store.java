@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.AppState;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.SchedulerCodec;
@@ -33,7 +34,8 @@ import org.slotwise.star.network.CoreId;
 import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
- * What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down. One small file
+ * What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down, what other
+ * applications keep. One small file
  * with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A
  * file that is neither is refused, since it would silently take back what somebody chose.
  */
@@ -220,6 +222,30 @@ final class Store implements AutoCloseable {
     /** Whether a core's master is shut down. */
     boolean isShutDown(CoreId core) {
         return values.containsKey(SHUT_DOWN + core);
+    }
+
+    /** What an application keeps, of any name but the star's, which has the keys above. */
+    AppState state(String app) {
+        String prefix = app + ".";
+        return new AppState() {
+            @Override
+            public Map<String, String> all() {
+                Map<String, String> own = new TreeMap<>();
+                values.forEach((key, value) -> {
+                    if (key.startsWith(prefix)) {
+                        own.put(key.substring(prefix.length()), value);
+                    }
+                });
+                return own;
+            }
+
+            @Override
+            public void keep(String key, String value) throws IOException {
+                Map<String, String> changed = new TreeMap<>(values);
+                changed.put(prefix + key, value);
+                replace(changed);
+            }
+        };
     }
 
     private static String text(SchedulerChosen choice) {

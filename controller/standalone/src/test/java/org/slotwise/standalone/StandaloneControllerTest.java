@@ -173,6 +173,61 @@ class StandaloneControllerTest {
         }
     }
 
+    // ---- several applications ----
+
+    private ObjectNode configuration(String network) throws IOException {
+        ObjectNode node = configuration();
+        ((ObjectNode) node.get("pipelines")).putObject("router")
+                .put("json", REPOSITORY.resolve("p4src/p4c-out/router.json").toString())
+                .put("p4info", REPOSITORY.resolve("p4src/p4c-out/router.p4info.txtpb").toString());
+        node.set("network", JSON.readTree(REPOSITORY.resolve("schema/examples/" + network).toFile()));
+        return node;
+    }
+
+    private void serve(long... devices) throws IOException, InterruptedException {
+        switches.close();
+        switches = new FakeP4Runtime(devices);
+    }
+
+    @Test
+    void aStarAndRoutersRunSideBySideAndACapacityHoldsOverARestart() throws Exception {
+        serve(4, 8, 1001, 2001, 2002, 2003);
+        for (String clock : new String[] {"wall", "lockstep"}) {
+            ObjectNode node = configuration("network-mixed.json").put("clock", clock);
+            try (StandaloneController controller = StandaloneController.start(read(node))) {
+                controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+                JsonNode apps = JSON.readTree(call(controller, "apps", null).body()).get("apps");
+                assertEquals(List.of("star", "routes"), List.of(apps.get(0).get("id").textValue(), apps.get(1).get("id").textValue()));
+                assertTrue(call(controller, "status", null).body().contains("\"configured\":true"));
+                assertTrue(call(controller, "apps/routes/status", null).body().startsWith("{\"configured\":true,\"routers\":3"));
+                assertEquals(200, call(controller, "apps/routes/capacities",
+                        "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000}").statusCode());
+            }
+        }
+        try (StandaloneController controller = StandaloneController.start(read(configuration("network-mixed.json")))) {
+            assertTrue(call(controller, "apps/routes/capacities", null).body()
+                    .contains("{\"device_id\":2001,\"port\":2,\"xcp_bps\":5000}"));
+            assertEquals(422, call(controller, "apps/routes/capacities",
+                    "{\"device_id\": 2003, \"port\": 1, \"xcp_bps\": 5000}").statusCode());
+        }
+    }
+
+    @Test
+    void routersAloneNeedNoStar() throws Exception {
+        serve(2001, 2002, 2003);
+        try (StandaloneController controller = StandaloneController.start(read(configuration("network-routers.json")))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            JsonNode routes = JSON.readTree(call(controller, "apps/routes/routes", null).body());
+            assertEquals("10.1.0.0/16", routes.at("/routers/0/routes/1/prefix").textValue());
+            assertTrue(routes.at("/routers/0/settled").booleanValue());
+            assertEquals(404, call(controller, "status", null).statusCode());
+            assertEquals(404, call(controller, "apps/star", null).statusCode());
+        }
+        ObjectNode noProgram = configuration("network-routers.json");
+        ((ObjectNode) noProgram.get("pipelines")).remove("router");
+        checkRefused("pipelines.router: missing", noProgram);
+    }
+
     @Test
     void wrongConfigurationIsRefusedWithThePlace() throws IOException {
         checkRefused("clock: must be wall or lockstep, got 'sundial'", configuration().put("clock", "sundial"));

@@ -41,8 +41,7 @@ class NetworkCodecTest {
         for (Path file : examples(false)) {
             JsonNode network = read(file);
             assertEquals(Map.of(), Map.copyOf(violations(network)), file::toString);
-            NetworkCodec.decode("", network);
-            SchedulerCodec.decode("scheduler", network.get("scheduler"), Schedulers.ours());
+            NetworkDocument.decode("", network, Schedulers.ours());
         }
     }
 
@@ -70,12 +69,11 @@ class NetworkCodecTest {
             JsonNode network = read(file);
             assertEquals(1, violations(network).size() > 0 ? 1 : 0, () -> file + " passes the schema");
             Exception refusal = assertThrows(Exception.class, () -> {
-                NetworkCodec.decode("", network);
-                SchedulerCodec.decode("scheduler", network.get("scheduler"), Schedulers.ours());
+                NetworkDocument.decode("", network, Schedulers.ours());
             }, file::toString);
             reasons.put(file.getFileName().toString(), refusal.getMessage());
         }
-        assertEquals(Map.of(
+        Map<String, String> expected = new TreeMap<>(Map.of(
                 "network-invalid-bad-ip.json", "edges[1].hosts[0].ip: an IPv4 address is four numbers 0 .. 255"
                         + " joined by dots, got '10.0.1.256'",
                 "network-invalid-missing-mac.json", "edges[2].mac: missing",
@@ -87,10 +85,16 @@ class NetworkCodecTest {
                 "network-invalid-unknown-key.json", "frame.guard_nss: unknown field; did you mean 'guard_ns'?",
                 "network-invalid-unknown-signaling.json",
                 "frame.signaling: must be in-band or out-of-band, got 'by-post'",
-                "network-invalid-unknown-scheduler.json", "there is no scheduler 'Fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
+                "network-invalid-unknown-scheduler.json", "scheduler: there is no scheduler 'Fare'; there are fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
                 "membership: must be static or invitation, got 'volunteers'",
-                "network-invalid-xcp-is-text.json", "xcp: must be true or false"),
+                "network-invalid-xcp-is-text.json", "xcp: must be true or false"));
+        expected.put("network-invalid-unknown-application.json", "apps.ring: unknown field; known are star, routes");
+        expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
+                + " 0 .. 32, got '10.1.0.0/40'");
+        expected.put("network-invalid-peer-and-hosts.json",
+                "apps.routes.nodes[0].ports[0]: either 'peer' or 'hosts' is needed");
+        assertEquals(expected,
                 reasons);
     }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.control;
+
+import java.io.IOException;
+import java.util.Map;
+
+/** What an application keeps over restarts: texts by key, its own apart from those of others. */
+public interface AppState {
+    /** All that it keeps. */
+    Map<String, String> all();
+
+    /** Keeps a text under a key. Throws IOException if it cannot, as on a full disk; what was kept before holds then. */
+    void keep(String key, String value) throws IOException;
+}

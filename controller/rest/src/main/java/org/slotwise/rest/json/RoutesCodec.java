@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
+import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.MacAddress;
+import org.slotwise.routes.CapacityChosen;
+import org.slotwise.routes.Prefix;
+import org.slotwise.routes.RoutedNetwork;
+import org.slotwise.routes.Router;
+import org.slotwise.routes.RouterPort;
+import org.slotwise.routes.RoutesView;
+import org.slotwise.routes.Routing;
+import org.slotwise.wire.WireConstants;
+
+/** Routers in the form of {@code schema/network.schema.json}, and the views of what an application of routes shows. */
+public final class RoutesCodec {
+    private static final int MAX_PORT = 511;
+    private final String where;
+
+    private RoutesCodec(String where) {
+        this.where = where;
+    }
+
+    /** Reads routers; {@code where} is their place in a larger document, or empty. */
+    public static RoutedNetwork decode(String where, JsonNode value) throws InvalidJsonException {
+        try {
+            return new RoutesCodec(where).network(value);
+        } catch (InvalidNetworkException e) {
+            throw new InvalidJsonException("", where.isEmpty() ? e.getMessage() : where + "." + e.getMessage());
+        }
+    }
+
+    private RoutedNetwork network(JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(where, value, "nodes", "routing", "xcp");
+        List<Router> routers = new ArrayList<>();
+        for (JsonNode node : fields.array("nodes")) {
+            routers.add(router(fields.place("nodes[" + routers.size() + "]"), node));
+        }
+        JsonFields xcp = JsonFields.of(fields.place("xcp"), fields.required("xcp"), "overhead_bytes");
+        return new RoutedNetwork(routers, routing(fields.place("routing"), fields.required("routing")),
+                (int) xcp.integer("overhead_bytes", 0, RoutedNetwork.MAX_OVERHEAD_BYTES));
+    }
+
+    private static Router router(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "ports");
+        List<RouterPort> ports = new ArrayList<>();
+        for (JsonNode port : fields.array("ports")) {
+            ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
+        }
+        return new Router(fields.text("name"), device(fields), parsed(fields, "mac", MacAddress::parse), ports);
+    }
+
+    private static DeviceId device(JsonFields fields) throws InvalidJsonException {
+        return DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
+    }
+
+    private static RouterPort port(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "port", "rate_bps", "delay_ns", "xcp_bps", "peer", "hosts");
+        if (fields.optional("peer").isPresent() == fields.optional("hosts").isPresent()) {
+            throw new InvalidJsonException(place, "either 'peer' or 'hosts' is needed");
+        }
+        int number = number(fields);
+        long rateBps = fields.integer("rate_bps", 1, RoutedNetwork.MAX_RATE_BPS);
+        long delayNs = fields.integer("delay_ns", 0, RoutedNetwork.MAX_DELAY_NS);
+        OptionalLong xcpBps = fields.optional("xcp_bps").isPresent()
+                ? OptionalLong.of(fields.integer("xcp_bps", 1, RoutedNetwork.MAX_RATE_BPS)) : OptionalLong.empty();
+        return fields.optional("peer").isPresent()
+                ? RouterPort.to(peer(fields.place("peer"), fields.required("peer")), number, rateBps, delayNs, xcpBps)
+                : RouterPort.to(hosts(fields, number), number, rateBps, delayNs, xcpBps);
+    }
+
+    private static int number(JsonFields fields) throws InvalidJsonException {
+        return (int) fields.integer("port", 1, WireConstants.PORT_OPTICAL_BASE - 1);
+    }
+
+    private static RouterPort.Peer peer(String place, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of(place, value, "device_id", "port", "mac", "beyond");
+        List<Ipv4Address> beyond = new ArrayList<>();
+        if (fields.optional("beyond").isPresent()) {
+            for (JsonNode host : fields.array("beyond")) {
+                JsonFields one = JsonFields.of(fields.place("beyond[" + beyond.size() + "]"), host, "name", "ip");
+                beyond.add(parsed(one, "ip", Ipv4Address::parse));
+            }
+        }
+        return new RouterPort.Peer(device(fields), (int) fields.integer("port", 1, MAX_PORT),
+                parsed(fields, "mac", MacAddress::parse), beyond);
+    }
+
+    private static List<Host> hosts(JsonFields parent, int port) throws InvalidJsonException {
+        List<Host> hosts = new ArrayList<>();
+        for (JsonNode host : parent.array("hosts")) {
+            JsonFields fields = JsonFields.of(parent.place("hosts[" + hosts.size() + "]"), host, "name", "ip", "mac");
+            hosts.add(new Host(fields.text("name"), parsed(fields, "ip", Ipv4Address::parse),
+                    parsed(fields, "mac", MacAddress::parse), port));
+        }
+        return hosts;
+    }
+
+    private static Routing routing(String place, JsonNode value) throws InvalidJsonException {
+        String mode = JsonFields.open(place, value).text("mode");
+        switch (mode) {
+            case "shortest-path":
+                return Routing.shortest(metric(JsonFields.of(place, value, "mode", "metric")));
+            case "static":
+                return Routing.fixed(routes(JsonFields.of(place, value, "mode", "routes")));
+            default:
+                throw new InvalidJsonException(place + ".mode", "must be shortest-path or static, got '" + mode + "'");
+        }
+    }
+
+    private static Routing.Metric metric(JsonFields fields) throws InvalidJsonException {
+        String metric = fields.text("metric");
+        switch (metric) {
+            case "delay":
+                return Routing.Metric.DELAY;
+            case "hops":
+                return Routing.Metric.HOPS;
+            default:
+                throw new InvalidJsonException(fields.place("metric"), "must be delay or hops, got '" + metric + "'");
+        }
+    }
+
+    private static List<Routing.Static> routes(JsonFields parent) throws InvalidJsonException {
+        List<Routing.Static> routes = new ArrayList<>();
+        for (JsonNode route : parent.array("routes")) {
+            JsonFields fields = JsonFields.of(
+                    parent.place("routes[" + routes.size() + "]"), route, "device_id", "prefix", "port");
+            routes.add(new Routing.Static(device(fields), parsed(fields, "prefix", Prefix::parse), number(fields)));
+        }
+        return routes;
+    }
+
+    private static <T> T parsed(JsonFields fields, String name, Function<String, T> parse) throws InvalidJsonException {
+        String text = fields.text(name);
+        try {
+            return parse.apply(text);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidJsonException(fields.place(name), e.getMessage());
+        }
+    }
+
+    /** What the application is at. */
+    public static ObjectNode status(RoutesView view) {
+        Optional<Routing.Metric> metric = view.network().routing().metric();
+        ObjectNode node = JsonNodeFactory.instance.objectNode()
+                .put("configured", view.isConfigured())
+                .put("routers", view.routers().size())
+                .put("routers_ready", view.routers().values().stream().filter(RoutesView.RouterView::isReady).count())
+                .put("reroutes", view.reroutes()).put("write_failures", view.writeFailures())
+                .put("mode", metric.isPresent() ? "shortest-path" : "static");
+        metric.ifPresent(known -> node.put("metric", known.name().toLowerCase(Locale.ROOT)));
+        return node;
+    }
+
+    /** The routes of each router. */
+    public static ObjectNode routes(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode routers = node.putArray("routers");
+        view.routers().forEach((device, router) -> {
+            ObjectNode entry = routers.addObject().put("name", view.network().routers().get(device).name())
+                    .put("device_id", device.value()).put("ready", router.isReady()).put("settled", router.isSettled());
+            ArrayNode dark = entry.putArray("dark_ports");
+            router.darkPorts().forEach(dark::add);
+            ArrayNode routes = entry.putArray("routes");
+            router.routes().forEach(route -> routes.addObject().put("prefix", route.prefix().toString())
+                    .put("port", route.port()).put("mac", route.nextHop().toString()));
+        });
+        return node;
+    }
+
+    /** Outputs that XCP controls. */
+    public static ObjectNode capacities(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode outputs = node.putArray("outputs");
+        view.routers().forEach((device, router) ->
+                router.xcpBps().forEach((port, bps) -> outputs.add(capacity(device, port, bps))));
+        return node;
+    }
+
+    /** Reads and checks another capacity of an output that XCP controls. */
+    public static CapacityChosen capacity(RoutesView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "xcp_bps");
+        DeviceId device = device(fields);
+        int port = number(fields);
+        RoutesView.RouterView router = view.routers().get(device);
+        if (router == null || !router.xcpBps().containsKey(port)) {
+            throw new InvalidJsonException(router == null ? "device_id" : "port",
+                    "XCP controls no port " + port + " of a router " + device);
+        }
+        return new CapacityChosen(device, port, fields.integer("xcp_bps", 1, RoutedNetwork.MAX_RATE_BPS));
+    }
+
+    /** Writes one. */
+    public static ObjectNode capacity(DeviceId device, int port, long bps) {
+        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("xcp_bps", bps);
+    }
+}
