@@ -2,6 +2,7 @@
 package org.slotwise.p4runtime;
 
 import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
@@ -31,6 +32,7 @@ import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Node;
+import org.slotwise.lockstep.PortStatus;
 
 /**
  * The switches of an {@link AppHost} over P4Runtime, on one server or more, and the {@link ControlLoop} that runs it. One thread drives
@@ -179,7 +181,10 @@ public abstract class Driver implements AutoCloseable {
     /** A packet came from a switch. */
     abstract void onPacketIn(DeviceSession session, int port, byte[] frame);
 
-    /** A message that P4Runtime does not define came. */
+    /** A port of a switch has lost its light, or has it again. */
+    abstract void onPort(DeviceSession session, int port, boolean up);
+
+    /** A message that neither P4Runtime nor every driver knows came. */
     abstract void onOther(DeviceSession session, Any message);
 
     /** This controller is a switch's primary, on a new stream. */
@@ -258,7 +263,16 @@ public abstract class Driver implements AutoCloseable {
 
         @Override
         public void onOther(DeviceSession session, Any message) {
-            Driver.this.onOther(session, message);
+            if (!message.is(PortStatus.class)) {
+                Driver.this.onOther(session, message);
+                return;
+            }
+            try {
+                PortStatus status = message.unpack(PortStatus.class);
+                onPort(session, status.getPort(), status.getUp());
+            } catch (InvalidProtocolBufferException e) {
+                LOG.warn("device {}: a message that is no PortStatus: {}", session.device(), e.getMessage());
+            }
         }
     }
 

@@ -54,6 +54,11 @@ public final class LockstepDriver extends Driver {
         arrive(session, () -> loop().packetIn(session.device(), port, frame));
     }
 
+    @Override
+    void onPort(DeviceSession session, int port, boolean up) {
+        arrive(session, () -> loop().portChanged(session.device(), port, up));
+    }
+
     private void arrive(DeviceSession session, Runnable event) {
         arrived.computeIfAbsent(session.device(), device -> new ArrayList<>()).add(event);
     }

@@ -26,6 +26,11 @@ public final class WallClockDriver extends Driver {
     }
 
     @Override
+    void onPort(DeviceSession session, int port, boolean up) {
+        loop().portChanged(session.device(), port, up);
+    }
+
+    @Override
     void onOther(DeviceSession session, Any message) {
         LOG.debug("device {}: ignored {}", session.device(), message.getTypeUrl());
     }

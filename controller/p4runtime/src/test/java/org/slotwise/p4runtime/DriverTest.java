@@ -34,9 +34,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.AppHost;
+import org.slotwise.control.Event;
+import org.slotwise.control.RecordingApp;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.lockstep.Advance;
 import org.slotwise.lockstep.Done;
+import org.slotwise.lockstep.PortStatus;
 import org.slotwise.star.Networks;
 import org.slotwise.star.Phase;
 import org.slotwise.star.RequestMessage;
@@ -477,6 +480,47 @@ class DriverTest {
         ExecutionException failure = assertThrows(ExecutionException.class,
                 () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
         assertTrue(failure.getCause() instanceof UnknownNameException);
+    }
+
+    private static Any dark(int port) {
+        return Any.pack(PortStatus.newBuilder().setPort(port).setUp(false).build());
+    }
+
+    private RecordingApp startRecording(Function<Driver.Setup, Driver> kind) throws Exception {
+        RecordingApp app = RecordingApp.of("app", 1);
+        switches.close();
+        switches = new FakeP4Runtime(1);
+        Driver driver = kind.apply(new Driver.Setup(new AppHost(List.of(app)), Map.of("program", Programs.edge()),
+                ServerAddresses.common(switches.address()), ChannelSecurity.plainText(), 1, patience, notice -> { }));
+        drivers.add(driver);
+        driver.start();
+        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+        return app;
+    }
+
+    @Test
+    void aPortWithoutLightIsToldTheApplication() throws Exception {
+        RecordingApp app = startRecording(WallClockDriver::new);
+        CompletableFuture<Event> told = new CompletableFuture<>();
+        app.onNext(event -> {
+            told.complete(event);
+            return List.of();
+        });
+        switches.sendOtherToAll(dark(7));
+        Event.PortChanged change = (Event.PortChanged) told.get(TIMEOUT_S, TimeUnit.SECONDS);
+        assertEquals(7, change.port());
+        assertFalse(change.isUp());
+    }
+
+    @Test
+    void inLockStepAPortWithoutLightIsToldInTheNextTurn() throws Exception {
+        RecordingApp app = startRecording(LockstepDriver::new);
+        assertEquals(0, FakeP4Runtime.await(switches.dones).getSequence());
+        switches.sendOtherToAll(dark(7));
+        assertEquals(1, drivers.get(drivers.size() - 1).ask(app.events::size, TIMEOUT_S * 1000));
+        switches.sendOtherToAll(advance(1, 1000));
+        assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
+        assertEquals(2, drivers.get(drivers.size() - 1).ask(app.events::size, TIMEOUT_S * 1000));
     }
 
     @Test
