@@ -7,6 +7,7 @@ import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,7 @@ import org.slotwise.control.App;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.Patience;
@@ -116,10 +118,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     /** Before the practice, so that who started it knows what is to come; in virtual time the switches are there already. */
     private void sayWhatItWaitsFor() {
         if (configuration.clock() == Configuration.Clock.WALL) {
-            Network network = configuration.network();
-            DeviceId first = network.edges().get(0).device();
-            LOG.info("REST is at {}; waiting for {} switches: device {} at {}, ...", restUrl(),
-                    network.edges().size() + network.cores().size(), first, configuration.p4runtime().of(first));
+            List<Node> nodes = configuration.network().nodes();
+            DeviceId first = nodes.stream().map(Node::device).min(Comparator.naturalOrder()).orElseThrow();
+            LOG.info("REST is at {}; waiting for {} switches: device {} at {}, ...", restUrl(), nodes.size(), first,
+                    configuration.p4runtime().of(first));
         }
     }
 
