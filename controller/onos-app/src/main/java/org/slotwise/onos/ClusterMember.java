@@ -4,16 +4,18 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import org.onosproject.cluster.ClusterService;
 import org.onosproject.cluster.ControllerNode;
@@ -24,11 +26,9 @@ import org.onosproject.cluster.LeadershipEventListener;
 import org.onosproject.cluster.LeadershipService;
 import org.onosproject.cluster.NodeId;
 import org.onosproject.core.ApplicationId;
-import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigListener;
 import org.onosproject.net.config.NetworkConfigRegistry;
-import org.onosproject.net.config.basics.SubjectFactories;
 import org.onosproject.net.device.DeviceEvent;
 import org.onosproject.net.device.DeviceListener;
 import org.onosproject.net.device.DeviceService;
@@ -44,15 +44,24 @@ import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.StorageService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.App;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
+import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
+import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.routes.CapacityChosen;
+import org.slotwise.routes.RoutesApp;
+import org.slotwise.routes.RoutesView;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
+import org.slotwise.star.schedule.Schedulers;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -64,6 +73,8 @@ final class ClusterMember {
     private static final long FIRST_RETRY_MS = 100;
     private static final long LEAVE_TIMEOUT_MS = 5000;
     private static final long NO_TERM = -1;
+    private static final Set<DeviceEvent.Type> PORT_EVENTS = Set.of(
+            DeviceEvent.Type.PORT_ADDED, DeviceEvent.Type.PORT_UPDATED, DeviceEvent.Type.PORT_REMOVED);
     static final int BELIEVED_REFUSALS = 20;
     private static final Logger LOG = LoggerFactory.getLogger(ClusterMember.class);
 
@@ -73,7 +84,8 @@ final class ClusterMember {
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
     private final SchedulerStore store;
-    private final ConfigFactory<ApplicationId, SlotwiseConfig> configFactory = new NetworkConfigFactory();
+    private final NetworkConfigs networks;
+    private final Publisher publisher;
     private final NetworkConfigListener configListener = new ConfigurationChange();
     private final LeadershipEventListener leadershipListener = new LeadershipChange();
     private final DeviceListener deviceListener = this::onDeviceEvent;
@@ -119,20 +131,30 @@ final class ClusterMember {
         }
     }
 
-    /** A controller, the configuration that it was made of, and the term that it rules in. */
+    /** Applications, the configuration that they were made of, and the term that this node rules in. */
     private static final class Running {
         private final ControllerRunner runner;
-        private final StarApp star;
+        private final Optional<StarApp> star;
+        private final Optional<RoutesApp> routes;
         private final JsonNode configuration;
-        private final SchedulerChosen configuredScheduler;
+        private final Optional<SchedulerChosen> configuredScheduler;
         private final Term term;
 
-        Running(ControllerRunner runner, StarApp star, JsonNode configuration, SchedulerChosen configuredScheduler, Term term) {
+        Running(ControllerRunner runner, Optional<StarApp> star, Optional<RoutesApp> routes, JsonNode configuration,
+                Optional<SchedulerChosen> configuredScheduler, Term term) {
             this.runner = runner;
             this.star = star;
+            this.routes = routes;
             this.configuration = configuration;
             this.configuredScheduler = configuredScheduler;
             this.term = term;
+        }
+
+        private List<String> apps() {
+            List<String> apps = new ArrayList<>();
+            star.ifPresent(app -> apps.add(app.id()));
+            routes.ifPresent(app -> apps.add(app.id()));
+            return apps;
         }
     }
 
@@ -167,8 +189,10 @@ final class ClusterMember {
     }
 
     ClusterMember(Services services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
-            IntSupplier lastRetryMs) {
+            IntSupplier lastRetryMs, Publisher publisher) {
         this.services = services;
+        this.networks = new NetworkConfigs(services.configuration, app);
+        this.publisher = publisher;
         this.app = app;
         this.switches = switches;
         this.thread = thread;
@@ -180,8 +204,8 @@ final class ClusterMember {
     /** Starts to listen, and to run for leadership. If ONOS does not let it, nothing of it stays. */
     void join() {
         try {
-            begin(() -> services.configuration.registerConfigFactory(configFactory),
-                    () -> services.configuration.unregisterConfigFactory(configFactory));
+            networks.factories().forEach(factory -> begin(() -> services.configuration.registerConfigFactory(factory),
+                    () -> services.configuration.unregisterConfigFactory(factory)));
             begin(() -> services.configuration.addListener(configListener),
                     () -> services.configuration.removeListener(configListener));
             begin(() -> services.leadership.addListener(leadershipListener),
@@ -250,12 +274,31 @@ final class ClusterMember {
                 .map(address -> address.isIp6() ? "[" + address + "]" : address.toString());
     }
 
-    /** The controller's state; throws {@link UnavailableException} if this node does not run it. Waits for the cluster. */
+    /**
+     * The star's state; throws {@link UnavailableException} if this node does not run the controller, and
+     * {@link NoSuchApplicationException} if there is no star. Waits for the cluster.
+     */
     Snapshot snapshot(long timeoutMs) {
+        return view(now -> now.star.orElseThrow(
+                () -> new NoSuchApplicationException("the network has no star; GET /slotwise/v1/apps")), timeoutMs);
+    }
+
+    /** The state of the routers; throws as {@link #snapshot} does. */
+    RoutesView routes(long timeoutMs) {
+        return view(now -> now.routes.orElseThrow(
+                () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps")), timeoutMs);
+    }
+
+    /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
+    List<String> apps() {
+        return current().apps();
+    }
+
+    private <V> V view(Function<Running, App<V>> app, long timeoutMs) {
         Running now = current();
         try {
             now.term.check();
-            return now.runner.view(now.star, timeoutMs);
+            return now.runner.view(app.apply(now), timeoutMs);
         } catch (Fence.SupersededException e) {
             throw new UnavailableException("this node does not lead any more", e);
         } catch (StorageException e) {
@@ -270,12 +313,17 @@ final class ClusterMember {
 
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
     void choose(SchedulerChosen choice) {
-        SchedulerChosen configured = current().configuredScheduler;
+        SchedulerChosen configured = current().configuredScheduler.orElseThrow();
         try {
             store.keep(choice, configured);
         } catch (StorageException e) {
             throw new UnavailableException("the choice cannot be stored", e);
         }
+    }
+
+    /** Tells XCP another capacity, until this node's term ends. */
+    void choose(CapacityChosen choice) {
+        current().runner.submit(RoutesApp.ID, choice);
     }
 
     /**
@@ -294,7 +342,7 @@ final class ClusterMember {
         if (now != null && now.term.isOpen()) {
             return now;
         }
-        throw new UnavailableException(services.configuration.getConfig(app, SlotwiseConfig.class) == null
+        throw new UnavailableException(networks.document().isEmpty()
                 ? "no network is configured at apps/" + app.name() + "/" + SlotwiseConfig.KEY
                 : "this node leads and has not taken over yet", null);
     }
@@ -311,14 +359,14 @@ final class ClusterMember {
             services.leadership.runForLeadership(LEADERSHIP_TOPIC);
         }
         long term = ownTerm();
-        SlotwiseConfig config = services.configuration.getConfig(app, SlotwiseConfig.class);
-        if (running != null && running.term.isOpen() && term == running.term.number && config != null
-                && config.node().equals(running.configuration)) {
+        Optional<JsonNode> configured = networks.document();
+        if (running != null && running.term.isOpen() && term == running.term.number
+                && configured.equals(Optional.of(running.configuration))) {
             return;
         }
         stopController();
-        if (term != NO_TERM && config != null && !standsBack) {
-            startController(config, term);
+        if (term != NO_TERM && configured.isPresent() && !standsBack) {
+            startController(configured.get(), term);
         }
     }
 
@@ -334,16 +382,34 @@ final class ClusterMember {
                 .filter(leader -> isLocal(leader.nodeId())).map(Leader::term).orElse(NO_TERM);
     }
 
-    private void startController(SlotwiseConfig config, long term) {
+    private void startController(JsonNode configuration, long term) {
+        NetworkDocument network;
+        try {
+            network = NetworkDocument.decode("", configuration, Schedulers.ours());
+        } catch (InvalidJsonException e) {
+            throw new IllegalStateException("the applications' configurations do not go together: " + e.getMessage(), e);
+        }
         takeOver(term);
-        SchedulerChosen configured = config.scheduler();
-        StarApp star = StarApp.of(config.network(), store.choice(configured).orElse(configured), System::nanoTime);
+        Optional<SchedulerChosen> configured = network.star().map(NetworkDocument.Star::scheduler);
+        Optional<StarApp> star = network.star().map(known -> StarApp.of(
+                known.network(), store.choice(known.scheduler()).orElse(known.scheduler()), System::nanoTime));
+        Optional<RoutesApp> routes = network.routes().map(RoutesApp::new);
+        List<App<?>> apps = new ArrayList<>();
+        star.ifPresent(apps::add);
+        routes.ifPresent(apps::add);
+        AppHost host = new AppHost(apps);
         Term begun = new Term(term);
-        ControllerRunner runner = new ControllerRunner(new AppHost(List.of(star)), switches.under(begun), thread,
+        ControllerRunner runner = new ControllerRunner(host, switches.under(begun), thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, star, config.node().deepCopy(), configured, begun);
-        LOG.info("this node runs the controller of {} edges, in term {}", config.network().edges().size(), term);
+        running = new Running(runner, star, routes, configuration, configured, begun);
+        LOG.info("this node runs {} with {} switches, in term {}", running.apps(), host.topology().nodes().size(), term);
         runner.start();
+        publisher.publish(host.topology());
+        tell(SlotwiseEvent.Type.STARTED, running);
+    }
+
+    private void tell(SlotwiseEvent.Type type, Running of) {
+        of.apps().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number)));
     }
 
     /**
@@ -369,6 +435,7 @@ final class ClusterMember {
         if (running != null) {
             running.term.over = true;
             running.runner.close();
+            tell(SlotwiseEvent.Type.ENDED, running);
             running = null;
             LOG.info("this node does not run the controller any more");
         }
@@ -378,6 +445,7 @@ final class ClusterMember {
         @Override
         public void onNotice(Command.Notice notice) {
             LOG.info("{}", notice);
+            publisher.post(SlotwiseEvents.of(notice));
         }
 
         /** Another node may do better; if there is none, this one begins anew after a while. */
@@ -461,7 +529,7 @@ final class ClusterMember {
     private final class ConfigurationChange implements NetworkConfigListener {
         @Override
         public boolean isRelevant(NetworkConfigEvent event) {
-            return event.configClass().equals(SlotwiseConfig.class) && Objects.equals(event.subject(), app);
+            return networks.concerns(event);
         }
 
         @Override
@@ -470,22 +538,17 @@ final class ClusterMember {
         }
     }
 
-    private static final class NetworkConfigFactory extends ConfigFactory<ApplicationId, SlotwiseConfig> {
-        NetworkConfigFactory() {
-            super(SubjectFactories.APP_SUBJECT_FACTORY, SlotwiseConfig.class, SlotwiseConfig.KEY);
-        }
-
-        @Override
-        public SlotwiseConfig createConfig() {
-            return new SlotwiseConfig();
-        }
-    }
-
     // ---- what happens ----
 
     private void onDeviceEvent(DeviceEvent event) {
         withRunner(runner -> {
-            SlotwiseDevices.p4runtime(event.subject().id()).ifPresent(runner::check);
+            SlotwiseDevices.p4runtime(event.subject().id()).ifPresent(device -> {
+                runner.check(device);
+                if (PORT_EVENTS.contains(event.type()) && event.port() != null) {
+                    runner.portChanged(device, (int) event.port().number().toLong(),
+                            event.type() != DeviceEvent.Type.PORT_REMOVED && event.port().isEnabled());
+                }
+            });
         });
     }
 
@@ -522,7 +585,7 @@ final class ClusterMember {
     private void takeChoice() {
         if (running != null) {
             Running now = running;
-            store.choice(now.configuredScheduler).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
+            now.configuredScheduler.flatMap(store::choice).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
         }
     }
 

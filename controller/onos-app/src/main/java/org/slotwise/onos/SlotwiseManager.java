@@ -7,13 +7,19 @@ import static org.slotwise.onos.OsgiPropertyConstants.ANSWER_TIMEOUT_MS_DEFAULT;
 import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS;
 import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS_DEFAULT;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.onlab.util.Tools;
 import org.onosproject.cfg.ComponentConfigService;
 import org.onosproject.cluster.ClusterService;
@@ -21,9 +27,13 @@ import org.onosproject.cluster.LeadershipService;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.core.CoreService;
 import org.onosproject.drivers.p4runtime.mirror.P4RuntimeTableMirror;
+import org.onosproject.event.EventDeliveryService;
+import org.onosproject.event.ListenerRegistry;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.device.DeviceService;
 import org.onosproject.net.flow.FlowRuleService;
+import org.onosproject.net.host.HostProviderRegistry;
+import org.onosproject.net.link.LinkProviderRegistry;
 import org.onosproject.net.packet.PacketService;
 import org.onosproject.net.pi.service.PiPipeconfService;
 import org.onosproject.net.pi.service.PiTranslationService;
@@ -38,18 +48,29 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.onos.api.SlotwiseEvent;
+import org.slotwise.onos.api.SlotwiseListener;
+import org.slotwise.onos.api.SlotwiseService;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
+import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.RoutesResources;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
+import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
-@Component(immediate = true, service = {ControllerService.class, RemoteLeader.class}, property = {
+@Component(immediate = true, service = {ControllerService.class, RemoteLeader.class,
+    SlotwiseService.class}, property = {
     ANSWER_TIMEOUT_MS + ":Integer=" + ANSWER_TIMEOUT_MS_DEFAULT,
     LAST_RETRY_MS + ":Integer=" + LAST_RETRY_MS_DEFAULT,
 })
-public final class SlotwiseManager implements ControllerService, RemoteLeader {
+public final class SlotwiseManager implements ControllerService, RemoteLeader, SlotwiseService {
     /** Name of the application, as in {@code app.xml}. */
     public static final String APP_NAME = "org.slotwise.app";
     private static final Logger LOG = LoggerFactory.getLogger(SlotwiseManager.class);
@@ -84,6 +105,15 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
     P4RuntimeController p4runtime;
     @Reference
     P4RuntimeTableMirror mirror;
+    @Reference
+    LinkProviderRegistry links;
+    @Reference
+    HostProviderRegistry hosts;
+    @Reference
+    EventDeliveryService events;
+
+    private final ListenerRegistry<SlotwiseEvent, SlotwiseListener> listeners = new ListenerRegistry<>();
+    private TopologyPublisher topology;
 
     /** Longest wait for the controller's answer to a REST request or a command, milliseconds. */
     private volatile int answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT;
@@ -103,11 +133,13 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
         thread = Executors.newSingleThreadScheduledExecutor(groupedThreads("slotwise", "controller", LOG));
         readers = Executors.newFixedThreadPool(READERS, groupedThreads("slotwise", "reader-%d", LOG));
         checks = Executors.newSingleThreadExecutor(groupedThreads("slotwise", "term", LOG));
+        events.addSink(SlotwiseEvent.class, listeners);
+        topology = new TopologyPublisher(links, hosts);
         try {
             FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
                     new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers, checks);
             member = new ClusterMember(new ClusterMember.Services(configuration, cluster, leadership, communication,
-                    devices, packets, storage), app, switches, thread, () -> lastRetryMs);
+                    devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers());
             member.join();
         } catch (RuntimeException e) {
             end();
@@ -119,6 +151,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
     @Deactivate
     void deactivate() {
         member.leave();
+        topology.close();
         end();
         LOG.info("stopped; the switches keep their tables");
     }
@@ -137,7 +170,29 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        events.removeSink(SlotwiseEvent.class);
         properties.unregisterProperties(getClass(), false);
+    }
+
+    /** ONOS's topology and whoever listens; what they do not take is no reason not to control. */
+    private final class ToOthers implements Publisher {
+        @Override
+        public void post(SlotwiseEvent event) {
+            try {
+                events.post(event);
+            } catch (RuntimeException e) {
+                LOG.warn("an event was not posted: {}", e.toString());
+            }
+        }
+
+        @Override
+        public void publish(Topology shown) {
+            try {
+                topology.publish(shown);
+            } catch (RuntimeException e) {
+                LOG.warn("links and hosts were not shown to ONOS: {}", e.toString());
+            }
+        }
     }
 
     @Override
@@ -170,5 +225,89 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader {
     @Override
     public void choose(SchedulerChosen choice) {
         member.choose(choice);
+    }
+
+    @Override
+    public List<AppResources> apps() {
+        List<AppResources> apps = new ArrayList<>();
+        for (String name : member.apps()) {
+            if (name.equals(RoutesApp.ID)) {
+                apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs), member::choose));
+            } else {
+                apps.addAll(ControllerService.super.apps());
+            }
+        }
+        return apps;
+    }
+
+    // ---- for other applications of ONOS ----
+
+    @Override
+    public void addListener(SlotwiseListener listener) {
+        listeners.addListener(listener);
+    }
+
+    @Override
+    public void removeListener(SlotwiseListener listener) {
+        listeners.removeListener(listener);
+    }
+
+    @Override
+    public boolean isLeader() {
+        try {
+            return !member.apps().isEmpty();
+        } catch (UnavailableException elsewhere) {
+            return false;
+        }
+    }
+
+    @Override
+    public Set<String> applications() {
+        return asked(() -> Set.copyOf(member.apps()));
+    }
+
+    @Override
+    public Set<String> resources(String app) {
+        return asked(() -> Set.copyOf(find(app).reads().keySet()));
+    }
+
+    @Override
+    public String read(String app, String resource) {
+        return asked(() -> named(find(app).reads(), app, resource).get().toString());
+    }
+
+    @Override
+    public String change(String app, String resource, String json) {
+        AppResources.Change change = asked(() -> named(find(app).changes(), app, resource));
+        try {
+            JsonNode body = JsonFields.parse(json.getBytes(StandardCharsets.UTF_8));
+            return change.apply(body).toString();
+        } catch (InvalidJsonException | InvalidSettingsException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        } catch (UnavailableException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        }
+    }
+
+    private AppResources find(String app) {
+        return apps().stream().filter(known -> known.id().equals(app)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("there is no application '" + app + "'"));
+    }
+
+    private static <T> T named(Map<String, T> resources, String app, String name) {
+        T found = resources.get(name);
+        if (found == null) {
+            throw new IllegalArgumentException("application '" + app + "' has no resource '" + name + "' for that; it has "
+                    + String.join(", ", resources.keySet()));
+        }
+        return found;
+    }
+
+    private static <T> T asked(Supplier<T> question) {
+        try {
+            return question.get();
+        } catch (UnavailableException e) {
+            throw new IllegalStateException(e.getMessage(), e);
+        }
     }
 }

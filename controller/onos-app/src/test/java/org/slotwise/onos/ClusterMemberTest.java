@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,6 +33,7 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.RuleTranslator;
 import org.slotwise.onos.flow.SwitchUnavailableException;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.rest.ControllerService;
 import org.slotwise.star.Networks;
 import org.slotwise.star.Phase;
 import org.slotwise.star.RequestMessage;
@@ -62,13 +65,13 @@ class ClusterMemberTest {
     @BeforeEach
     void readExample() throws IOException {
         example = FakeOnos.exampleNetwork();
-        network = FakeOnos.config(example).network();
+        network = FakeOnos.config(example).document().star().orElseThrow().network();
     }
 
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
                 (device, program, rules) -> readFromSwitch(device), FakeOnos.APP, readers, Runnable::run);
-        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000);
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher);
     }
 
     private List<TableEntry> readFromSwitch(org.slotwise.control.topology.DeviceId device) {
@@ -144,6 +147,45 @@ class ClusterMemberTest {
         assertEquals(Phase.STEADY, snapshot.phase());
         assertEquals(active, snapshot.version().orElseThrow().value());
         return snapshot;
+    }
+
+    // ---- several applications ----
+
+    private static JsonNode part(String app) throws IOException {
+        return new ObjectMapper().readTree(Path.of("../../schema/examples/network-mixed.json").toFile()).at("/apps/" + app);
+    }
+
+    @Test
+    void applicationsAreConfiguredByTheirOwnKeys() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        assertEquals(List.of("star"), member.apps());
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        assertEquals(List.of("star", "routes"), member.apps());
+        assertEquals(6, onos.published.get(1).nodes().size());
+        assertEquals(List.of("STARTED star", "ENDED star", "STARTED star", "STARTED routes"), onos.events.stream()
+                .map(event -> event.type() + " " + event.subject()).collect(Collectors.toList()));
+        onos.configuration.set(new SlotwiseConfig.Star(), null);
+        assertEquals(List.of("routes"), member.apps());
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.snapshot(TIMEOUT_MS));
+    }
+
+    @Test
+    void routersGetTheirTablesAndOtherOnesWhenAPortIsDown() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        for (long device = 2001; device <= 2003; device++) {
+            onos.devices.set(DeviceId.deviceId("device:slotwise:" + device), true);
+        }
+        assertTrue(member.routes(TIMEOUT_MS).isConfigured());
+        DeviceId second = DeviceId.deviceId("device:slotwise:2002");
+        onos.devices.setPort(second, 2, false);
+        assertEquals(1, member.routes(TIMEOUT_MS).reroutes());
+        assertEquals("REROUTED", onos.events.get(onos.events.size() - 1).type().name());
+        onos.devices.setPort(second, 2, true);
+        assertEquals(2, member.routes(TIMEOUT_MS).reroutes());
     }
 
     @Test

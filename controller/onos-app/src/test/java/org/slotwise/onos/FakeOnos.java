@@ -34,6 +34,7 @@ import org.onosproject.core.ApplicationId;
 import org.onosproject.core.DefaultApplicationId;
 import org.onosproject.net.ConnectPoint;
 import org.onosproject.net.DefaultDevice;
+import org.onosproject.net.DefaultPort;
 import org.onosproject.net.Device;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.PortNumber;
@@ -67,6 +68,8 @@ import org.onosproject.store.service.ConsistentMapBuilder;
 import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.TestConsistentMap;
 import org.onosproject.store.service.TestStorageService;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.pipeline.Programs;
 
 /** ONOS's services on one node, as its own test adapters have them, over switches that obey at once. */
@@ -83,6 +86,19 @@ final class FakeOnos {
     final Messages messages = new Messages();
     final Pipeconfs programs = new Pipeconfs();
     final Storage storage = new Storage();
+    final List<SlotwiseEvent> events = new ArrayList<>();
+    final List<Topology> published = new ArrayList<>();
+    final Publisher publisher = new Publisher() {
+        @Override
+        public void post(SlotwiseEvent event) {
+            events.add(event);
+        }
+
+        @Override
+        public void publish(Topology topology) {
+            published.add(topology);
+        }
+    };
     final ClusterServiceAdapter cluster = new ClusterServiceAdapter() {
         @Override
         public ControllerNode getLocalNode() {
@@ -247,6 +263,13 @@ final class FakeOnos {
             listeners.remove(listener);
         }
 
+        /** A port that is there has light, or not. */
+        void setPort(DeviceId id, int number, boolean up) {
+            Device device = new DefaultDevice(ProviderId.NONE, id, Device.Type.SWITCH, "", "", "", "", null);
+            listeners.forEach(listener -> listener.event(new DeviceEvent(DeviceEvent.Type.PORT_UPDATED, device,
+                    new DefaultPort(device, PortNumber.portNumber(number), up))));
+        }
+
         void set(DeviceId id, boolean there) {
             if (there) {
                 available.add(id);
@@ -317,7 +340,7 @@ final class FakeOnos {
     static final class Configuration extends NetworkConfigRegistryAdapter {
         final List<NetworkConfigListener> listeners = new ArrayList<>();
         int factories;
-        private SlotwiseConfig config;
+        private final Map<Class<?>, SlotwiseConfig> configs = new LinkedHashMap<>();
 
         @Override
         public void registerConfigFactory(ConfigFactory factory) {
@@ -332,7 +355,7 @@ final class FakeOnos {
         @Override
         @SuppressWarnings("unchecked")
         public <S, C extends Config<S>> C getConfig(S subject, Class<C> type) {
-            return (C) config;
+            return (C) configs.get(type);
         }
 
         @Override
@@ -346,9 +369,19 @@ final class FakeOnos {
         }
 
         void set(JsonNode network) {
-            config = network == null ? null : config(network);
+            set(new SlotwiseConfig(), network);
+        }
+
+        /** What one key says; null for nothing. */
+        void set(SlotwiseConfig config, JsonNode value) {
+            if (value == null) {
+                configs.remove(config.getClass());
+            } else {
+                config.init(APP, SlotwiseConfig.KEY, value, new ObjectMapper(), ignored -> { });
+                configs.put(config.getClass(), config);
+            }
             NetworkConfigEvent event = new NetworkConfigEvent(
-                    NetworkConfigEvent.Type.CONFIG_UPDATED, APP, SlotwiseConfig.class);
+                    NetworkConfigEvent.Type.CONFIG_UPDATED, APP, config.getClass());
             listeners.stream().filter(listener -> listener.isRelevant(event)).forEach(listener -> listener.event(event));
         }
     }
@@ -432,8 +465,8 @@ final class FakeOnos {
             if (failing) {
                 throw failure;
             }
-            return Optional.of(program(SlotwiseDevices.p4runtime(device).orElseThrow().value() > 1000
-                    ? "core" : "edge"));
+            long id = SlotwiseDevices.p4runtime(device).orElseThrow().value();
+            return Optional.of(program(id > 2000 ? "router" : id > 1000 ? "core" : "edge"));
         }
 
         PiPipeconf program(String name) {

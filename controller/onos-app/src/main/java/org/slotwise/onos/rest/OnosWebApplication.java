@@ -2,6 +2,7 @@
 package org.slotwise.onos.rest;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -11,6 +12,7 @@ import org.onlab.osgi.DefaultServiceDirectory;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
 import org.slotwise.onos.RemoteLeader;
+import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
 import org.slotwise.star.SchedulerChosen;
@@ -69,6 +71,11 @@ public final class OnosWebApplication extends Application {
         @Override
         public void choose(SchedulerChosen choice) {
             now().choose(choice);
+        }
+
+        @Override
+        public List<AppResources> apps() {
+            return now().apps();
         }
 
         private ControllerService now() {
