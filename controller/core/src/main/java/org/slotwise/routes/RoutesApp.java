@@ -126,6 +126,9 @@ public final class RoutesApp implements App<RoutesView> {
     }
 
     private void onPort(State state, Event.PortChanged change) {
+        if (state.router.port(change.port()).isEmpty()) {
+            return;
+        }
         boolean isNews = change.isUp() ? state.dark.remove(change.port()) : state.dark.add(change.port());
         if (!isNews) {
             return;
@@ -163,11 +166,10 @@ public final class RoutesApp implements App<RoutesView> {
 
     private void choose(CapacityChosen choice) {
         State state = states.get(choice.device());
-        if (state == null || !state.xcpBps.containsKey(choice.port())) {
-            throw new IllegalArgumentException(
-                    "port " + choice.port() + " of device " + choice.device() + " has no XCP controller");
+        // Whoever checked it may have seen the network before this one.
+        if (state != null && state.xcpBps.containsKey(choice.port())) {
+            state.changed |= state.xcpBps.put(choice.port(), choice.bps()) != choice.bps();
         }
-        state.changed |= state.xcpBps.put(choice.port(), choice.bps()) != choice.bps();
     }
 
     private void write(State state) {

@@ -197,8 +197,19 @@ public final class StarController implements NetworkController {
     private void choose(SchedulerChosen choice) {
         schedulerKind = choice.kind();
         schedulerSettings = choice.settings();
-        scheduler = schedulerKind.create(schedulerSettings, network.corePorts());
+        scheduler = made(schedulerKind, schedulerSettings);
         demand.use(SchedulerKind.estimator(schedulerSettings));
+    }
+
+    /** One that cannot be made gives no schedules. */
+    private Scheduler made(SchedulerKind kind, Map<String, String> settings) {
+        try {
+            return kind.create(settings, network.corePorts());
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            return (demand, current) -> {
+                throw new Scheduler.FailedException("it cannot be made: " + e);
+            };
+        }
     }
 
     // ---- switches come and go ----

@@ -105,7 +105,10 @@ class RoutesAppTest {
         assertEquals("device 2002, port 2 has no light: 4 routes changed", others.remove(0).toString());
         assertEquals(Set.of(2), app.view().routers().get(RoutedNetworks.device(1)).darkPorts());
         port(1, 2, false);
+        port(1, 77, false);
+        port(1, -1, false);
         assertEquals(List.of(), others, "no news");
+        assertEquals(Set.of(2), app.view().routers().get(RoutedNetworks.device(1)).darkPorts());
         port(1, 2, true);
         assertEquals(before, table(2));
         assertInstanceOf(Rerouted.class, others.remove(0));
@@ -158,7 +161,9 @@ class RoutesAppTest {
                 .map(update -> update.type() + " " + update.entry().table()).sorted().collect(Collectors.toList()).toString());
         assertEquals(1, held.size());
         assertEquals(500L, app.view().routers().get(RoutedNetworks.device(0)).xcpBps().get(2));
-        assertThrows(IllegalArgumentException.class, () -> deliver(new CapacityChosen(RoutedNetworks.device(2), 1, 500)));
+        deliver(new CapacityChosen(RoutedNetworks.device(2), 1, 500));
+        deliver(new CapacityChosen(DeviceId.of(9), 1, 500));
+        assertEquals(1, held.size(), "there is no XCP");
         assertThrows(IllegalArgumentException.class, () -> new CapacityChosen(RoutedNetworks.device(0), 2, 0));
     }
 

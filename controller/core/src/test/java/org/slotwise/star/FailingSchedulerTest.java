@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.star.Statistics.Counter;
@@ -24,9 +25,9 @@ class FailingSchedulerTest {
 
     /** One that does what a test says. */
     private static final class Broken implements SchedulerProvider {
-        private final Scheduler scheduler;
+        private final Supplier<Scheduler> scheduler;
 
-        Broken(Scheduler scheduler) {
+        Broken(Supplier<Scheduler> scheduler) {
             this.scheduler = scheduler;
         }
 
@@ -42,16 +43,20 @@ class FailingSchedulerTest {
 
         @Override
         public Scheduler create(SchedulerSettings settings) {
-            return scheduler;
+            return scheduler.get();
         }
     }
 
-    private static SchedulerChosen broken(Scheduler scheduler) throws InvalidSettingsException {
+    private static SchedulerChosen broken(Supplier<Scheduler> scheduler) throws InvalidSettingsException {
         SchedulerKind kind = Schedulers.ours().with(List.of(new Broken(scheduler))).named("broken");
         return new SchedulerChosen(kind, kind.completeSettings(Map.of()));
     }
 
     private void checkStays(Scheduler scheduler, String reason) throws InvalidSettingsException {
+        checkStays(() -> scheduler, reason);
+    }
+
+    private void checkStays(Supplier<Scheduler> scheduler, String reason) throws InvalidSettingsException {
         StarController controller = new StarController(star.network, Networks.scheduler(Kinds.FAIR), () -> 0);
         star.attach(controller);
         star.backlog[1][2] = 400_000;
@@ -94,5 +99,12 @@ class FailingSchedulerTest {
     @Test
     void noScheduleAtAll() throws InvalidSettingsException {
         checkStays((demand, current) -> null, "NullPointerException");
+    }
+
+    @Test
+    void oneThatCannotBeMade() throws InvalidSettingsException {
+        checkStays((Supplier<Scheduler>) () -> {
+            throw new IllegalStateException("not today");
+        }, "not today");
     }
 }

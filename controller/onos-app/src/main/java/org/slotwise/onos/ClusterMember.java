@@ -323,7 +323,8 @@ final class ClusterMember {
 
     /** Tells XCP another capacity, until this node's term ends. */
     void choose(CapacityChosen choice) {
-        current().runner.submit(RoutesApp.ID, choice);
+        Running now = current();
+        now.routes.ifPresent(app -> now.runner.submit(app.id(), choice));
     }
 
     /**

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -24,6 +25,7 @@ public final class SchedulerKind {
     private final Schedulers catalogue;
     private final SchedulerProvider provider;
     private final String title;
+    private final String description;
     private final List<Setting> settings;
 
     /** Throws IllegalArgumentException if the provider has a name that users cannot write, or two settings of one name. */
@@ -35,6 +37,7 @@ public final class SchedulerKind {
             throw new IllegalArgumentException("a scheduler is called '" + title + "'; lower-case letters, digits and hyphens are"
                     + " right, at most 64");
         }
+        this.description = Objects.requireNonNull(provider.description());
         List<Setting> all = new ArrayList<>(provider.settings());
         all.add(Setting.choice(ESTIMATOR, "What will come until the schedule is in force is forecast by a short"
                 + " average, by what came last, or along the trend.", DemandEstimator.values()));
@@ -129,7 +132,7 @@ public final class SchedulerKind {
 
     /** One sentence. */
     public String description() {
-        return provider.description();
+        return description;
     }
 
     /** What can be set. */

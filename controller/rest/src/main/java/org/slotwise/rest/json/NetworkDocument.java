@@ -5,14 +5,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.slotwise.control.App;
-import org.slotwise.control.AppHost;
 import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Topology;
 import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.network.Network;
+import org.slotwise.star.network.StarTopology;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Schedulers;
 
@@ -52,12 +52,13 @@ public final class NetworkDocument {
     private NetworkDocument(String place, Optional<Star> star, Optional<RoutedNetwork> routes) throws InvalidJsonException {
         this.star = star;
         this.routes = routes;
-        List<App<?>> apps = new ArrayList<>();
-        star.ifPresent(known -> apps.add(StarApp.of(known.network, known.scheduler, () -> 0)));
-        routes.ifPresent(known -> apps.add(new RoutesApp(known)));
+        List<Topology> parts = new ArrayList<>();
+        star.ifPresent(known -> parts.add(StarTopology.of(known.network)));
+        routes.ifPresent(known -> parts.add(known.topology()));
         try {
-            this.nodes = new AppHost(apps).topology().nodes();
-        } catch (AppHost.ConflictException e) {
+            // Applications that have one switch both want different programs on it.
+            this.nodes = Topology.union(parts).nodes();
+        } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(place, e.getMessage());
         }
     }

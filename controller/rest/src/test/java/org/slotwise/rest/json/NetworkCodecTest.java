@@ -223,4 +223,15 @@ class NetworkCodecTest {
             throw new java.io.UncheckedIOException(e);
         }
     }
+
+    @Test
+    void aSwitchOfTwoApplicationsIsRefused() throws Exception {
+        JsonNode mixed = read(SCHEMAS.resolve("examples/network-mixed.json"));
+        ((ObjectNode) mixed.at("/apps/routes/nodes/2")).put("device_id", 8);
+        ((ObjectNode) mixed.at("/apps/routes/nodes/0/ports/1/peer")).put("device_id", 8);
+        ((ObjectNode) mixed.at("/apps/routes/nodes/1/ports/1/peer")).put("device_id", 8);
+        String reason = assertThrows(InvalidJsonException.class,
+                () -> NetworkDocument.decode("", mixed, Schedulers.ours())).getMessage();
+        assertTrue(reason.startsWith("apps: device 8 is both"), reason);
+    }
 }

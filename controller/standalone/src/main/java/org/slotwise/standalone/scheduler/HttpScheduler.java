@@ -25,7 +25,9 @@ import org.slotwise.star.schedule.Scheduler;
 final class HttpScheduler implements Scheduler {
     /** Longest pause after a failure, in frames that are scheduled. */
     static final int MAX_PAUSE = 64;
-    private static final int MAX_ANSWER_BYTES = 32 << 20;
+    /** Room for the number of an edge, a comma and some white space. */
+    private static final long BYTES_A_SENDER = 16;
+    private static final long BYTES_BESIDES = 4096;
 
     private final ProcessProvider program;
     private final Map<String, String> settings;
@@ -64,7 +66,8 @@ final class HttpScheduler implements Scheduler {
         ObjectNode question = SchedulerMessages.question(program.name(), instance, sequence, settings, demandSlots, current);
         HttpRequest request = HttpRequest.newBuilder(program.start()).header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString(question.toString(), StandardCharsets.UTF_8)).build();
-        byte[] body = await(request);
+        long most = BYTES_BESIDES + BYTES_A_SENDER * (current.edges() + 1) * current.slots();
+        byte[] body = await(request, (int) most);
         try {
             return SchedulerMessages.answer(body, current);
         } catch (InvalidJsonException e) {
@@ -72,9 +75,9 @@ final class HttpScheduler implements Scheduler {
         }
     }
 
-    private byte[] await(HttpRequest request) {
+    private byte[] await(HttpRequest request, int most) {
         CompletableFuture<byte[]> answer = program.client().sendAsync(request, HttpResponse.BodyHandlers.ofInputStream())
-                .thenApply(this::read);
+                .thenApply(response -> read(response, most));
         try {
             return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
@@ -90,14 +93,14 @@ final class HttpScheduler implements Scheduler {
         }
     }
 
-    private byte[] read(HttpResponse<InputStream> response) {
+    private byte[] read(HttpResponse<InputStream> response, int most) {
         try (InputStream body = response.body()) {
             if (response.statusCode() != 200) {
                 throw failed("answered with status " + response.statusCode());
             }
-            byte[] bytes = body.readNBytes(MAX_ANSWER_BYTES + 1);
-            if (bytes.length > MAX_ANSWER_BYTES) {
-                throw failed("answered more than " + MAX_ANSWER_BYTES + " bytes");
+            byte[] bytes = body.readNBytes(most + 1);
+            if (bytes.length > most) {
+                throw failed("answered more than " + most + " bytes");
             }
             return bytes;
         } catch (IOException e) {

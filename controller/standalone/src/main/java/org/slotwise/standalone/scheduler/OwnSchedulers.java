@@ -80,6 +80,8 @@ public final class OwnSchedulers implements AutoCloseable {
             all = all.with(providers);
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(where, e.getMessage());
+        } catch (RuntimeException | LinkageError e) {
+            throw new InvalidJsonException(where, "a class does not say what it is: " + e);
         }
     }
 
@@ -95,16 +97,18 @@ public final class OwnSchedulers implements AutoCloseable {
         }
         URLClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, Schedulers.class.getClassLoader());
         open.add(loader);
-        List<SchedulerProvider> found;
+        Map<String, SchedulerProvider> found = new TreeMap<>();
         try {
-            found = Schedulers.found(loader);
-        } catch (ServiceConfigurationError | LinkageError e) {
-            throw new InvalidJsonException(fields.place("jar"), jar + ": " + e.getMessage());
+            Schedulers.found(loader).forEach(provider -> found.put(provider.name(), provider));
+        } catch (ServiceConfigurationError | RuntimeException | LinkageError e) {
+            throw new InvalidJsonException(fields.place("jar"), jar + ": " + e);
         }
-        return found.stream().filter(provider -> provider.name().equals(name)).findFirst()
-                .orElseThrow(() -> new InvalidJsonException(fields.place("jar"), jar + " has no scheduler '" + name + "'; it has "
-                        + (found.isEmpty() ? "none: META-INF/services/" + SchedulerProvider.class.getName() + " names them"
-                                : String.join(", ", found.stream().map(SchedulerProvider::name).toList()))));
+        if (!found.containsKey(name)) {
+            throw new InvalidJsonException(fields.place("jar"), jar + " has no scheduler '" + name + "'; it has "
+                    + (found.isEmpty() ? "none: META-INF/services/" + SchedulerProvider.class.getName() + " names them"
+                            : String.join(", ", found.keySet())));
+        }
+        return found.get(name);
     }
 
     private static Path file(String place, String text) throws InvalidJsonException {
