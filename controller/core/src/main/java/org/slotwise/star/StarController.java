@@ -23,7 +23,6 @@ import org.slotwise.star.membership.Membership;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Version;
 import org.slotwise.star.schedule.FrameSchedule;
-import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
 import org.slotwise.star.tables.MemberOrder;
 import org.slotwise.wire.ControlMessage;
@@ -59,10 +58,7 @@ public final class StarController implements NetworkController {
     private final Statistics.Recorder statistics;
     private final MasterRelay relay;
     private final ShutdownOrders shutdownOrders;
-
-    private SchedulerKind schedulerKind;
-    private Map<String, String> schedulerSettings;
-    private Scheduler scheduler;
+    private final ScheduleMaker schedules;
 
     private Phase phase = Phase.WAITING_FOR_DEVICES;
     private int configurationStage;
@@ -107,10 +103,11 @@ public final class StarController implements NetworkController {
         this.heardNs = new long[network.edges().size()];
         this.relay = new MasterRelay(network);
         this.shutdownOrders = new ShutdownOrders(network);
+        this.schedules = new ScheduleMaker(network, scheduler, statistics, notice -> commands.add(notice));
         int edges = network.edges().size();
         this.active = FrameSchedule.empty(edges, network.dataSlots());
         this.demandSlots = new int[edges][edges];
-        choose(scheduler);
+        demand.use(SchedulerKind.estimator(scheduler.settings()));
     }
 
     @Override
@@ -190,26 +187,13 @@ public final class StarController implements NetworkController {
     @Override
     public Snapshot snapshot() {
         return new Snapshot(network, phase, switches.ready(), activeVersion, active, demand.backlogBytes(),
-                demand.arrivalsPerFrame(), demandSlots, schedulerKind, schedulerSettings, statistics.snapshot(),
+                demand.arrivalsPerFrame(), demandSlots, schedules.kind(), schedules.settings(), statistics.snapshot(),
                 membership.members(), membership.refusals(), shutdownOrders.isDown());
     }
 
     private void choose(SchedulerChosen choice) {
-        schedulerKind = choice.kind();
-        schedulerSettings = choice.settings();
-        scheduler = made(schedulerKind, schedulerSettings);
-        demand.use(SchedulerKind.estimator(schedulerSettings));
-    }
-
-    /** One that cannot be made gives no schedules. */
-    private Scheduler made(SchedulerKind kind, Map<String, String> settings) {
-        try {
-            return kind.create(settings, network.corePorts());
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
-            return (demand, current) -> {
-                throw new Scheduler.FailedException("it cannot be made: " + e);
-            };
-        }
+        schedules.choose(choice);
+        demand.use(SchedulerKind.estimator(choice.settings()));
     }
 
     // ---- switches come and go ----
@@ -531,32 +515,8 @@ public final class StarController implements NetworkController {
                 all = false;
             }
         }
-        FrameSchedule next = ask(scheduler);
+        FrameSchedule next = schedules.next(demandSlots, active);
         return all ? next : next.without(edge -> !attendance.takesPart(edge));
-    }
-
-    /** A scheduler may be anyone's: whatever goes wrong in it, the schedule in force is a right one. */
-    private FrameSchedule ask(Scheduler asked) {
-        try {
-            FrameSchedule next = asked.schedule(demandSlots, active);
-            if (next.edges() == active.edges() && next.slots() == active.slots()) {
-                return next;
-            }
-            failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
-                    + " data slots, and not of " + active.edges() + " and " + active.slots()));
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
-            failed(e);
-        }
-        return active;
-    }
-
-    private void failed(Throwable error) {
-        statistics.count(Counter.SCHEDULER_FAILURES);
-        long failures = statistics.get(Counter.SCHEDULER_FAILURES);
-        if (Long.bitCount(failures) == 1) {
-            String reason = error instanceof Scheduler.FailedException ? error.getMessage() : error.toString();
-            commands.add(new SchedulerFailed(schedulerKind.title(), reason, failures));
-        }
     }
 
     private void stage(long nowNs, FrameSchedule next) {

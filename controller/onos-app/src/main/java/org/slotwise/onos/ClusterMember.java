@@ -4,7 +4,6 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +44,6 @@ import org.onosproject.store.service.StorageService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.App;
-import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
 import org.slotwise.onos.api.SlotwiseEvent;
@@ -53,15 +51,11 @@ import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.NetworkDocument;
 import org.slotwise.routes.CapacityChosen;
-import org.slotwise.routes.RoutesApp;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
-import org.slotwise.star.schedule.Schedulers;
 
 /**
  * This node's part in a cluster where one node, the leader, runs the controller. The others hand it the packets of the
@@ -134,27 +128,15 @@ final class ClusterMember {
     /** Applications, the configuration that they were made of, and the term that this node rules in. */
     private static final class Running {
         private final ControllerRunner runner;
-        private final Optional<StarApp> star;
-        private final Optional<RoutesApp> routes;
+        private final Applications apps;
         private final JsonNode configuration;
-        private final Optional<SchedulerChosen> configuredScheduler;
         private final Term term;
 
-        Running(ControllerRunner runner, Optional<StarApp> star, Optional<RoutesApp> routes, JsonNode configuration,
-                Optional<SchedulerChosen> configuredScheduler, Term term) {
+        Running(ControllerRunner runner, Applications apps, JsonNode configuration, Term term) {
             this.runner = runner;
-            this.star = star;
-            this.routes = routes;
+            this.apps = apps;
             this.configuration = configuration;
-            this.configuredScheduler = configuredScheduler;
             this.term = term;
-        }
-
-        private List<String> apps() {
-            List<String> apps = new ArrayList<>();
-            star.ifPresent(app -> apps.add(app.id()));
-            routes.ifPresent(app -> apps.add(app.id()));
-            return apps;
         }
     }
 
@@ -279,19 +261,19 @@ final class ClusterMember {
      * {@link NoSuchApplicationException} if there is no star. Waits for the cluster.
      */
     Snapshot snapshot(long timeoutMs) {
-        return view(now -> now.star.orElseThrow(
+        return view(now -> now.apps.star().orElseThrow(
                 () -> new NoSuchApplicationException("the network has no star; GET /slotwise/v1/apps")), timeoutMs);
     }
 
     /** The state of the routers; throws as {@link #snapshot} does. */
     RoutesView routes(long timeoutMs) {
-        return view(now -> now.routes.orElseThrow(
+        return view(now -> now.apps.routes().orElseThrow(
                 () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps")), timeoutMs);
     }
 
     /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
     List<String> apps() {
-        return current().apps();
+        return current().apps.names();
     }
 
     private <V> V view(Function<Running, App<V>> app, long timeoutMs) {
@@ -313,7 +295,7 @@ final class ClusterMember {
 
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
     void choose(SchedulerChosen choice) {
-        SchedulerChosen configured = current().configuredScheduler.orElseThrow();
+        SchedulerChosen configured = current().apps.configuredScheduler().orElseThrow();
         try {
             store.keep(choice, configured);
         } catch (StorageException e) {
@@ -324,7 +306,7 @@ final class ClusterMember {
     /** Tells XCP another capacity, until this node's term ends. */
     void choose(CapacityChosen choice) {
         Running now = current();
-        now.routes.ifPresent(app -> now.runner.submit(app.id(), choice));
+        now.apps.routes().ifPresent(app -> now.runner.submit(app.id(), choice));
     }
 
     /**
@@ -384,33 +366,20 @@ final class ClusterMember {
     }
 
     private void startController(JsonNode configuration, long term) {
-        NetworkDocument network;
-        try {
-            network = NetworkDocument.decode("", configuration, Schedulers.ours());
-        } catch (InvalidJsonException e) {
-            throw new IllegalStateException("the applications' configurations do not go together: " + e.getMessage(), e);
-        }
+        Applications apps = Applications.of(configuration, store);
         takeOver(term);
-        Optional<SchedulerChosen> configured = network.star().map(NetworkDocument.Star::scheduler);
-        Optional<StarApp> star = network.star().map(known -> StarApp.of(
-                known.network(), store.choice(known.scheduler()).orElse(known.scheduler()), System::nanoTime));
-        Optional<RoutesApp> routes = network.routes().map(RoutesApp::new);
-        List<App<?>> apps = new ArrayList<>();
-        star.ifPresent(apps::add);
-        routes.ifPresent(apps::add);
-        AppHost host = new AppHost(apps);
         Term begun = new Term(term);
-        ControllerRunner runner = new ControllerRunner(host, switches.under(begun), thread,
+        ControllerRunner runner = new ControllerRunner(apps.host(), switches.under(begun), thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, star, routes, configuration, configured, begun);
-        LOG.info("this node runs {} with {} switches, in term {}", running.apps(), host.topology().nodes().size(), term);
+        running = new Running(runner, apps, configuration, begun);
+        LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
         runner.start();
-        publisher.publish(host.topology());
+        publisher.publish(apps.host().topology());
         tell(SlotwiseEvent.Type.STARTED, running);
     }
 
     private void tell(SlotwiseEvent.Type type, Running of) {
-        of.apps().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number)));
+        of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number)));
     }
 
     /**
@@ -586,7 +555,7 @@ final class ClusterMember {
     private void takeChoice() {
         if (running != null) {
             Running now = running;
-            now.configuredScheduler.flatMap(store::choice).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
+            now.apps.configuredScheduler().flatMap(store::choice).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
         }
     }
 

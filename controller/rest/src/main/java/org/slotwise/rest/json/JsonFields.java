@@ -15,6 +15,7 @@ import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** Reads one JSON object strictly: every field is known, present or optional, and in its range. */
 public final class JsonFields {
@@ -99,6 +100,16 @@ public final class JsonFields {
             throw new InvalidJsonException(where, "text is needed, got " + kindOf(value));
         }
         return value.textValue();
+    }
+
+    /** A text that must be there and have the form that {@code parse} reads, which throws IllegalArgumentException for others. */
+    public <T> T parsed(String name, Function<String, T> parse) throws InvalidJsonException {
+        String text = text(name);
+        try {
+            return parse.apply(text);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidJsonException(place(name), e.getMessage());
+        }
     }
 
     /** An integer {@code low .. high} that must be there. */

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.function.Function;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
@@ -146,13 +145,13 @@ public final class NetworkCodec {
         }
         return new Edge(EdgeId.of((int) fields.integer("id", 0, EdgeId.MAX)),
                 DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX)),
-                address(fields, "mac", MacAddress::parse), hosts, fibres);
+                fields.parsed("mac", MacAddress::parse), hosts, fibres);
     }
 
     private static Host host(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "name", "ip", "mac", "port");
-        return new Host(fields.text("name"), address(fields, "ip", Ipv4Address::parse),
-                address(fields, "mac", MacAddress::parse),
+        return new Host(fields.text("name"), fields.parsed("ip", Ipv4Address::parse),
+                fields.parsed("mac", MacAddress::parse),
                 (int) fields.integer("port", 1, WireConstants.PORT_OPTICAL_BASE - 1));
     }
 
@@ -165,15 +164,5 @@ public final class NetworkCodec {
                         WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1),
                 fields.integer("rate_bps", 1, Network.MAX_RATE_BPS),
                 fields.integer("delay_ns", 0, Network.MAX_DELAY_NS), corePort);
-    }
-
-    private static <T> T address(JsonFields fields, String name, Function<String, T> parse)
-            throws InvalidJsonException {
-        String text = fields.text(name);
-        try {
-            return parse.apply(text);
-        } catch (IllegalArgumentException e) {
-            throw new InvalidJsonException(fields.place(name), e.getMessage());
-        }
     }
 }

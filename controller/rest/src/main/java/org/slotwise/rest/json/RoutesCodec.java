@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.function.Function;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
@@ -60,7 +59,7 @@ public final class RoutesCodec {
         for (JsonNode port : fields.array("ports")) {
             ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
         }
-        return new Router(fields.text("name"), device(fields), parsed(fields, "mac", MacAddress::parse), ports);
+        return new Router(fields.text("name"), device(fields), fields.parsed("mac", MacAddress::parse), ports);
     }
 
     private static DeviceId device(JsonFields fields) throws InvalidJsonException {
@@ -92,19 +91,19 @@ public final class RoutesCodec {
         if (fields.optional("beyond").isPresent()) {
             for (JsonNode host : fields.array("beyond")) {
                 JsonFields one = JsonFields.of(fields.place("beyond[" + beyond.size() + "]"), host, "name", "ip");
-                beyond.add(parsed(one, "ip", Ipv4Address::parse));
+                beyond.add(one.parsed("ip", Ipv4Address::parse));
             }
         }
         return new RouterPort.Peer(device(fields), (int) fields.integer("port", 1, MAX_PORT),
-                parsed(fields, "mac", MacAddress::parse), beyond);
+                fields.parsed("mac", MacAddress::parse), beyond);
     }
 
     private static List<Host> hosts(JsonFields parent, int port) throws InvalidJsonException {
         List<Host> hosts = new ArrayList<>();
         for (JsonNode host : parent.array("hosts")) {
             JsonFields fields = JsonFields.of(parent.place("hosts[" + hosts.size() + "]"), host, "name", "ip", "mac");
-            hosts.add(new Host(fields.text("name"), parsed(fields, "ip", Ipv4Address::parse),
-                    parsed(fields, "mac", MacAddress::parse), port));
+            hosts.add(new Host(fields.text("name"), fields.parsed("ip", Ipv4Address::parse),
+                    fields.parsed("mac", MacAddress::parse), port));
         }
         return hosts;
     }
@@ -138,18 +137,9 @@ public final class RoutesCodec {
         for (JsonNode route : parent.array("routes")) {
             JsonFields fields = JsonFields.of(
                     parent.place("routes[" + routes.size() + "]"), route, "device_id", "prefix", "port");
-            routes.add(new Routing.Static(device(fields), parsed(fields, "prefix", Prefix::parse), number(fields)));
+            routes.add(new Routing.Static(device(fields), fields.parsed("prefix", Prefix::parse), number(fields)));
         }
         return routes;
-    }
-
-    private static <T> T parsed(JsonFields fields, String name, Function<String, T> parse) throws InvalidJsonException {
-        String text = fields.text(name);
-        try {
-            return parse.apply(text);
-        } catch (IllegalArgumentException e) {
-            throw new InvalidJsonException(fields.place(name), e.getMessage());
-        }
     }
 
     /** What the application is at. */

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.star;
+
+import java.util.Map;
+import java.util.function.Consumer;
+import org.slotwise.star.Statistics.Counter;
+import org.slotwise.star.network.Network;
+import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Scheduler;
+import org.slotwise.star.schedule.SchedulerKind;
+
+/** The scheduler of a star, which may be anyone's: whatever goes wrong in it, the schedule in force is a right one, and stays. */
+final class ScheduleMaker {
+    private final Network network;
+    private final Statistics.Recorder statistics;
+    private final Consumer<SchedulerFailed> listener;
+    private SchedulerKind kind;
+    private Map<String, String> settings;
+    private Scheduler scheduler;
+
+    /** Takes a star, the scheduler to begin with, and who is told of failures. */
+    ScheduleMaker(Network network, SchedulerChosen choice, Statistics.Recorder statistics, Consumer<SchedulerFailed> listener) {
+        this.network = network;
+        this.statistics = statistics;
+        this.listener = listener;
+        choose(choice);
+    }
+
+    /** Takes another scheduler; one that cannot be made gives no schedules. */
+    void choose(SchedulerChosen choice) {
+        kind = choice.kind();
+        settings = choice.settings();
+        try {
+            scheduler = kind.create(settings, network.corePorts());
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            scheduler = (demand, current) -> {
+                throw new Scheduler.FailedException("it cannot be made: " + e);
+            };
+        }
+    }
+
+    /** The scheduler. */
+    SchedulerKind kind() {
+        return kind;
+    }
+
+    /** Its settings, all of them. */
+    Map<String, String> settings() {
+        return settings;
+    }
+
+    /** The schedule of the next frames; that in force if the scheduler gives none of its size. */
+    FrameSchedule next(int[][] demandSlots, FrameSchedule active) {
+        try {
+            FrameSchedule next = scheduler.schedule(demandSlots, active);
+            if (next.edges() == active.edges() && next.slots() == active.slots()) {
+                return next;
+            }
+            failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
+                    + " data slots, and not of " + active.edges() + " and " + active.slots()));
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            failed(e);
+        }
+        return active;
+    }
+
+    private void failed(Throwable error) {
+        statistics.count(Counter.SCHEDULER_FAILURES);
+        long failures = statistics.get(Counter.SCHEDULER_FAILURES);
+        if (Long.bitCount(failures) == 1) {
+            String reason = error instanceof Scheduler.FailedException ? error.getMessage() : error.toString();
+            listener.accept(new SchedulerFailed(kind.title(), reason, failures));
+        }
+    }
+}
