@@ -26,6 +26,7 @@ import java.util.jar.JarFile;
 import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Collectors;
 import java.util.zip.ZipFile;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +37,7 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.launch.Framework;
 import org.osgi.framework.launch.FrameworkFactory;
+import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.BundleWire;
 import org.osgi.framework.wiring.BundleWiring;
 
@@ -119,8 +121,25 @@ class BundleIT {
             assertNotNull(type.getDeclaredConstructors(), name);
             assertNotNull(type.getDeclaredFields(), name);
         }
-        assertNotNull(app.loadClass("org.slotwise.star.Controller"));
+        assertNotNull(app.loadClass("org.slotwise.star.StarController"));
         assertNotNull(app.loadClass("com.fasterxml.jackson.dataformat.yaml.YAMLMapper").getConstructor().newInstance());
+    }
+
+    /** They are named in a file of an archive in the bundle, which its class loader must find. */
+    @Test
+    void theSchedulersAreFound() throws Exception {
+        app.start();
+        Class<?> schedulers = app.loadClass("org.slotwise.star.schedule.Schedulers");
+        Object ours = schedulers.getMethod("ours").invoke(null);
+        assertEquals(6, ((List<?>) schedulers.getMethod("all").invoke(ours)).size());
+    }
+
+    @Test
+    void othersMayBuildOnTheApiAndOnNothingElse() {
+        assertEquals(Set.of("org.slotwise.onos.api"), app.adapt(BundleRevision.class).getDeclaredCapabilities(
+                BundleRevision.PACKAGE_NAMESPACE).stream()
+                .map(capability -> String.valueOf(capability.getAttributes().get(BundleRevision.PACKAGE_NAMESPACE)))
+                .collect(Collectors.toSet()));
     }
 
     private static String text(String entry) throws IOException {
