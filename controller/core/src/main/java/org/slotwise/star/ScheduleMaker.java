@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.star;
 
+import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.Reasons;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
 
@@ -32,9 +35,11 @@ final class ScheduleMaker {
         settings = choice.settings();
         try {
             scheduler = kind.create(settings, network.corePorts());
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            Objects.requireNonNull(scheduler, "its provider made none");
+        } catch (RuntimeException | Error e) {
+            String reason = "it cannot be made: " + Reasons.of(e);
             scheduler = (demand, current) -> {
-                throw new Scheduler.FailedException("it cannot be made: " + e);
+                throw new Scheduler.FailedException(reason);
             };
         }
     }
@@ -52,13 +57,15 @@ final class ScheduleMaker {
     /** The schedule of the next frames; that in force if the scheduler gives none of its size. */
     FrameSchedule next(int[][] demandSlots, FrameSchedule active) {
         try {
-            FrameSchedule next = scheduler.schedule(demandSlots, active);
+            // A copy, which may be written to.
+            int[][] demand = Arrays.stream(demandSlots).map(int[]::clone).toArray(int[][]::new);
+            FrameSchedule next = scheduler.schedule(demand, active);
             if (next.edges() == active.edges() && next.slots() == active.slots()) {
                 return next;
             }
             failed(new IllegalStateException("its schedule is of " + next.edges() + " edges and " + next.slots()
                     + " data slots, and not of " + active.edges() + " and " + active.slots()));
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (RuntimeException | Error e) {
             failed(e);
         }
         return active;
@@ -68,8 +75,7 @@ final class ScheduleMaker {
         statistics.count(Counter.SCHEDULER_FAILURES);
         long failures = statistics.get(Counter.SCHEDULER_FAILURES);
         if (Long.bitCount(failures) == 1) {
-            String reason = error instanceof Scheduler.FailedException ? error.getMessage() : error.toString();
-            listener.accept(new SchedulerFailed(kind.title(), reason, failures));
+            listener.accept(new SchedulerFailed(kind.title(), Reasons.of(error), failures));
         }
     }
 }

@@ -92,6 +92,43 @@ class FailingSchedulerTest {
     }
 
     @Test
+    void anErrorWithALongAndOddMessage() throws InvalidSettingsException {
+        checkStays((demand, current) -> {
+            throw new AssertionError("a\u001b[2J\n" + "b".repeat(1_000_000));
+        }, "AssertionError: a [2J b");
+        assertTrue(star.failures.get(0).reason().length() <= 500);
+    }
+
+    @Test
+    void anErrorThatCannotBeShown() throws InvalidSettingsException {
+        class Unspeakable extends Error {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public String toString() {
+                throw new IllegalStateException("again");
+            }
+        }
+        checkStays((demand, current) -> {
+            throw new Unspeakable();
+        }, "Unspeakable");
+    }
+
+    @Test
+    void whatItDoesToItsDemandIsItsOwnAffair() throws InvalidSettingsException {
+        StarController controller = new StarController(star.network, broken(() -> (demand, current) -> {
+            demand[1][2] = -7;
+            demand[0] = null;
+            return current;
+        }), () -> 0);
+        star.attach(controller);
+        star.backlog[1][2] = 400_000;
+        star.runFrames(12);
+        assertTrue(controller.snapshot().demandSlots(1, 2) > 0);
+        assertEquals(0, controller.snapshot().demandSlots(0, 1));
+    }
+
+    @Test
     void aScheduleOfAnotherSize() throws InvalidSettingsException {
         checkStays((demand, current) -> FrameSchedule.empty(5, 16), "5 edges and 16 data slots, and not of 4 and 16");
     }
@@ -99,6 +136,11 @@ class FailingSchedulerTest {
     @Test
     void noScheduleAtAll() throws InvalidSettingsException {
         checkStays((demand, current) -> null, "NullPointerException");
+    }
+
+    @Test
+    void oneThatIsNotMade() throws InvalidSettingsException {
+        checkStays((Supplier<Scheduler>) () -> null, "its provider made none");
     }
 
     @Test

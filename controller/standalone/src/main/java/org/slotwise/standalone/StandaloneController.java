@@ -73,7 +73,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             this.routes = configuration.network().routes().map(RoutesApp::new);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             close();
             throw e;
         }
@@ -108,7 +108,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             controller.takeCapacitiesAgain();
             controller.driver.start();
             return controller;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // Its threads would keep a process alive that does nothing.
             controller.close();
             throw e;

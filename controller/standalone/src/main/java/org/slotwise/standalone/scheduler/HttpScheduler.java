@@ -3,16 +3,10 @@ package org.slotwise.standalone.scheduler;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.schedule.FrameSchedule;
@@ -76,35 +70,14 @@ final class HttpScheduler implements Scheduler {
     }
 
     private byte[] await(HttpRequest request, int most) {
-        CompletableFuture<byte[]> answer = program.client().sendAsync(request, HttpResponse.BodyHandlers.ofInputStream())
-                .thenApply(response -> read(response, most));
         try {
-            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return program.await(request, response -> response.statusCode() == 200 ? new BoundedBody(most)
+                    : BoundedBody.failed("answered with status " + response.statusCode()), limit);
         } catch (TimeoutException e) {
-            answer.cancel(true);
-            program.forgetConnections();
+            program.wasLate();
             throw failed("did not answer within " + limit.toMillis() + " ms");
-        } catch (ExecutionException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw cause instanceof FailedException known ? known : failed("did not answer: " + cause);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw failed("was not waited for");
-        }
-    }
-
-    private byte[] read(HttpResponse<InputStream> response, int most) {
-        try (InputStream body = response.body()) {
-            if (response.statusCode() != 200) {
-                throw failed("answered with status " + response.statusCode());
-            }
-            byte[] bytes = body.readNBytes(most + 1);
-            if (bytes.length > most) {
-                throw failed("answered more than " + most + " bytes");
-            }
-            return bytes;
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw failed(e instanceof BoundedBody.RefusedException ? e.getMessage() : "did not answer: " + e);
         }
     }
 

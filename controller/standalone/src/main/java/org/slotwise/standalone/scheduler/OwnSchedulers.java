@@ -13,12 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.ServiceConfigurationError;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.star.schedule.Reasons;
 import org.slotwise.star.schedule.SchedulerProvider;
 import org.slotwise.star.schedule.Schedulers;
 
@@ -32,6 +32,8 @@ public final class OwnSchedulers implements AutoCloseable {
     private static final int MAX_ARGUMENTS = 256;
     private static final int MAX_LIMIT_MS = 60_000;
     private static final int DEFAULT_LIMIT_MS = 100;
+    /** Where time stands still meanwhile; the engine waits twice as long for a controller. */
+    private static final int LOCKSTEP_LIMIT_MS = 30_000;
 
     private final List<AutoCloseable> open = new ArrayList<>();
     private final List<ProcessProvider> programs = new ArrayList<>();
@@ -55,7 +57,7 @@ public final class OwnSchedulers implements AutoCloseable {
         try {
             own.add(where, value, waits);
             return own;
-        } catch (IOException | InvalidJsonException | RuntimeException e) {
+        } catch (IOException | InvalidJsonException | RuntimeException | Error e) {
             own.close();
             throw e;
         }
@@ -80,8 +82,8 @@ public final class OwnSchedulers implements AutoCloseable {
             all = all.with(providers);
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(where, e.getMessage());
-        } catch (RuntimeException | LinkageError e) {
-            throw new InvalidJsonException(where, "a class does not say what it is: " + e);
+        } catch (RuntimeException | Error e) {
+            throw new InvalidJsonException(where, "a class does not say what it is: " + Reasons.of(e));
         }
     }
 
@@ -100,8 +102,8 @@ public final class OwnSchedulers implements AutoCloseable {
         Map<String, SchedulerProvider> found = new TreeMap<>();
         try {
             Schedulers.found(loader).forEach(provider -> found.put(provider.name(), provider));
-        } catch (ServiceConfigurationError | RuntimeException | LinkageError e) {
-            throw new InvalidJsonException(fields.place("jar"), jar + ": " + e);
+        } catch (RuntimeException | Error e) {
+            throw new InvalidJsonException(fields.place("jar"), jar + ": " + Reasons.of(e));
         }
         if (!found.containsKey(name)) {
             throw new InvalidJsonException(fields.place("jar"), jar + " has no scheduler '" + name + "'; it has "
@@ -130,8 +132,8 @@ public final class OwnSchedulers implements AutoCloseable {
         long limitMs = fields.optional("limit_ms").isPresent() ? fields.integer("limit_ms", 1, MAX_LIMIT_MS) : DEFAULT_LIMIT_MS;
         Optional<Path> directory = fields.optional("directory").isPresent()
                 ? Optional.of(file(fields.place("directory"), fields.text("directory"))) : Optional.empty();
-        ProcessProvider provider = new ProcessProvider(
-                name, command, directory, defaults(fields), Duration.ofMillis(waits ? MAX_LIMIT_MS : limitMs));
+        ProcessProvider provider = new ProcessProvider(name, command, directory, defaults(fields),
+                Duration.ofMillis(waits ? LOCKSTEP_LIMIT_MS : limitMs), waits);
         open.add(provider);
         programs.add(provider);
         return provider;
@@ -158,7 +160,15 @@ public final class OwnSchedulers implements AutoCloseable {
 
     /** Starts the programs. One that does not begin is no reason not to go on: whoever chooses it keeps the schedule that there is. */
     public void prepare() {
-        programs.forEach(ProcessProvider::prepare);
+        List<Thread> all = programs.stream().map(program -> new Thread(program::prepare, "scheduler " + program.name())).toList();
+        all.forEach(Thread::start);
+        try {
+            for (Thread one : all) {
+                one.join();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Ends the programs. */

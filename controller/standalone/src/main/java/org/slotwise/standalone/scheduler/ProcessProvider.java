@@ -3,6 +3,7 @@ package org.slotwise.standalone.scheduler;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -20,6 +21,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.star.schedule.Scheduler;
@@ -38,6 +40,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private static final Duration HELLO_LIMIT = Duration.ofSeconds(5);
     private static final long END_LIMIT_MS = 1000;
     private static final int MAX_LINE = 1024;
+    private static final int MAX_LINES = 1000;
     private static final int MAX_PORT = 65_535;
 
     private final String name;
@@ -46,16 +49,26 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     private final Map<String, String> defaults;
     private final Duration limit;
     private final AtomicInteger instances = new AtomicInteger();
+    private final boolean endsWhenLate;
+    private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
+            .proxy(HttpClient.Builder.NO_PROXY).followRedirects(HttpClient.Redirect.NEVER).build();
     private Process process;
     private URI address;
-    private HttpClient client;
 
-    ProcessProvider(String name, List<String> command, Optional<Path> directory, Map<String, String> defaults, Duration limit) {
+    /**
+     * Starts nothing yet.
+     *
+     * @param limit longest wait for an answer
+     * @param endsWhenLate whether a program that was late once is ended
+     */
+    ProcessProvider(String name, List<String> command, Optional<Path> directory, Map<String, String> defaults, Duration limit,
+            boolean endsWhenLate) {
         this.name = name;
         this.command = List.copyOf(command);
         this.directory = directory;
         this.defaults = Map.copyOf(defaults);
         this.limit = limit;
+        this.endsWhenLate = endsWhenLate;
     }
 
     @Override
@@ -89,28 +102,35 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
     /** Starts it, and connects once, so that the first question finds both sides awake; what does not work shows when it is asked. */
     void prepare() {
         try {
-            HttpRequest hello = HttpRequest.newBuilder(start()).timeout(HELLO_LIMIT).GET().build();
-            client().send(hello, HttpResponse.BodyHandlers.discarding());
+            await(HttpRequest.newBuilder(start()).GET().build(), response -> HttpResponse.BodySubscribers.discarding(), HELLO_LIMIT);
         } catch (Scheduler.FailedException | IOException e) {
             LOG.warn("scheduler '{}': {}", name, e.getMessage());
-            forgetConnections();
+        } catch (TimeoutException e) {
+            LOG.warn("scheduler '{}': it took a connection, and says nothing", name);
+        }
+    }
+
+    /** Asks, for at most so long; a connection on which an answer is still to come is closed then. */
+    <T> T await(HttpRequest request, HttpResponse.BodyHandler<T> handler, Duration longest) throws TimeoutException, IOException {
+        CompletableFuture<HttpResponse<T>> answer = client.sendAsync(request, handler);
+        try {
+            return answer.get(longest.toMillis(), TimeUnit.MILLISECONDS).body();
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof IOException known ? known : new IOException(e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            throw new Scheduler.FailedException("program '" + name + "' was not waited for");
+        } finally {
+            answer.cancel(true);
         }
     }
 
-    /** What it is asked by; one question at a time. */
-    synchronized HttpClient client() {
-        if (client == null) {
-            client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).proxy(HttpClient.Builder.NO_PROXY)
-                    .followRedirects(HttpClient.Redirect.NEVER).build();
+    /** It let its time pass: where nothing goes on meanwhile, it is not waited for again. */
+    synchronized void wasLate() {
+        if (endsWhenLate) {
+            LOG.warn("scheduler '{}': it was late, and is ended", name);
+            end(process);
         }
-        return client;
-    }
-
-    /** On a connection a late answer would be taken for that to the next question. */
-    synchronized void forgetConnections() {
-        client = null;
     }
 
     /** Where it listens, once it does; starts it. Throws {@link Scheduler.FailedException} if it does not, or has ended. */
@@ -129,23 +149,21 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     private void begin() {
         try {
-            process = new ProcessBuilder(command).directory(directory.map(Path::toFile).orElse(null))
-                    .redirectError(ProcessBuilder.Redirect.INHERIT).start();
+            process = new ProcessBuilder(command).directory(directory.map(Path::toFile).orElse(null)).start();
         } catch (IOException e) {
             throw new Scheduler.FailedException("program '" + name + "' cannot be started: " + e.getMessage());
         }
         CompletableFuture<Integer> port = new CompletableFuture<>();
-        Thread output = new Thread(() -> follow(port), "scheduler " + name);
-        output.setDaemon(true);
-        output.start();
+        follow("output", process.getInputStream(), lines -> port.complete(port(line(lines))), port::completeExceptionally);
+        follow("errors", process.getErrorStream(), lines -> { }, error -> { });
         try {
             address = URI.create("http://127.0.0.1:" + port.get(START_LIMIT.toMillis(), TimeUnit.MILLISECONDS) + "/");
             LOG.info("scheduler '{}': process {} listens at {}", name, process.pid(), address);
         } catch (ExecutionException e) {
-            process.destroyForcibly();
+            end(process);
             throw new Scheduler.FailedException(e.getCause().getMessage());
         } catch (TimeoutException e) {
-            process.destroyForcibly();
+            end(process);
             throw new Scheduler.FailedException(
                     "program '" + name + "' did not say its port within " + START_LIMIT.toSeconds() + " s");
         } catch (InterruptedException e) {
@@ -154,16 +172,38 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         }
     }
 
-    /** The first line is the port, all others are for the log. */
-    private void follow(CompletableFuture<Integer> port) {
-        try (BufferedReader lines = new BufferedReader(
-                new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            port.complete(port(line(lines)));
-            for (String line = line(lines); line != null; line = line(lines)) {
-                LOG.info("scheduler '{}': {}", name, line);
+    /** What comes first in a stream. */
+    private interface Beginning {
+        void read(BufferedReader lines) throws IOException;
+    }
+
+    /** Reads a stream to its end, so that the program never waits for us; what comes after the beginning is for the log. */
+    private void follow(String stream, InputStream from, Beginning beginning, Consumer<Exception> failed) {
+        Thread thread = new Thread(() -> {
+            try (BufferedReader lines = new BufferedReader(new InputStreamReader(from, StandardCharsets.UTF_8))) {
+                try {
+                    beginning.read(lines);
+                } catch (IllegalArgumentException e) {
+                    failed.accept(e);
+                }
+                log(lines);
+            } catch (IOException e) {
+                failed.accept(e);
             }
-        } catch (IOException | IllegalArgumentException e) {
-            port.completeExceptionally(e);
+        }, "scheduler " + name + ": " + stream);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void log(BufferedReader lines) throws IOException {
+        int count = 0;
+        for (String line = line(lines); line != null; line = line(lines)) {
+            if (count < MAX_LINES) {
+                LOG.info("scheduler '{}': {}", name, line);
+            } else if (count == MAX_LINES) {
+                LOG.warn("scheduler '{}': it says more than {} lines; the others are not shown", name, MAX_LINES);
+            }
+            count = Math.min(count + 1, MAX_LINES + 1);
         }
     }
 
@@ -176,7 +216,7 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         }
         while (next >= 0 && next != '\n') {
             if (line.length() < MAX_LINE) {
-                line.append((char) next);
+                line.append(Character.isISOControl(next) ? ' ' : (char) next);
             }
             next = reader.read();
         }
@@ -193,20 +233,25 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
 
     @Override
     public synchronized void close() {
-        if (process == null) {
-            return;
+        if (process != null) {
+            end(process);
         }
+    }
+
+    /** Asks a program to end, and soon ends it with all that it has started. */
+    private static void end(Process process) {
+        List<ProcessHandle> children = process.descendants().toList();
         try {
             process.getOutputStream().close();
             process.destroy();
-            if (!process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS)) {
-                process.destroyForcibly();
-            }
+            process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS);
         } catch (IOException e) {
-            process.destroyForcibly();
+            LOG.debug("it does not listen any more", e);
         } catch (InterruptedException e) {
-            process.destroyForcibly();
             Thread.currentThread().interrupt();
+        } finally {
+            process.destroyForcibly();
+            children.forEach(ProcessHandle::destroyForcibly);
         }
     }
 }

@@ -13,8 +13,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import javax.tools.ToolProvider;
@@ -25,9 +28,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.schedule.FrameSchedule;
+import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
 import org.slotwise.star.schedule.SchedulerProvider;
+import org.slotwise.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
 class OwnSchedulersTest {
@@ -152,7 +157,7 @@ class OwnSchedulersTest {
             "self.say('{\"version\": 1, \"schedule\": [[0, -1]]}')", "self.say('{\"version\": 1, \"schedule\": [[2, -1]]}')",
             "self.say('{\"version\": 1, \"schedule\": [[1.0, -1]]}')", "self.say('{\"version\": 1, \"schedule\": [[-2, -1]]}')",
             "self.say('{\"version\": 1, \"schedule\": [[-1, -1]], \"more\": 1}')", "self.say('', 500)", "self.connection.close()",
-            "__import__('os')._exit(3)"})
+            "__import__('os')._exit(3)", "self.say(' ' * 10_000_000)", "self.say('[' * 4000)", "self.wfile.write(b'no HTTP at all')"})
     void whatIsNoScheduleIsAFailure(String answer) throws Exception {
         Scheduler scheduler = scheduler("mine", program(answer));
         FrameSchedule current = FrameSchedule.empty(2, 1);
@@ -179,6 +184,66 @@ class OwnSchedulersTest {
             asked += message.equals("program 'mine' did not answer within 1 ms") ? 1 : 0;
         }
         assertEquals(4, asked, "after 1, 2 and 4 frames");
+    }
+
+    /** A provider whose program writes its process id to a file when it is asked first, and then does what is said. */
+    private ProcessProvider provider(String then, boolean endsWhenLate, Duration limit) throws IOException {
+        ObjectNode entry = program("open('" + directory.resolve("pid") + "', 'w').write(str(__import__('os').getpid())); " + then);
+        List<String> words = new ArrayList<>();
+        entry.get("command").forEach(word -> words.add(word.asText()));
+        return new ProcessProvider("mine", words, Optional.empty(), Map.of(), limit, endsWhenLate);
+    }
+
+    private static Scheduler made(ProcessProvider provider) throws InvalidSettingsException {
+        SchedulerKind kind = Schedulers.ours().with(List.of(provider)).named("mine");
+        return kind.create(kind.completeSettings(Map.of()));
+    }
+
+    private ProcessHandle asked() throws IOException {
+        return ProcessHandle.of(Long.parseLong(Files.readString(directory.resolve("pid")))).orElseThrow();
+    }
+
+    @Test
+    void anAnswerThatDripsIsGivenUpWithItsConnection() throws Exception {
+        // Writing to a closed connection fails, which ends this program.
+        String drip = "self.say('')\n        while True:\n            try:\n                self.wfile.write(b' '); __import__('time').sleep(0.01)\n"
+                + "            except OSError:\n                __import__('os')._exit(7)";
+        try (ProcessProvider provider = provider(drip, false, Duration.ofSeconds(1))) {
+            Scheduler scheduler = made(provider);
+            String message = assertThrows(Scheduler.FailedException.class,
+                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
+            assertEquals("program 'mine' did not answer within 1000 ms", message);
+            asked().onExit().get();
+        }
+    }
+
+    @Test
+    void whereTimeStandsStillALateProgramIsEnded() throws Exception {
+        try (ProcessProvider provider = provider("__import__('time').sleep(1000)", true, Duration.ofSeconds(1))) {
+            Scheduler scheduler = made(provider);
+            assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+            asked().onExit().get();
+            assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+            assertTrue(assertThrows(Scheduler.FailedException.class,
+                    () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage().contains("has ended"));
+        }
+    }
+
+    @Test
+    void whatAProgramSaysHoldsUpNobody() throws Exception {
+        Scheduler scheduler = scheduler("mine", program("sys.stderr.write('x' * 1_000_000); print('y' * 1_000_000, flush=True);"
+                + " self.say('{\"version\": 1, \"schedule\": [[-1, -1]]}')"));
+        assertEquals(FrameSchedule.empty(2, 1), scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+    }
+
+    @Test
+    void aProgramEndsWithWhatItHasStarted() throws Exception {
+        ObjectNode program = program("open('" + directory.resolve("pid") + "', 'w').write(str(__import__('os').getpid())); self.say('no')");
+        Scheduler scheduler = scheduler("mine", command("sh", "-c", "python3 " + program.get("command").get(1).asText() + "; true"));
+        assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+        ProcessHandle process = asked();
+        own.close();
+        process.onExit().get();
     }
 
     @Test
