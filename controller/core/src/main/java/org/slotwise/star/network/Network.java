@@ -16,6 +16,7 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
+import org.slotwise.control.topology.MacAddress;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.OpticalHeader;
 import org.slotwise.wire.WireConstants;
@@ -263,13 +264,18 @@ public final class Network {
         }
     }
 
+    /** Hosts behind a router have its port of the edge, and its Ethernet address. */
     private static void checkHosts(String where, List<Host> hosts, Set<Ipv4Address> addresses) {
-        Set<Integer> ports = new HashSet<>();
+        Map<Integer, MacAddress> ports = new HashMap<>();
         for (int i = 0; i < hosts.size(); i++) {
             Host host = hosts.get(i);
             String place = where + "[" + i + "]";
             inRange(place + ".port", host.port(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
-            unique(place + ".port", ports, host.port());
+            MacAddress there = ports.putIfAbsent(host.port(), host.mac());
+            if (there != null && !there.equals(host.mac())) {
+                throw new InvalidNetworkException(place + ".mac", "port " + host.port() + " leads to " + there + ", got "
+                        + host.mac() + "; several hosts have one port only behind a router, and its address");
+            }
             unique(place + ".ip", addresses, host.ip());
         }
     }

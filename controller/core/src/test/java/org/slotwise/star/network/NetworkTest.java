@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
@@ -59,6 +60,29 @@ class NetworkTest {
                 message(() -> network(FRAME, List.of(Networks.edge(0, 1_000_000_000), Networks.edge(1, 10_000_000)))));
         assertEquals("cores[0].master: edge 7 is not in edges",
                 message(() -> Networks.star(4, 20, 7)));
+    }
+
+    private static Host host(String name, String ip, String mac, int port) {
+        return new Host(name, Ipv4Address.parse(ip), MacAddress.parse(mac), port);
+    }
+
+    private static Network withHosts(Host... hosts) {
+        Edge edge = Networks.edge(0, 1_000_000_000);
+        return network(FRAME, List.of(new Edge(edge.id(), edge.device(), edge.mac(), List.of(hosts), edge.fibres()),
+                Networks.edge(1, 1_000_000_000)));
+    }
+
+    @Test
+    void hostsBehindARouterHaveOnePortAndItsAddress() {
+        String router = "02:fe:00:00:00:01";
+        Network network = withHosts(host("a", "10.9.0.1", router, 1), host("b", "10.9.0.2", router, 1),
+                host("c", "10.9.0.3", "02:00:00:00:00:03", 2));
+        assertEquals(3, network.edges().get(0).hosts().size());
+        assertEquals("edges[0].hosts[1].mac: port 1 leads to 02:fe:00:00:00:01, got 02:00:00:00:00:03; several hosts have one port"
+                + " only behind a router, and its address", message(() -> withHosts(host("a", "10.9.0.1", router, 1),
+                        host("c", "10.9.0.3", "02:00:00:00:00:03", 1))));
+        assertEquals("edges[0].hosts[1].ip: 10.9.0.1 is used twice",
+                message(() -> withHosts(host("a", "10.9.0.1", router, 1), host("b", "10.9.0.1", router, 1))));
     }
 
     @Test
