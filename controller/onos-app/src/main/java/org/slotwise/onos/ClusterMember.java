@@ -46,6 +46,8 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
@@ -343,14 +345,21 @@ final class ClusterMember {
         }
         long term = ownTerm();
         Optional<JsonNode> configured = networks.document();
-        if (running != null && running.term.isOpen() && term == running.term.number
-                && configured.equals(Optional.of(running.configuration))) {
+        boolean goesOn = running != null && running.term.isOpen() && term == running.term.number;
+        if (goesOn && configured.equals(Optional.of(running.configuration))) {
             return;
         }
-        stopController();
-        if (term != NO_TERM && configured.isPresent() && !standsBack) {
-            startController(configured.get(), term);
+        if (!goesOn) {
+            stopController();
         }
+        if (term == NO_TERM || configured.isEmpty() || standsBack) {
+            stopController();
+            return;
+        }
+        // Applications that do not go together leave alone what runs.
+        Applications apps = Applications.of(configured.get(), store);
+        stopController();
+        startController(apps, configured.get(), term);
     }
 
     /** By what the cluster knows: it forgets a node that was stopped for longer than its session lasts, and tells nobody. */
@@ -365,8 +374,7 @@ final class ClusterMember {
                 .filter(leader -> isLocal(leader.nodeId())).map(Leader::term).orElse(NO_TERM);
     }
 
-    private void startController(JsonNode configuration, long term) {
-        Applications apps = Applications.of(configuration, store);
+    private void startController(Applications apps, JsonNode configuration, long term) {
         takeOver(term);
         Term begun = new Term(term);
         ControllerRunner runner = new ControllerRunner(apps.host(), switches.under(begun), thread,
@@ -374,8 +382,19 @@ final class ClusterMember {
         running = new Running(runner, apps, configuration, begun);
         LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
         runner.start();
+        apps.host().topology().nodes().stream().map(Node::device).forEach(this::tellDarkPorts);
         publisher.publish(apps.host().topology());
         tell(SlotwiseEvent.Type.STARTED, running);
+    }
+
+    /** What happened to ports before is told by no event. */
+    private void tellDarkPorts(DeviceId device) {
+        try {
+            services.devices.getPorts(SlotwiseDevices.onos(device)).stream().filter(port -> !port.isEnabled())
+                    .forEach(port -> running.runner.portChanged(device, (int) port.number().toLong(), false));
+        } catch (RuntimeException e) {
+            LOG.warn("device {}: ONOS does not say which ports are dark: {}", device, e.toString());
+        }
     }
 
     private void tell(SlotwiseEvent.Type type, Running of) {
@@ -479,6 +498,10 @@ final class ClusterMember {
         thread.schedule(() -> onThread(() -> {
             if (!retrying) {
                 tryOrRetry(this::reconsider);
+            }
+            // With a switch that ONOS forgets go its links.
+            if (running != null && running.term.isOpen()) {
+                publisher.publish(running.apps.host().topology());
             }
             reconsiderNowAndThen();
         }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);

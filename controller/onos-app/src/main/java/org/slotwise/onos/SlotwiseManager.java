@@ -133,9 +133,9 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         thread = Executors.newSingleThreadScheduledExecutor(groupedThreads("slotwise", "controller", LOG));
         readers = Executors.newFixedThreadPool(READERS, groupedThreads("slotwise", "reader-%d", LOG));
         checks = Executors.newSingleThreadExecutor(groupedThreads("slotwise", "term", LOG));
-        events.addSink(SlotwiseEvent.class, listeners);
-        topology = new TopologyPublisher(links, hosts);
         try {
+            events.addSink(SlotwiseEvent.class, listeners);
+            topology = new TopologyPublisher(links, hosts);
             FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
                     new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers, checks);
             member = new ClusterMember(new ClusterMember.Services(configuration, cluster, leadership, communication,
@@ -151,7 +151,6 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     @Deactivate
     void deactivate() {
         member.leave();
-        topology.close();
         end();
         LOG.info("stopped; the switches keep their tables");
     }
@@ -170,8 +169,21 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        events.removeSink(SlotwiseEvent.class);
-        properties.unregisterProperties(getClass(), false);
+        undo(() -> {
+            if (topology != null) {
+                topology.close();
+            }
+        });
+        undo(() -> events.removeSink(SlotwiseEvent.class));
+        undo(() -> properties.unregisterProperties(getClass(), false));
+    }
+
+    private static void undo(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            LOG.warn("not undone: {}", e.toString());
+        }
     }
 
     /** ONOS's topology and whoever listens; what they do not take is no reason not to control. */

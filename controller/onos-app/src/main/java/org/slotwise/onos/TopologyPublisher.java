@@ -64,7 +64,12 @@ final class TopologyPublisher implements AutoCloseable {
         this.linkRegistry = linkRegistry;
         this.hostRegistry = hostRegistry;
         this.links = linkRegistry.register(provider);
-        this.hosts = hostRegistry.register(provider);
+        try {
+            this.hosts = hostRegistry.register(provider);
+        } catch (RuntimeException e) {
+            linkRegistry.unregister(provider);
+            throw e;
+        }
     }
 
     /** Shows a topology in the place of the one before. */
@@ -111,8 +116,11 @@ final class TopologyPublisher implements AutoCloseable {
     /** Takes away what was shown; nothing is any more. */
     @Override
     public void close() {
-        publish(new Topology.Builder().build());
-        linkRegistry.unregister(provider);
-        hostRegistry.unregister(provider);
+        try {
+            publish(new Topology.Builder().build());
+        } finally {
+            linkRegistry.unregister(provider);
+            hostRegistry.unregister(provider);
+        }
     }
 }

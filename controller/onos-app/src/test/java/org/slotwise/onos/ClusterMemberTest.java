@@ -172,6 +172,33 @@ class ClusterMemberTest {
     }
 
     @Test
+    void whatDoesNotGoTogetherLeavesAloneWhatRuns() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Star(), part("star"));
+        ObjectNode routes = (ObjectNode) part("routes");
+        ((ObjectNode) routes.at("/nodes/0")).put("device_id", 1001);
+        ((ObjectNode) routes.at("/nodes/1/ports/0/peer")).put("device_id", 1001);
+        ((ObjectNode) routes.at("/nodes/2/ports/0/peer")).put("device_id", 1001);
+        onos.configuration.set(new SlotwiseConfig.Routes(), routes);
+        assertEquals(List.of("star"), member.apps());
+        assertEquals(List.of("STARTED star"), onos.events.stream()
+                .map(event -> event.type() + " " + event.subject()).collect(Collectors.toList()));
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        assertEquals(List.of("star", "routes"), member.apps());
+    }
+
+    @Test
+    void portsThatWereDarkBeforeAreTold() throws IOException {
+        onos.devices.set(DeviceId.deviceId("device:slotwise:2002"), true);
+        onos.devices.setPort(DeviceId.deviceId("device:slotwise:2002"), 2, false);
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        assertEquals(1, member.routes(TIMEOUT_MS).reroutes());
+    }
+
+    @Test
     void routersGetTheirTablesAndOtherOnesWhenAPortIsDown() throws IOException {
         ClusterMember member = member();
         member.join();

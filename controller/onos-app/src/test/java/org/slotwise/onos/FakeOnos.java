@@ -9,12 +9,14 @@ import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -37,6 +39,7 @@ import org.onosproject.net.DefaultDevice;
 import org.onosproject.net.DefaultPort;
 import org.onosproject.net.Device;
 import org.onosproject.net.DeviceId;
+import org.onosproject.net.Port;
 import org.onosproject.net.PortNumber;
 import org.onosproject.net.config.Config;
 import org.onosproject.net.config.ConfigFactory;
@@ -246,6 +249,7 @@ final class FakeOnos {
     /** Switches that come and go. */
     static final class Devices extends DeviceServiceAdapter {
         final Set<DeviceId> available = new HashSet<>();
+        final Map<DeviceId, Map<Integer, Port>> ports = new HashMap<>();
         final List<DeviceListener> listeners = new ArrayList<>();
 
         @Override
@@ -266,8 +270,14 @@ final class FakeOnos {
         /** A port that is there has light, or not. */
         void setPort(DeviceId id, int number, boolean up) {
             Device device = new DefaultDevice(ProviderId.NONE, id, Device.Type.SWITCH, "", "", "", "", null);
-            listeners.forEach(listener -> listener.event(new DeviceEvent(DeviceEvent.Type.PORT_UPDATED, device,
-                    new DefaultPort(device, PortNumber.portNumber(number), up))));
+            Port port = new DefaultPort(device, PortNumber.portNumber(number), up);
+            ports.computeIfAbsent(id, any -> new TreeMap<>()).put(number, port);
+            listeners.forEach(listener -> listener.event(new DeviceEvent(DeviceEvent.Type.PORT_UPDATED, device, port)));
+        }
+
+        @Override
+        public List<Port> getPorts(DeviceId id) {
+            return List.copyOf(ports.getOrDefault(id, Map.of()).values());
         }
 
         void set(DeviceId id, boolean there) {
