@@ -37,9 +37,10 @@ import org.slotwise.star.schedule.Schedulers;
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
 class OwnSchedulersTest {
     private static final Path EXAMPLES = Path.of("../../topologies/examples/schedulers").toAbsolutePath();
-    /** A program that answers every question alike. */
+    /** A program that answers every question alike, and leaves its process id in a file. */
     private static final String PROGRAM = """
-            import sys, threading
+            import os, sys, threading
+            open('PID', 'w').write(str(os.getpid()))
             from http.server import BaseHTTPRequestHandler, HTTPServer
             class Handler(BaseHTTPRequestHandler):
                 def do_POST(self):
@@ -90,7 +91,7 @@ class OwnSchedulersTest {
 
     private ObjectNode program(String answer) throws IOException {
         Path file = directory.resolve("program.py");
-        Files.writeString(file, PROGRAM.replace("ANSWER", answer));
+        Files.writeString(file, PROGRAM.replace("ANSWER", answer).replace("PID", directory.resolve("pid").toString()));
         return command("python3", file.toString());
     }
 
@@ -186,11 +187,10 @@ class OwnSchedulersTest {
         assertEquals(4, asked, "after 1, 2 and 4 frames");
     }
 
-    /** A provider whose program writes its process id to a file when it is asked first, and then does what is said. */
-    private ProcessProvider provider(String then, boolean endsWhenLate, Duration limit) throws IOException {
-        ObjectNode entry = program("open('" + directory.resolve("pid") + "', 'w').write(str(__import__('os').getpid())); " + then);
+    /** A provider of a program. */
+    private ProcessProvider provider(String answer, boolean endsWhenLate, Duration limit) throws IOException {
         List<String> words = new ArrayList<>();
-        entry.get("command").forEach(word -> words.add(word.asText()));
+        program(answer).get("command").forEach(word -> words.add(word.asText()));
         return new ProcessProvider("mine", words, Optional.empty(), Map.of(), limit, endsWhenLate);
     }
 
@@ -199,8 +199,9 @@ class OwnSchedulersTest {
         return kind.create(kind.completeSettings(Map.of()));
     }
 
-    private ProcessHandle asked() throws IOException {
-        return ProcessHandle.of(Long.parseLong(Files.readString(directory.resolve("pid")))).orElseThrow();
+    /** The program that was begun last; empty if it has ended. */
+    private Optional<ProcessHandle> begun() throws IOException {
+        return ProcessHandle.of(Long.parseLong(Files.readString(directory.resolve("pid"))));
     }
 
     @Test
@@ -213,7 +214,7 @@ class OwnSchedulersTest {
             String message = assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
             assertEquals("program 'mine' did not answer within 1000 ms", message);
-            asked().onExit().get();
+            begun().ifPresent(process -> process.onExit().join());
         }
     }
 
@@ -222,7 +223,7 @@ class OwnSchedulersTest {
         try (ProcessProvider provider = provider("__import__('time').sleep(1000)", true, Duration.ofSeconds(1))) {
             Scheduler scheduler = made(provider);
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
-            asked().onExit().get();
+            begun().ifPresent(process -> process.onExit().join());
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
             assertTrue(assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage().contains("has ended"));
@@ -238,10 +239,10 @@ class OwnSchedulersTest {
 
     @Test
     void aProgramEndsWithWhatItHasStarted() throws Exception {
-        ObjectNode program = program("open('" + directory.resolve("pid") + "', 'w').write(str(__import__('os').getpid())); self.say('no')");
+        ObjectNode program = program("self.say('no')");
         Scheduler scheduler = scheduler("mine", command("sh", "-c", "python3 " + program.get("command").get(1).asText() + "; true"));
         assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
-        ProcessHandle process = asked();
+        ProcessHandle process = begun().orElseThrow();
         own.close();
         process.onExit().get();
     }
@@ -258,11 +259,9 @@ class OwnSchedulersTest {
 
     @Test
     void aProgramEndsWithTheController() throws Exception {
-        Path pid = directory.resolve("pid");
-        Scheduler scheduler = scheduler("mine", program(
-                "open('" + pid + "', 'w').write(str(__import__('os').getpid())); self.say('{\"version\": 1, \"schedule\": [[-1, -1]]}')"));
+        Scheduler scheduler = scheduler("mine", program("self.say('{\"version\": 1, \"schedule\": [[-1, -1]]}')"));
         scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1));
-        ProcessHandle process = ProcessHandle.of(Long.parseLong(Files.readString(pid))).orElseThrow();
+        ProcessHandle process = begun().orElseThrow();
         own.close();
         process.onExit().get();
         assertFalse(process.isAlive());
