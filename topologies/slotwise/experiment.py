@@ -39,6 +39,8 @@ class Experiment:
         """`base` comes from a builder or from `scenario.load`; it is copied. `source` is what errors call it."""
         self.scenario = copy.deepcopy(base)
         self.source = source or f"scenario '{base.get('name')}'"
+        # Where schedulers of one's own are looked for.
+        self._directory = Path.cwd()
         # Where the caller added what is at a JSON pointer: what is wrong there is said with the place.
         self._places = {"": _caller()}
 
@@ -48,6 +50,7 @@ class Experiment:
         loaded = Experiment(scenario.load(path), str(path))
         # The file is the place.
         loaded._places[""] = ""
+        loaded._directory = Path(path).resolve().parent
         return loaded
 
     def phase(self, name: str, seconds: float = DEFAULT_PHASE_S) -> "Experiment":
@@ -112,7 +115,8 @@ class Experiment:
     def save(self, path: str | Path) -> None:
         """Checks the scenario as a run does, and writes it. Where the engine's command is not there, by the schema only, which cannot
         say all. Raises ScenarioError, or OSError."""
-        text = scenario.dump(self._checked(self.scenario))
+        checked = self._checked(self.scenario)
+        text = scenario.dump(checked if Path(path).resolve().parent == self._directory else self._placed(checked))
         with suppress(CommandNotFound):
             self._check_by_engine(text)
         Path(path).write_text(text)
@@ -198,7 +202,7 @@ class Experiment:
         self._checked(document)
         with RunDirectory("experiment") as directory:
             file = Path(directory, "scenario.yaml")
-            file.write_text(scenario.dump(document))
+            file.write_text(scenario.dump(self._placed(document)))
             report_file = Path(directory, "report.json") if report is None else Path(report)
             before = _stamp(report_file)
             options = {
@@ -218,6 +222,16 @@ class Experiment:
         if ended.status != 0 or not result.ok:
             raise RunFailed("; ".join(result.failures) or f"slotwise {name} {ended.how}", result, ended)
         return result
+
+    def _placed(self, document: dict) -> dict:
+        """A document that may be anywhere: with its own schedulers by their whole paths."""
+        if "schedulers" not in document:
+            return document
+        own = {}
+        for name, entry in document["schedulers"].items():
+            key = "jar" if "jar" in entry else "directory"
+            own[name] = {**entry, key: str(self._directory / entry.get(key, ""))}
+        return {**document, "schedulers": own}
 
     def _check_by_engine(self, text: str) -> None:
         with RunDirectory("experiment") as directory:

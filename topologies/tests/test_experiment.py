@@ -183,6 +183,19 @@ def test_simulate_takes_ports_columns_report_and_scheduler(command):
     assert result.columns_directory == place
 
 
+def test_schedulers_of_ones_own_are_found_from_where_their_file_is(command, tmp_path):
+    seen = command(report(ok=True), 0)
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    document = Star(3).tcp().scenario
+    document["schedulers"] = {"a": {"jar": "a.jar"}, "b": {"command": ["b"]}, "c": {"command": ["c"], "directory": "/c"}}
+    (place / "own.yaml").write_text(yaml.safe_dump(document))
+    own = Experiment.load(place / "own.yaml")
+    own.simulate(scheduler="b")
+    expected = {"a": {"jar": f"{place}/a.jar"}, "b": {"command": ["b"], "directory": str(place)}, "c": {"command": ["c"], "directory": "/c"}}
+    assert yaml.safe_load((seen / "scenario.yaml").read_text())["schedulers"] == expected
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_run_says_nothing_if_asked_so(command, capfd, quiet):
     place = command(report(ok=True), 0, "a warning")

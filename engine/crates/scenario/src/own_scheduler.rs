@@ -36,17 +36,17 @@ pub enum SchedulerSource {
         limit_ms: Option<u64>,
         /// What can be set, with defaults.
         settings: BTreeMap<String, SettingValue>,
-        /// Where it is started, if not where the controller is.
-        directory: Option<PathBuf>,
+        /// Where it is started: from the scenario's directory, until it is resolved.
+        directory: PathBuf,
     },
 }
 
 impl OwnScheduler {
-    /// Takes relative files as being in `directory`, and starts programs there.
+    /// Takes relative files and places of programs as being in `directory`.
     pub fn resolve(&mut self, directory: &Path) {
         match &mut self.source {
             SchedulerSource::Jar(file) => *file = directory.join(&file),
-            SchedulerSource::Command { directory: place, .. } => *place = Some(directory.to_owned()),
+            SchedulerSource::Command { directory: place, .. } => *place = directory.join(&place),
         }
     }
 }
@@ -91,10 +91,10 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
         return None;
     }
     let value = r.required(parent, name)?;
-    let fields = r.fields(value, place.clone(), &["jar", "command", "limit_ms", "settings"]);
+    let fields = r.fields(value, place.clone(), &["jar", "command", "directory", "limit_ms", "settings"]);
     let source = match (r.optional(&fields, "jar"), r.optional(&fields, "command")) {
         (Some(jar), None) => {
-            for key in ["limit_ms", "settings"] {
+            for key in ["directory", "limit_ms", "settings"] {
                 if r.optional(&fields, key).is_some() {
                     r.report(
                         fields.pointer(key),
@@ -114,7 +114,10 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
                     Some(value) => settings(r, value, fields.pointer("settings")),
                     None => BTreeMap::new(),
                 },
-                directory: None,
+                directory: match r.optional(&fields, "directory") {
+                    Some(directory) => PathBuf::from(text(r, directory, fields.pointer("directory"))),
+                    None => PathBuf::new(),
+                },
             }
         }
         _ => {

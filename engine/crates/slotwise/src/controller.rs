@@ -304,7 +304,7 @@ fn schedulers(scenario: &Scenario) -> Value {
                 if let Some(limit_ms) = limit_ms {
                     entry["limit_ms"] = json!(limit_ms);
                 }
-                if let Some(directory) = directory {
+                if !directory.as_os_str().is_empty() {
                     entry["directory"] = json!(directory);
                 }
                 entry
