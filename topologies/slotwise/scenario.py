@@ -17,10 +17,10 @@ import jsonschema
 import yaml
 from jsonschema.protocols import Validator
 
-from slotwise import home
+from slotwise import home, limits
 from slotwise.errors import SlotwiseError
 
-MAX_FILE_BYTES = 1 << 20
+MAX_FILE_BYTES = limits.FILE_BYTES[1]
 
 
 class Problem(NamedTuple):
@@ -87,8 +87,6 @@ def load(path: str | Path) -> dict:
         document = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise ScenarioError(source, [Problem("", f"not YAML: {error}")]) from error
-    except RecursionError as error:
-        raise ScenarioError(source, [Problem("", "nested too deeply")]) from error
     return check(document, source)
 
 
@@ -184,11 +182,20 @@ class _Loader(yaml.SafeLoader):
     """Safe YAML without aliases (a short file could unfold into a huge one) and without repeated keys."""
 
     yaml_implicit_resolvers = {}
+    _depth = 0
 
     def compose_node(self, parent, index):
+        line = self.peek_event().start_mark.line + 1
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1}: aliases are not supported")
-        return super().compose_node(parent, index)
+            raise yaml.YAMLError(f"line {line}: aliases are not supported")
+        if not self.check_event(yaml.CollectionStartEvent):
+            return super().compose_node(parent, index)
+        if self._depth == limits.DEPTH[1]:
+            raise yaml.YAMLError(f"line {line}: nested too deeply; at most {limits.DEPTH[1]} levels are right")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)

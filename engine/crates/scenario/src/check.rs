@@ -5,13 +5,14 @@ mod stars;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slotwise_wire::limits::SLOTS;
+
 use crate::address::Endpoint;
 use crate::clocks;
 use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
 use crate::out_of_band;
-use crate::parse::MAX_SLOTS;
 use crate::reader::Reader;
 use crate::scheduler;
 
@@ -75,7 +76,7 @@ fn timing(scenario: &Scenario, r: &mut Reader) {
     // The crossbar of a core has as many connections in each of its two banks.
     const CONNECTIONS: u64 = 262_144;
     let (slots, cores) = (u64::from(frame.slots), scenario.cores.len() as u64);
-    let most = (MAX_SLOTS / cores).min(CONNECTIONS / edges as u64);
+    let most = (SLOTS.end() / cores).min(CONNECTIONS / edges as u64);
     if slots > most {
         let reason = format!("switches have no room for {slots} slots of {cores} cores and {edges} edges");
         r.report("/frame/slots".into(), reason, format!("at most {most}"));

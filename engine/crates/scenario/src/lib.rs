@@ -46,4 +46,4 @@ pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};
 
 /// Largest file that is read as a scenario.
-pub const MAX_FILE_BYTES: usize = 1 << 20;
+pub const MAX_FILE_BYTES: usize = *slotwise_wire::limits::FILE_BYTES.end() as usize;

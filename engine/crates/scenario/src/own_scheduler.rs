@@ -91,7 +91,11 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
         return None;
     }
     let value = r.required(parent, name)?;
-    let fields = r.fields(value, place.clone(), &["jar", "command", "directory", "limit_ms", "settings"]);
+    let fields = r.fields(
+        value,
+        place.clone(),
+        &["jar", "command", "directory", "limit_ms", "settings"],
+    );
     let source = match (r.optional(&fields, "jar"), r.optional(&fields, "command")) {
         (Some(jar), None) => {
             for key in ["directory", "limit_ms", "settings"] {

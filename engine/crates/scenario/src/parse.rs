@@ -4,11 +4,13 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_wire::limits;
+pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
 use slotwise_wire::{MAX_CORES, MAX_FIBRES};
 
 use crate::address::Endpoint;
 use crate::clocks::clocks;
-use crate::depth::{MAX_DEPTH, is_too_deep};
+use crate::depth::check_structure;
 use crate::faults::faults;
 use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
@@ -18,17 +20,10 @@ use crate::reader::{Fields, Reader};
 use crate::scheduler::SchedulerChoice;
 use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
 
-/// Of all cores: what the table of an edge's slots holds in each of its two banks.
-pub(crate) const MAX_SLOTS: u64 = 4096;
-pub(crate) const RATE_BPS: RangeInclusive<u64> = 1_000_000..=400_000_000_000;
 pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
-pub(crate) const DELAY_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 pub(crate) const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
-pub(crate) const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
 /// Times from the start of the first phase.
 pub(crate) const AT_MS: RangeInclusive<u64> = 0..=1000 * *DURATION_MS.end();
-// What every JSON implementation represents exactly.
-pub(crate) const SEED: RangeInclusive<u64> = 0..=(1 << 53) - 1;
 
 impl Scenario {
     /// Reads a scenario file and checks all of it.
@@ -53,9 +48,7 @@ pub(crate) fn read_checked<T>(
             limit: MAX_FILE_BYTES,
         });
     }
-    if is_too_deep(yaml) {
-        return Err(ScenarioError::TooDeep { limit: MAX_DEPTH });
-    }
+    check_structure(yaml)?;
     let value: Value = serde_yaml_ng::from_slice(yaml).map_err(|error| ScenarioError::Syntax(error.to_string()))?;
     let mut reader = Reader::default();
     let scenario = shape(&mut reader, &value);
@@ -156,9 +149,9 @@ fn frame(r: &mut Reader, parent: &Fields) -> Frame {
         ),
     };
     Frame {
-        slots: r.integer(&fields, "slots", 1..=MAX_SLOTS) as u32,
-        slot_ns: r.integer(&fields, "slot_ns", 1_000..=1_000_000_000),
-        guard_ns: r.integer(&fields, "guard_ns", 0..=1_000_000_000),
+        slots: r.integer(&fields, "slots", limits::SLOTS) as u32,
+        slot_ns: r.integer(&fields, "slot_ns", limits::SLOT_NS),
+        guard_ns: r.integer(&fields, "guard_ns", limits::GUARD_NS),
         signaling,
     }
 }
@@ -176,7 +169,7 @@ fn edge(r: &mut Reader, value: &Value, pointer: String) -> Edge {
     let id = r.integer(&fields, "id", STATION) as u16;
     Edge {
         id,
-        hosts: r.integer(&fields, "hosts", 0..=254) as u16,
+        hosts: r.integer(&fields, "hosts", limits::EDGE_HOSTS) as u16,
         fibres: r
             .list(&fields, "fibres", 1..=MAX_CORES as usize)
             .into_iter()
@@ -224,7 +217,7 @@ fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
         };
     };
     Hosts {
-        mtu: r.integer(&fields, "mtu", 576..=9000) as u32,
+        mtu: r.integer(&fields, "mtu", limits::MTU) as u32,
         access_rate_bps: r.integer(&fields, "access_rate_bps", RATE_BPS),
         access_delay_ns: r.integer(&fields, "access_delay_ns", DELAY_NS),
     }
@@ -242,8 +235,8 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Controll
     };
     Controller {
         scheduler: scheduler::choice(r, &fields, "scheduler", own),
-        control_latency_ns: r.integer(&fields, "control_latency_ns", 0..=10_000_000_000),
-        beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", 1..=16) as u32,
+        control_latency_ns: r.integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
+        beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
         xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
     }
 }

@@ -38,6 +38,12 @@ pub enum ScenarioError {
         /// The limit.
         limit: usize,
     },
+    /// An alias stands for what is said elsewhere in the file.
+    #[error("line {line}: aliases are not supported; expected what they stand for")]
+    Alias {
+        /// Where, from 1.
+        line: u64,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),

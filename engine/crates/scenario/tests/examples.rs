@@ -105,3 +105,62 @@ fn valid_routed_examples_load() {
 fn invalid_routed_examples_are_refused_where_they_say() {
     assert_refused("schema/examples/routed/invalid", &schema("routed.schema.json"), routed);
 }
+
+/// Whether a document with `value` at `place` is refused there as out of these bounds.
+fn is_refused_at(
+    document: &serde_json::Value,
+    place: &str,
+    value: i128,
+    bounds: &str,
+    parse: impl Fn(&[u8]) -> Result<(), ScenarioError>,
+) -> bool {
+    let mut document = document.clone();
+    let (parent, key) = place.rsplit_once('/').unwrap();
+    let number = serde_json::from_str(&value.to_string()).unwrap();
+    document.pointer_mut(parent).unwrap()[key] = number;
+    match parse(document.to_string().as_bytes()) {
+        Err(ScenarioError::Invalid(problems)) => problems
+            .iter()
+            .any(|problem| problem.pointer == place && problem.expected == bounds),
+        Err(error) => panic!("{place}: {error}"),
+        Ok(()) => false,
+    }
+}
+
+#[test]
+fn bounds_are_those_that_all_languages_have() {
+    let limits = fs::read_to_string(repository().join("schema/limits.json")).unwrap();
+    let limits: serde_json::Value = serde_json::from_str(&limits).unwrap();
+    let read = |file: &str| as_json(&fs::read_to_string(repository().join(file)).unwrap());
+    let star4 = read("topologies/star4.yaml");
+    let routers = read("schema/examples/routed/valid/every-key.yaml");
+    for limit in limits["limits"].as_array().unwrap() {
+        let bound = |which: &str| i128::from(limit[which].as_u64().unwrap());
+        let (least, most) = (bound("minimum"), bound("maximum"));
+        let bounds = format!("an integer from {least} to {most}");
+        let places = |kind: &str| limit["places"][kind].as_array().cloned().unwrap_or_default();
+        for (value, refused) in [(least - 1, true), (least, false), (most, false), (most + 1, true)] {
+            for place in places("scenario") {
+                let place = place.as_str().unwrap();
+                let verdict = is_refused_at(&star4, place, value, &bounds, star);
+                assert_eq!(verdict, refused, "{place}: {value}");
+            }
+            for place in places("routed") {
+                let place = place.as_str().unwrap();
+                let verdict = is_refused_at(&routers, place, value, &bounds, routed);
+                assert_eq!(verdict, refused, "{place}: {value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn unreadable_examples_are_refused_before_they_are_checked() {
+    for (path, text) in yaml_files("schema/examples/unreadable") {
+        let refused = Scenario::parse(text.as_bytes());
+        assert!(
+            matches!(refused, Err(ScenarioError::Syntax(_) | ScenarioError::Alias { .. })),
+            "{path}: {refused:?}"
+        );
+    }
+}

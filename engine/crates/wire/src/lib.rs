@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Constants and header codecs that the engine shares with P4.
 //!
-//! `constants` and `headers` are generated from `p4src/include` by `scripts/gen-constants`; see
-//! `docs/wire-formats.md` for the layouts. A codec reads a header at the front of a byte slice and never
+//! `constants` and `headers` are generated from `p4src/include` by `scripts/gen-constants`, [`limits`] from `schema/limits.json` by
+//! `scripts/gen-limits`; see `docs/wire-formats.md` for the layouts. A codec reads a header at the front of a byte slice and never
 //! panics; fields wider than 32 bits are `u64`, narrower ones the smallest unsigned type that holds them.
 
 mod bits;
@@ -10,6 +10,7 @@ mod bits;
 mod constants;
 #[rustfmt::skip]
 mod headers;
+pub mod limits;
 
 pub use constants::*;
 pub use headers::*;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde_yaml_ng::Value;
 
 use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source, check};
-use crate::depth::is_too_deep;
+use crate::depth::check_structure;
 use crate::faults::faults;
 use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, RATE_BPS, SEED, read_checked, transport};
 use crate::problem::ScenarioError;
@@ -47,7 +47,7 @@ fn shortened(names: &[String]) -> String {
 impl RoutedScenario {
     /// Whether a file says that it is of this kind.
     pub fn is_one(yaml: &[u8]) -> bool {
-        if is_too_deep(yaml) {
+        if check_structure(yaml).is_err() {
             return false;
         }
         let value = serde_yaml_ng::from_slice::<Value>(yaml).ok();

@@ -4,6 +4,7 @@ package org.slotwise.routes;
 import java.util.Objects;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.wire.Limits;
 
 /** Someone tells XCP another capacity of an output that it controls. */
 public final class CapacityChosen extends Event.Order {
@@ -11,10 +12,10 @@ public final class CapacityChosen extends Event.Order {
     private final int port;
     private final long bps;
 
-    /** Takes the router, its port, which has XCP, and 1 .. {@link RoutedNetwork#MAX_RATE_BPS} bit/s. */
+    /** Takes the router, its port, which has XCP, and {@link Limits#MIN_RATE_BPS} .. {@link Limits#MAX_RATE_BPS} bit/s. */
     public CapacityChosen(DeviceId device, int port, long bps) {
-        if (bps < 1 || bps > RoutedNetwork.MAX_RATE_BPS) {
-            throw new IllegalArgumentException("a capacity is 1 .. " + RoutedNetwork.MAX_RATE_BPS + " bit/s, got " + bps);
+        if (bps < Limits.MIN_RATE_BPS || bps > Limits.MAX_RATE_BPS) {
+            throw new IllegalArgumentException("a capacity is " + Limits.MIN_RATE_BPS + " .. " + Limits.MAX_RATE_BPS + " bit/s, got " + bps);
         }
         this.device = Objects.requireNonNull(device);
         this.port = port;

@@ -16,6 +16,7 @@ import org.slotwise.control.topology.Lane;
 import org.slotwise.control.topology.Link;
 import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
+import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
 /** Routers, and how routes between their hosts are found. Immutable and valid. */
@@ -26,10 +27,6 @@ public final class RoutedNetwork {
     public static final int MAX_ROUTERS = 1024;
     /** Most entries of a router's table of routes. */
     public static final int MAX_ROUTES = 8192;
-    /** Fastest link: 1 Tb/s. */
-    public static final long MAX_RATE_BPS = 1_000_000_000_000L;
-    /** Longest link: ten seconds. */
-    public static final long MAX_DELAY_NS = 10_000_000_000L;
     /** Most bytes of a packet that XCP counts besides its IP length. */
     public static final int MAX_OVERHEAD_BYTES = 65_535;
 
@@ -65,9 +62,9 @@ public final class RoutedNetwork {
             if (!numbers.add(port.number())) {
                 throw new InvalidNetworkException(place + ".port", port.number() + " is used twice");
             }
-            inRange(place + ".rate_bps", port.rateBps(), 1, MAX_RATE_BPS);
-            inRange(place + ".delay_ns", port.delayNs(), 0, MAX_DELAY_NS);
-            port.xcpBps().ifPresent(bps -> inRange(place + ".xcp_bps", bps, 1, MAX_RATE_BPS));
+            inRange(place + ".rate_bps", port.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+            inRange(place + ".delay_ns", port.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+            port.xcpBps().ifPresent(bps -> inRange(place + ".xcp_bps", bps, Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
             for (Host host : port.hosts()) {
                 if (!hosts.add(host.ip())) {
                     throw new InvalidNetworkException(place + ".hosts", host.ip() + " is used twice");

@@ -14,8 +14,10 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.InvalidNetworkException;
 
 class RoutedNetworkTest {
+    private static final long RATE_BPS = 1_000_000;
+
     private static RouterPort port(int number, long peer, int peerPort) {
-        return RouterPort.to(new RouterPort.Peer(DeviceId.of(peer), peerPort, RoutedNetworks.mac(9), List.of()), number, 1, 0,
+        return RouterPort.to(new RouterPort.Peer(DeviceId.of(peer), peerPort, RoutedNetworks.mac(9), List.of()), number, RATE_BPS, 0,
                 OptionalLong.empty());
     }
 
@@ -37,10 +39,10 @@ class RoutedNetworkTest {
         assertEquals("nodes[0].ports[0].peer: port 2 of device 2002 does not lead back to port 1 of device 2001",
                 refusal(shortest, router(0, port(1, 2002, 2)), router(1, port(2, 2001, 5))));
         assertEquals("nodes[1].ports[0].hosts: 10.1.0.1 is used twice", refusal(shortest,
-                router(0, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, 1, 0, OptionalLong.empty())),
-                router(1, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, 1, 0, OptionalLong.empty()))));
-        assertEquals("nodes[0].ports[0].xcp_bps: must be 1 .. 1000000000000, got 0", refusal(shortest, router(0, RouterPort.to(
-                List.of(), 1, 1, 0, OptionalLong.of(0)))));
+                router(0, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, RATE_BPS, 0, OptionalLong.empty())),
+                router(1, RouterPort.to(List.of(RoutedNetworks.host(0, 1)), 1, RATE_BPS, 0, OptionalLong.empty()))));
+        assertEquals("nodes[0].ports[0].xcp_bps: must be 1000000 .. 400000000000, got 0", refusal(shortest, router(0, RouterPort.to(
+                List.of(), 1, RATE_BPS, 0, OptionalLong.of(0)))));
     }
 
     @Test

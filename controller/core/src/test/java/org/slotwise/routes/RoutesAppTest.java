@@ -156,13 +156,13 @@ class RoutesAppTest {
     void aNewCapacityIsOneChange() {
         start(RoutedNetworks.triangle().build(Routing.shortest(Routing.Metric.DELAY)));
         hold = true;
-        deliver(new CapacityChosen(RoutedNetworks.device(0), 2, 500));
+        deliver(new CapacityChosen(RoutedNetworks.device(0), 2, 5_000_000));
         assertEquals("[MODIFY router_params, MODIFY xcp_output]", held.get(0).updates().stream()
                 .map(update -> update.type() + " " + update.entry().table()).sorted().collect(Collectors.toList()).toString());
         assertEquals(1, held.size());
-        assertEquals(500L, app.view().routers().get(RoutedNetworks.device(0)).xcpBps().get(2));
-        deliver(new CapacityChosen(RoutedNetworks.device(2), 1, 500));
-        deliver(new CapacityChosen(DeviceId.of(9), 1, 500));
+        assertEquals(5_000_000L, app.view().routers().get(RoutedNetworks.device(0)).xcpBps().get(2));
+        deliver(new CapacityChosen(RoutedNetworks.device(2), 1, 5_000_000));
+        deliver(new CapacityChosen(DeviceId.of(9), 1, 5_000_000));
         assertEquals(1, held.size(), "there is no XCP");
         assertThrows(IllegalArgumentException.class, () -> new CapacityChosen(RoutedNetworks.device(0), 2, 0));
     }

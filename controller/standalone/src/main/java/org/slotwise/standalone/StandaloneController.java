@@ -205,9 +205,17 @@ final class StandaloneController implements ControllerService, AutoCloseable {
                 .filter(port -> port.xcpBps().isPresent()).forEach(port -> {
                     String bps = kept.get(CAPACITY + router.device() + "_" + port.number());
                     if (bps != null) {
-                        driver.submit(RoutesApp.ID, new CapacityChosen(router.device(), port.number(), Long.parseLong(bps)));
+                        takeAgain(router.device(), port.number(), bps);
                     }
                 })));
+    }
+
+    private void takeAgain(DeviceId device, int port, String bps) {
+        try {
+            driver.submit(RoutesApp.ID, new CapacityChosen(device, port, Long.parseLong(bps)));
+        } catch (IllegalArgumentException e) {
+            LOG.warn("port {} of device {} has its configured capacity; that of the store is none: {}", port, device, e.getMessage());
+        }
     }
 
     private static NotKeptException notKept(String what, IOException cause) {

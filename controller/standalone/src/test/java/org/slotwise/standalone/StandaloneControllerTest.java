@@ -201,14 +201,14 @@ class StandaloneControllerTest {
                 assertTrue(call(controller, "status", null).body().contains("\"configured\":true"));
                 assertTrue(call(controller, "apps/routes/status", null).body().startsWith("{\"configured\":true,\"routers\":3"));
                 assertEquals(200, call(controller, "apps/routes/capacities",
-                        "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000}").statusCode());
+                        "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000000}").statusCode());
             }
         }
         try (StandaloneController controller = StandaloneController.start(read(configuration("network-mixed.json")))) {
             assertTrue(call(controller, "apps/routes/capacities", null).body()
-                    .contains("{\"device_id\":2001,\"port\":2,\"xcp_bps\":5000}"));
+                    .contains("{\"device_id\":2001,\"port\":2,\"xcp_bps\":5000000}"));
             assertEquals(422, call(controller, "apps/routes/capacities",
-                    "{\"device_id\": 2003, \"port\": 1, \"xcp_bps\": 5000}").statusCode());
+                    "{\"device_id\": 2003, \"port\": 1, \"xcp_bps\": 5000000}").statusCode());
         }
     }
 

@@ -3,13 +3,10 @@ package org.slotwise.star.network;
 
 import java.util.Objects;
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.wire.Limits;
 
 /** How time is cut: slots of a frame, length of a slot, the guard at its start; whether slots are for signaling, and how often edges ask. */
 public final class FramePlan {
-    /** Largest number of slots in a frame. */
-    public static final int MAX_SLOTS = 4096;
-    /** Longest slot: one second. */
-    public static final long MAX_SLOT_NS = 1_000_000_000L;
     /** Rarest requests: one every so many frames. */
     public static final int MAX_REQUEST_INTERVAL_FRAMES = 64;
 
@@ -30,15 +27,17 @@ public final class FramePlan {
     }
 
     /**
-     * Throws {@link InvalidNetworkException} unless 1 <= slots <= MAX_SLOTS, 0 <= guard < slot <= MAX_SLOT_NS, and the
+     * Throws {@link InvalidNetworkException} unless slots and their length are within {@link Limits}, the guard is shorter than the slot, and the
      * interval is a power of two up to MAX_REQUEST_INTERVAL_FRAMES, 1 out of band.
      */
     public FramePlan(int slots, long slotNs, long guardNs, Signaling signaling, int requestIntervalFrames) {
-        if (slots < 1 || slots > MAX_SLOTS) {
-            throw new InvalidNetworkException("frame.slots", "must be 1 .. " + MAX_SLOTS + ", got " + slots);
+        if (slots < Limits.MIN_SLOTS || slots > Limits.MAX_SLOTS) {
+            throw new InvalidNetworkException("frame.slots",
+                    "must be " + Limits.MIN_SLOTS + " .. " + Limits.MAX_SLOTS + ", got " + slots);
         }
-        if (slotNs < 1 || slotNs > MAX_SLOT_NS) {
-            throw new InvalidNetworkException("frame.slot_ns", "must be 1 .. " + MAX_SLOT_NS + ", got " + slotNs);
+        if (slotNs < Limits.MIN_SLOT_NS || slotNs > Limits.MAX_SLOT_NS) {
+            throw new InvalidNetworkException("frame.slot_ns",
+                    "must be " + Limits.MIN_SLOT_NS + " .. " + Limits.MAX_SLOT_NS + ", got " + slotNs);
         }
         if (guardNs < 0 || guardNs >= slotNs) {
             throw new InvalidNetworkException("frame.guard_ns",

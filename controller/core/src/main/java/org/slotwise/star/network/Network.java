@@ -18,6 +18,7 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.wire.EthernetHeader;
+import org.slotwise.wire.Limits;
 import org.slotwise.wire.OpticalHeader;
 import org.slotwise.wire.WireConstants;
 
@@ -29,18 +30,8 @@ import org.slotwise.wire.WireConstants;
  * <p>Edges are ordered by number; matrices and arrays are indexed by that order ({@link #indexOf}).
  */
 public final class Network {
-    /** Fastest fibre: 1 Tb/s. */
-    public static final long MAX_RATE_BPS = 1_000_000_000_000L;
-    /** Longest fibre: one second. */
-    public static final long MAX_DELAY_NS = 1_000_000_000L;
-    /** Largest IP packet. */
-    public static final int MAX_MTU = 9000;
-    /** Smallest IP packet that every host must take. */
-    public static final int MIN_MTU = 68;
     /** Largest tolerance for timestamps: one second. */
     public static final long MAX_TIMESTAMP_TOLERANCE_NS = 1_000_000_000L;
-    /** Most frames that an edge may go on without a beacon. */
-    public static final int MAX_BEACON_HOLD_FRAMES = 1000;
 
     private static final BigInteger XCP_RATE_PER_BYTE_PER_NS = BigInteger.valueOf(16_000_000_000L);
 
@@ -81,8 +72,9 @@ public final class Network {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.cores = sorted(cores);
-        this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, 0, MAX_BEACON_HOLD_FRAMES);
-        this.mtu = inRange("mtu", mtu, MIN_MTU, MAX_MTU);
+        this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, Limits.MIN_BEACON_HOLD_FRAMES,
+                Limits.MAX_BEACON_HOLD_FRAMES);
+        this.mtu = inRange("mtu", mtu, Limits.MIN_MTU, Limits.MAX_MTU);
         this.xcp = xcp;
         this.byInvitation = byInvitation;
         if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
@@ -96,7 +88,7 @@ public final class Network {
         }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
-            inRange("xcp_bps", xcpBps.getAsLong(), 1, MAX_RATE_BPS);
+            inRange("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         }
         this.timestampToleranceNs =
                 inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
@@ -248,8 +240,8 @@ public final class Network {
         if (cores.stream().noneMatch(core -> core.id().equals(fibre.core()))) {
             throw new InvalidNetworkException(where + ".core", "there is no core " + fibre.core());
         }
-        inRange(where + ".rate_bps", fibre.rateBps(), 1, MAX_RATE_BPS);
-        inRange(where + ".delay_ns", fibre.delayNs(), 0, MAX_DELAY_NS);
+        inRange(where + ".rate_bps", fibre.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+        inRange(where + ".delay_ns", fibre.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
         if (fibre.corePort().isPresent()) {
             inRange(where + ".core_port", fibre.corePort().getAsInt(), 0, WireConstants.MAX_FIBRES - 1);
         }

@@ -16,6 +16,7 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.star.Networks;
+import org.slotwise.wire.Limits;
 
 class NetworkTest {
     private static final Core CORE = new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001));
@@ -41,15 +42,15 @@ class NetworkTest {
 
     @Test
     void payloadOfTheFastestFibreAndLongestSlotDoesNotOverflow() {
-        Network network = network(new FramePlan(20, FramePlan.MAX_SLOT_NS, 0),
-                List.of(Networks.edge(0, Network.MAX_RATE_BPS), Networks.edge(1, Network.MAX_RATE_BPS)));
-        assertEquals(125_000_000_000L / 1480 * 1480, network.slotPayloadBytes(network.edges().get(0)));
+        Network network = network(new FramePlan(20, Limits.MAX_SLOT_NS, 0),
+                List.of(Networks.edge(0, Limits.MAX_RATE_BPS), Networks.edge(1, Limits.MAX_RATE_BPS)));
+        assertEquals(50_000_000_000L / 1480 * 1480, network.slotPayloadBytes(network.edges().get(0)));
     }
 
     @Test
     void refusesWhatCannotWorkAndSaysWhere() {
-        assertEquals("frame.guard_ns: must be 0 .. slot_ns - 1 = 99, got 100",
-                message(() -> new FramePlan(20, 100, 100)));
+        assertEquals("frame.guard_ns: must be 0 .. slot_ns - 1 = 999, got 1000",
+                message(() -> new FramePlan(20, 1000, 1000)));
         assertEquals("frame.slots: each edge takes one slot for signaling, so 4 edges need at least 5 slots, got 4",
                 message(() -> Networks.star(4, 4)));
         assertEquals("edges: a star has 2 .. 240 edges, got 1",
@@ -103,7 +104,7 @@ class NetworkTest {
     }
 
     private static FramePlan rare(int interval, Signaling signaling) {
-        return new FramePlan(20, 100, 0, signaling, interval);
+        return new FramePlan(20, 1000, 0, signaling, interval);
     }
 
     @Test

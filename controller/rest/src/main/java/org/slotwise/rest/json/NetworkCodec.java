@@ -21,6 +21,7 @@ import org.slotwise.star.network.FramePlan;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Signaling;
 import org.slotwise.star.network.TimestampUnit;
+import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
 /** Reads a network in the form of {@code schema/network.schema.json}; its scheduler is {@link SchedulerCodec}'s. */
@@ -54,8 +55,8 @@ public final class NetworkCodec {
         return new Network(frame(fields.place("frame"), fields.required("frame")),
                 unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
                 cores, edges,
-                (int) fields.integer("beacon_hold_frames", 0, Network.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Network.MIN_MTU, Network.MAX_MTU), xcp(fields), xcpBps(fields),
+                (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
+                (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
                 byInvitation(fields), tolerance(fields));
     }
 
@@ -81,7 +82,7 @@ public final class NetworkCodec {
 
     private static OptionalLong xcpBps(JsonFields fields) throws InvalidJsonException {
         return fields.optional("xcp_bps").isPresent()
-                ? OptionalLong.of(fields.integer("xcp_bps", 1, Network.MAX_RATE_BPS)) : OptionalLong.empty();
+                ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
     }
 
     private static long tolerance(JsonFields fields) throws InvalidJsonException {
@@ -92,9 +93,9 @@ public final class NetworkCodec {
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns", "signaling",
                 "request_interval_frames");
-        return new FramePlan((int) fields.integer("slots", 1, FramePlan.MAX_SLOTS),
-                fields.integer("slot_ns", 1, FramePlan.MAX_SLOT_NS),
-                fields.integer("guard_ns", 0, FramePlan.MAX_SLOT_NS), signaling(fields), requestInterval(fields));
+        return new FramePlan((int) fields.integer("slots", Limits.MIN_SLOTS, Limits.MAX_SLOTS),
+                fields.integer("slot_ns", Limits.MIN_SLOT_NS, Limits.MAX_SLOT_NS),
+                fields.integer("guard_ns", Limits.MIN_GUARD_NS, Limits.MAX_GUARD_NS), signaling(fields), requestInterval(fields));
     }
 
     private static int requestInterval(JsonFields fields) throws InvalidJsonException {
@@ -162,7 +163,7 @@ public final class NetworkCodec {
         return new Fibre(CoreId.of((int) fields.integer("core", 0, CoreId.MAX)),
                 (int) fields.integer("port", WireConstants.PORT_OPTICAL_BASE,
                         WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1),
-                fields.integer("rate_bps", 1, Network.MAX_RATE_BPS),
-                fields.integer("delay_ns", 0, Network.MAX_DELAY_NS), corePort);
+                fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS),
+                fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS), corePort);
     }
 }

@@ -22,6 +22,7 @@ import org.slotwise.routes.Router;
 import org.slotwise.routes.RouterPort;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.routes.Routing;
+import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
 /** Routers in the form of {@code schema/network.schema.json}, and the views of what an application of routes shows. */
@@ -72,10 +73,10 @@ public final class RoutesCodec {
             throw new InvalidJsonException(place, "either 'peer' or 'hosts' is needed");
         }
         int number = number(fields);
-        long rateBps = fields.integer("rate_bps", 1, RoutedNetwork.MAX_RATE_BPS);
-        long delayNs = fields.integer("delay_ns", 0, RoutedNetwork.MAX_DELAY_NS);
+        long rateBps = fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+        long delayNs = fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
         OptionalLong xcpBps = fields.optional("xcp_bps").isPresent()
-                ? OptionalLong.of(fields.integer("xcp_bps", 1, RoutedNetwork.MAX_RATE_BPS)) : OptionalLong.empty();
+                ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
         return fields.optional("peer").isPresent()
                 ? RouterPort.to(peer(fields.place("peer"), fields.required("peer")), number, rateBps, delayNs, xcpBps)
                 : RouterPort.to(hosts(fields, number), number, rateBps, delayNs, xcpBps);
@@ -190,7 +191,7 @@ public final class RoutesCodec {
             throw new InvalidJsonException(router == null ? "device_id" : "port",
                     "XCP controls no port " + port + " of a router " + device);
         }
-        return new CapacityChosen(device, port, fields.integer("xcp_bps", 1, RoutedNetwork.MAX_RATE_BPS));
+        return new CapacityChosen(device, port, fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
     }
 
     /** Writes one. */

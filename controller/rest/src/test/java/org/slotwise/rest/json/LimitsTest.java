@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.core.JsonPointer;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The controller takes and refuses what the engine and the Python package do: their tests read the same file. */
+class LimitsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path SCHEMAS = Path.of("../../schema");
+
+    /** A bound and a place in a document. */
+    private static final class Case {
+        private final String document;
+        private final JsonPointer place;
+        private final long least;
+        private final long most;
+
+        Case(String document, String place, JsonNode limit) {
+            this.document = document;
+            this.place = JsonPointer.compile(place);
+            this.least = limit.get("minimum").longValue();
+            this.most = limit.get("maximum").longValue();
+        }
+
+        @Override
+        public String toString() {
+            return document + place;
+        }
+    }
+
+    private static JsonNode read(String file) throws IOException {
+        return JSON.readTree(SCHEMAS.resolve(file).toFile());
+    }
+
+    static List<Case> cases() throws IOException {
+        List<Case> cases = new ArrayList<>();
+        for (JsonNode limit : read("limits.json").get("limits")) {
+            for (String document : List.of("network", "routes")) {
+                limit.get("places").path(document).forEach(place -> cases.add(new Case(document, place.textValue(), limit)));
+            }
+        }
+        return cases;
+    }
+
+    /** Why a document with a number at a place is refused; empty if it is not. */
+    private static String refusal(Case border, long value) throws IOException {
+        boolean star = border.document.equals("network");
+        JsonNode document = star ? read("examples/network-star4.json") : read("examples/network-mixed.json").at("/apps/routes");
+        JsonNode parent = document.at(border.place.head());
+        JsonPointer last = border.place.last();
+        if (parent instanceof ArrayNode) {
+            ((ArrayNode) parent).set(last.getMatchingIndex(), JSON.getNodeFactory().numberNode(value));
+        } else {
+            ((ObjectNode) parent).put(last.getMatchingProperty(), value);
+        }
+        try {
+            if (star) {
+                NetworkCodec.decode("", document);
+            } else {
+                RoutesCodec.decode("", document);
+            }
+            return "";
+        } catch (InvalidJsonException e) {
+            return e.getMessage();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void boundsAreTakenAndWhatIsBeyondIsRefused(Case border) throws IOException {
+        String place = border.place.toString().substring(1).replaceAll("/([0-9]+)", "[$1]").replace('/', '.');
+        for (long value : new long[] {border.least - 1, border.least, border.most, border.most + 1}) {
+            boolean beyond = value < border.least || value > border.most;
+            String expected = place + ": an integer " + border.least + " .. " + border.most + " is needed, got " + value;
+            String refusal = refusal(border, value);
+            assertEquals(beyond, refusal.equals(expected), value + ": " + refusal);
+        }
+    }
+}
