@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build, run and look at agile stars from Python.
+"""Build, run and look at agile stars, and networks of routers, from Python.
 
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
@@ -7,12 +7,14 @@
 from slotwise.errors import (
     InvalidArgument, MissingPackage, SlotwiseError, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, UnknownPhase, UnknownTable,
 )
-from slotwise.experiment import Experiment, RunFailed, Star
+from slotwise.document import RunFailed
+from slotwise.experiment import Experiment, Star
 from slotwise.home import CommandNotFound, HomeNotFound
+from slotwise.network import Network
 from slotwise.report import Report, ReportError
 from slotwise.scenario import ScenarioError
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Report", "ReportError", "RunFailed",
+    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Network", "Report", "ReportError", "RunFailed",
     "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
 ]

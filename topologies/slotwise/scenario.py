@@ -95,12 +95,23 @@ def check(document: Any, source: str = "scenario") -> dict:
     if isinstance(document, dict) and document.get("kind") == "routed":
         expected = "a scenario of stars; `slotwise reproduce` runs networks of routers, as part of an experiment"
         raise ScenarioError(source, [Problem("/kind", f"a network of routers; expected {expected}")])
-    errors = sorted(_validator().iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
-    problems = [problem for error in errors for problem in _problems(error)]
-    problems = problems or list(_unknown_schedulers(document))
+    problems = _refused(document, home.scenario_schema()) or list(_unknown_schedulers(document))
     if problems:
         raise ScenarioError(source, problems)
     return document
+
+
+def check_routed(document: Any, source: str = "scenario") -> dict:
+    """As `check`, of a network of routers."""
+    if problems := _refused(document, home.routed_schema()):
+        raise ScenarioError(source, problems)
+    return document
+
+
+def _refused(document: Any, schema_file: Path) -> list[Problem]:
+    """What a schema has against it."""
+    errors = sorted(_validator(schema_file).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
+    return [problem for error in errors for problem in _problems(error)]
 
 
 def _unknown_schedulers(document: dict) -> Iterator[Problem]:
@@ -126,13 +137,13 @@ def schema() -> dict:
     return json.loads(home.scenario_schema().read_text())
 
 
-@lru_cache(maxsize=1)
-def _validator() -> Validator:
+@lru_cache
+def _validator(schema_file: Path) -> Validator:
     # To the engine 1e9 is no integer, whatever its value.
     types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool),
     )
-    return jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)(schema())
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)(json.loads(schema_file.read_text()))
 
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
