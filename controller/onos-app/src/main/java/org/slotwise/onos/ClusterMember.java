@@ -13,6 +13,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
@@ -71,6 +72,8 @@ final class ClusterMember {
     private static final long NO_TERM = -1;
     private static final Set<DeviceEvent.Type> PORT_EVENTS = Set.of(
             DeviceEvent.Type.PORT_ADDED, DeviceEvent.Type.PORT_UPDATED, DeviceEvent.Type.PORT_REMOVED);
+    private static final Set<DeviceEvent.Type> NEW_IN_TOPOLOGY = Set.of(
+            DeviceEvent.Type.DEVICE_ADDED, DeviceEvent.Type.DEVICE_AVAILABILITY_CHANGED, DeviceEvent.Type.PORT_ADDED);
     static final int BELIEVED_REFUSALS = 20;
     private static final Logger LOG = LoggerFactory.getLogger(ClusterMember.class);
 
@@ -103,6 +106,8 @@ final class ClusterMember {
     private int refusals;
     /** After a defect: others may lead first. */
     private boolean standsBack;
+    /** Whether links and hosts are about to be shown again. */
+    private final AtomicBoolean publishes = new AtomicBoolean();
 
     /** ONOS's services that a member needs. */
     static final class Services {
@@ -397,6 +402,13 @@ final class ClusterMember {
         }
     }
 
+    /** ONOS shows no link of a switch that it does not know yet, or has forgotten. */
+    private void publishAgain() {
+        if (running != null && running.term.isOpen()) {
+            publisher.publish(running.apps.host().topology());
+        }
+    }
+
     private void tell(SlotwiseEvent.Type type, Running of) {
         of.apps.names().forEach(name -> publisher.post(new SlotwiseEvent(type, name, "in term " + of.term.number)));
     }
@@ -499,10 +511,7 @@ final class ClusterMember {
             if (!retrying) {
                 tryOrRetry(this::reconsider);
             }
-            // With a switch that ONOS forgets go its links.
-            if (running != null && running.term.isOpen()) {
-                publisher.publish(running.apps.host().topology());
-            }
+            publishAgain();
             reconsiderNowAndThen();
         }), lastRetryMs.getAsInt(), TimeUnit.MILLISECONDS);
     }
@@ -534,6 +543,12 @@ final class ClusterMember {
     // ---- what happens ----
 
     private void onDeviceEvent(DeviceEvent event) {
+        if (NEW_IN_TOPOLOGY.contains(event.type()) && !publishes.getAndSet(true)) {
+            onThread(() -> {
+                publishes.set(false);
+                publishAgain();
+            });
+        }
         withRunner(runner -> {
             SlotwiseDevices.p4runtime(event.subject().id()).ifPresent(device -> {
                 runner.check(device);

@@ -199,6 +199,19 @@ class ClusterMemberTest {
     }
 
     @Test
+    void linksAreShownAgainWhenASwitchHasCome() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.devices.set(DeviceId.deviceId("device:slotwise:2002"), true);
+        assertEquals(0, onos.published.size(), "nothing is configured");
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        assertEquals(1, onos.published.size());
+        onos.devices.set(DeviceId.deviceId("device:slotwise:2001"), true);
+        assertEquals(2, onos.published.size());
+        assertEquals(onos.published.get(0).links().size(), onos.published.get(1).links().size());
+    }
+
+    @Test
     void routersGetTheirTablesAndOtherOnesWhenAPortIsDown() throws IOException {
         ClusterMember member = member();
         member.join();
