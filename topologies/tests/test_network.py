@@ -23,6 +23,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     network.tcp("d", "s", size_bytes=100_000).udp("s", "d", 1_000_000, "on-off-pareto", mean_on_ns=20_000_000, mean_off_ns=30_000_000)
     network.web("d", "s", mean_think_ns=100_000_000, mean_bytes=20_000, users=2)
     network.link_change(0.5, "left", "right", every_s=0.2, times=3, rate_bps=30_000_000).hosts_change(1, "d", up_delay_ns=9_000_000)
+    network.link_change(1.2, "right", "left", up=False).fault("link-cut", every_s=0.5, for_s=0.05)
     network.save(tmp_path / "network.yaml")
     saved = yaml.safe_load((tmp_path / "network.yaml").read_text())
     assert saved == network.scenario
@@ -32,6 +33,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     assert [flow["name"] for flow in saved["flows"]] == ["bulk", "flow1", "flow2", "flow3"]
     assert saved["flows"][0] == {"name": "bulk", "from": "s", "to": "d", "transport": "xcp", "start_ms": 10, "spread_ms": 100}
     assert saved["changes"][0] == {"at_ms": 500, "every_ms": 200, "times": 3, "link": "left-right", "rate_bps": 30_000_000}
+    assert saved["faults"] == [{"kind": "link-cut", "every_ms": 500, "for_ms": 50}]
 
 
 def test_what_the_engine_has_as_an_example_is_taken():
