@@ -17,6 +17,7 @@ from slotwise import builders, home
 PATIENCE_S = 60
 MN_FILE = home.root() / "topologies" / "slotwise" / "mn.py"
 BRIDGE = """#!/bin/sh
+[ "$1" = check ] && exit
 cp "$2" /tmp/scenario.yaml
 cp "$4" /tmp/ports.json
 echo "$1 $3" > /tmp/arguments
@@ -29,6 +30,7 @@ while :; do sleep 1 & wait; done
 """
 # Answers a fibre's command, and dies when it hears of the second one.
 DYING = """#!/bin/sh
+[ "$1" = check ] && exit
 echo "$@" > /tmp/arguments
 echo '{"event": "ready"}'
 read command; echo "$command" >> /tmp/commands; echo '{"event": "error", "message": "there is no fibre here"}'
@@ -44,11 +46,13 @@ read < /tmp/never
 """
 # Dies before a host can be heard.
 SUDDEN = """#!/bin/sh
+[ "$1" = check ] && exit
 echo '{"event": "ready"}'
 echo 'slotwise: the glass is broken' >&2
 exit 7
 """
 FAILING = """#!/bin/sh
+[ "$1" = check ] && exit
 echo 'port 9559 is taken' >&2
 exit 3
 """
@@ -173,6 +177,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 # Says at the end of its input, through a pipe, which run it was, and ends, whether anybody reads that or not.
 HEEDFUL = """#!/bin/sh
+[ "$1" = check ] && exit
 exec 3<> ended
 echo '{"event": "ready"}'
 cat
