@@ -118,7 +118,7 @@ fn says_what_is_wrong_and_fails() {
         (&["-i", "1@a", "-i", "1@b"], "port or interface is there twice"),
         (&["-i", "510@a"], "is the CPU port"),
         (&["-i", "1@no-such-if"], "interface no-such-if"),
-        (&[P4INFO], "not JSON"),
+        (&[P4INFO], "a P4Info; expected p4c's JSON"),
     ];
     for (arguments, message) in cases {
         let output = slotwise().arg("switch").args(arguments).output().unwrap();
