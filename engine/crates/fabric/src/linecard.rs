@@ -43,6 +43,11 @@ struct Queue {
 }
 
 impl Queue {
+    /// Whether nothing can leave any more unless P4 allows it anew.
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.close_ns <= now_ns && self.granted_bytes == 0
+    }
+
     /// The first time from `now_ns` on at which the head may leave, as things stand.
     fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
         let head = self.waiting.front()?;
@@ -95,18 +100,18 @@ pub(crate) enum Controlled {
     Answer { at_ns: u64 },
 }
 
-/// Which queues have packets: with many queues few have.
+/// Some of the queues.
 #[derive(Default)]
-struct Filled(Vec<u64>);
+struct QueueSet(Vec<u64>);
 
-impl Filled {
-    fn of(queues: usize) -> Filled {
-        Filled(vec![0; queues.div_ceil(64)])
+impl QueueSet {
+    fn of(queues: usize) -> QueueSet {
+        QueueSet(vec![0; queues.div_ceil(64)])
     }
 
-    fn set(&mut self, queue: usize, filled: bool) {
+    fn set(&mut self, queue: usize, is_in: bool) {
         let bit = 1 << (queue % 64);
-        if filled {
+        if is_in {
             self.0[queue / 64] |= bit;
         } else {
             self.0[queue / 64] &= !bit;
@@ -117,17 +122,18 @@ impl Filled {
         self.0.iter().all(|bits| *bits == 0)
     }
 
-    /// The first one in a range.
-    fn first_in(&self, range: Range<usize>) -> Option<usize> {
+    /// The first one in a range that is in the other set, too.
+    fn first_in_both(&self, other: &QueueSet, range: Range<usize>) -> Option<usize> {
+        let both = |word: usize| Some(self.0.get(word)? & other.0.get(word)?);
         let mut word = range.start / 64;
-        let mut bits = self.0.get(word)? & (u64::MAX << (range.start % 64));
+        let mut bits = both(word)? & (u64::MAX << (range.start % 64));
         loop {
             if bits != 0 {
                 let queue = word * 64 + bits.trailing_zeros() as usize;
                 return (queue < range.end).then_some(queue);
             }
             word += 1;
-            bits = *self.0.get(word)?;
+            bits = both(word)?;
         }
     }
 }
@@ -135,7 +141,10 @@ impl Filled {
 /// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
 pub(crate) struct LineCard {
     queues: Vec<Queue>,
-    filled: Filled,
+    /// Those that have packets.
+    filled: QueueSet,
+    /// Those whose gate is open or will be, or that were granted bytes; some whose gate is over may be among them.
+    allowed: QueueSet,
     first_voq: u16,
     limit_bytes: u64,
     max_frame_bytes: u64,
@@ -148,7 +157,8 @@ impl LineCard {
     pub(crate) fn new(voqs: Range<u16>, limit_bytes: u64, max_frame_bytes: u64) -> LineCard {
         let queues: Vec<Queue> = (0..=voqs.len()).map(|_| Queue::default()).collect();
         LineCard {
-            filled: Filled::of(queues.len()),
+            filled: QueueSet::of(queues.len()),
+            allowed: QueueSet::of(queues.len()),
             queues,
             first_voq: voqs.start,
             limit_bytes,
@@ -272,6 +282,7 @@ impl LineCard {
                     return Err(DropCause::Malformed);
                 }
                 (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                self.allowed.set(index, true);
                 if is_voq {
                     queue.meter.granted();
                     return Ok(Controlled::Granted { voq: message.queue });
@@ -283,11 +294,15 @@ impl LineCard {
                     return Err(DropCause::Malformed);
                 }
                 (queue.open_ns, queue.close_ns) = (message.open_ns, message.close_ns);
+                self.allowed.set(index, true);
                 return Ok(Controlled::Answer { at_ns: message.open_ns });
             }
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
             FlowOp::SetRate => queue.rate_bps = message.value,
-            FlowOp::GrantBytes => queue.granted_bytes = message.value,
+            FlowOp::GrantBytes => {
+                queue.granted_bytes = message.value;
+                self.allowed.set(index, true);
+            }
             FlowOp::SetControlTimer | FlowOp::SetQueueTimer => {
                 let timer = if operation == FlowOp::SetQueueTimer {
                     IntervalTimer::Queue
@@ -315,10 +330,13 @@ impl LineCard {
         let voqs = self.voqs();
         let mut earliest: Option<u64> = None;
         for mut turn in [voqs..voqs + 1, self.served + 1..voqs, 0..voqs.min(self.served + 1)] {
-            while let Some(index) = self.filled.first_in(turn.clone()) {
-                match self.queues[index].departure_ns(now_ns, fibre_bps) {
+            while let Some(index) = self.filled.first_in_both(&self.allowed, turn.clone()) {
+                let queue = &self.queues[index];
+                match queue.departure_ns(now_ns, fibre_bps) {
                     Some(at_ns) if at_ns == now_ns => return self.send(now_ns, index, fibre_bps),
                     Some(at_ns) => earliest = Some(earliest.map_or(at_ns, |e| e.min(at_ns))),
+                    // Looked at again when P4 allows it something.
+                    None if queue.is_over(now_ns) => self.allowed.set(index, false),
                     None => {}
                 }
                 turn.start = index + 1;
@@ -407,7 +425,7 @@ impl LineCard {
 
     /// Shuts all gates and gives back what waits.
     pub(crate) fn reset(&mut self) -> Vec<Frame> {
-        self.filled = Filled::of(self.queues.len());
+        (self.filled, self.allowed) = (QueueSet::of(self.queues.len()), QueueSet::of(self.queues.len()));
         let empty = |queue: &mut Queue| {
             let timers = queue.timers.take();
             let meter = std::mem::take(&mut queue.meter);

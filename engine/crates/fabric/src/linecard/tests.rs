@@ -238,3 +238,16 @@ fn of_many_queues_those_with_packets_are_served_in_turn() {
         [(SIGNALING_QUEUE, 5), (127, 2), (128, 3), (263, 0), (64, 1), (64, 4)]
     );
 }
+
+#[test]
+fn a_queue_whose_gate_is_over_sends_again_when_it_is_allowed_to() {
+    let mut card = filled(&[1, 1, 1]);
+    open(&mut card, 1, 0, PACKET_NS);
+    assert_eq!(departures(&mut card, 0).len(), 1);
+    assert!(departures(&mut card, 10 * PACKET_NS).is_empty(), "the gate is over");
+    open(&mut card, 1, 20 * PACKET_NS, 21 * PACKET_NS);
+    assert_eq!(departures(&mut card, 11 * PACKET_NS), [(20 * PACKET_NS, 1, 1)]);
+    assert!(departures(&mut card, 30 * PACKET_NS).is_empty());
+    tell(&mut card, FlowOp::GrantBytes, 1, 1500);
+    assert_eq!(departures(&mut card, 40 * PACKET_NS), [(40 * PACKET_NS, 1, 2)]);
+}
