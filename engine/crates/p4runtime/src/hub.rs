@@ -14,11 +14,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::device::{Control, Device};
 use crate::entity::EntryId;
-use crate::error::ApiError;
+use crate::error::{ApiError, any};
 use crate::learning::{self, Ready};
 use crate::link::SHARED_DIGEST_BYTES;
 use crate::proto::p4::v1::stream_message_response::Update;
-use crate::proto::slotwise::v1::Done;
+use crate::proto::slotwise::v1::{Done, PortStatus};
 use crate::service::Shared;
 
 /// Called after each command, from the server's threads: an owner that sleeps wakes up.
@@ -93,14 +93,14 @@ pub(crate) enum HubEvent {
     DeviceForgotten,
 }
 
-/// What a device tells its controllers by itself: a list of digests, or entries of a table that were idle.
+/// What a device tells its controllers by itself: a list of digests, entries of a table that were idle, a port's status.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     device_id: u64,
     /// The role whose primary it is for; `None`: of all.
     role: Option<String>,
-    /// In P4Info: who may not use it does not hear of it.
-    object_id: u32,
+    /// In P4Info: who may not use it does not hear of it. `None`: it is about nothing there.
+    object_id: Option<u32>,
     update: Update,
 }
 
@@ -177,7 +177,7 @@ impl DeviceHub {
             Some(Notification {
                 device_id,
                 role: Some(role),
-                object_id,
+                object_id: Some(object_id),
                 update,
             })
         };
@@ -229,7 +229,7 @@ impl DeviceHub {
             due.extend(updates.into_iter().map(|(object_id, update)| Notification {
                 device_id: device.id,
                 role: None,
-                object_id,
+                object_id: Some(object_id),
                 update,
             }));
         }
@@ -253,6 +253,23 @@ impl DeviceHub {
     /// at first.
     pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
         self.begin_port_status(device_id, port, is_up);
+    }
+
+    /// A port got or lost its link, for the primaries: P4Runtime has no word for it (`PortStatus` in `schema/lockstep.proto`).
+    pub(crate) fn port_notification(device_id: u64, port: Port, is_up: bool) -> Notification {
+        let port = u32::from(port);
+        let status = PortStatus { port, up: is_up };
+        Notification {
+            device_id,
+            role: None,
+            object_id: None,
+            update: Update::Other(any("slotwise.v1.PortStatus", &status)),
+        }
+    }
+
+    /// Tells the primaries of a device that one of its ports got or lost its link. Who does not read fast enough misses it.
+    pub fn tell_port_status(&self, device_id: u64, port: Port, is_up: bool) {
+        self.notify(&DeviceHub::port_notification(device_id, port, is_up));
     }
 
     /// Begins what follows from a port's status; true if [`HubEvent::PortsRefreshed`] will say that it is done.

@@ -307,12 +307,12 @@ impl Link {
         })
     }
 
-    /// Sends something about an object of P4Info to the primary of a role, or of all, if it may use it. False if one of them
+    /// Sends something about an object of P4Info, or about none, to the primary of a role, or of all, if it may use it. False if one of them
     /// does not read fast enough and misses it.
-    pub fn notify(&self, role: Option<&str>, object_id: u32, update: &Update) -> bool {
-        let concerned = self
-            .entitled()
-            .filter(|(name, _, access)| role.is_none_or(|role| role == *name) && access.permits(object_id));
+    pub fn notify(&self, role: Option<&str>, object_id: Option<u32>, update: &Update) -> bool {
+        let concerned = self.entitled().filter(|(name, _, access)| {
+            role.is_none_or(|role| role == *name) && object_id.is_none_or(|id| access.permits(id))
+        });
         concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
     }
 

@@ -26,7 +26,7 @@ pub struct ControllerPacket {
 pub enum Arrival {
     /// What left a CPU port.
     Packet(ControllerPacket),
-    /// What [`LockstepLink::learn`] or [`LockstepLink::due`] gave.
+    /// What [`LockstepLink::learn`], [`LockstepLink::due`] or [`LockstepLink::port_notification`] gave.
     Notification(Notification),
 }
 
@@ -185,6 +185,11 @@ impl LockstepLink {
             self.handle(event, execute)?;
         }
         Ok(())
+    }
+
+    /// What the controller is to hear of a port that got or lost its link, when it comes to it.
+    pub fn port_notification(&self, device_id: u64, port: Port, is_up: bool) -> Notification {
+        DeviceHub::port_notification(device_id, port, is_up)
     }
 
     /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the lists that are full with it.

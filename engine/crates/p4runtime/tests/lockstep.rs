@@ -18,7 +18,7 @@ use slotwise_p4runtime::proto::p4::v1::{
     CapabilitiesRequest, DigestEntry, PacketMetadata, PacketOut, SetForwardingPipelineConfigRequest, WriteRequest,
     digest_entry, update,
 };
-use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done};
+use slotwise_p4runtime::proto::slotwise::v1::{Advance, Done, PortStatus};
 use slotwise_p4runtime::{
     Arrival, ControllerPacket, DeviceAccess, DeviceCommand, LockstepError, LockstepLink, Server, ServerConfig, Turn,
     Work,
@@ -294,6 +294,29 @@ fn notifications_come_before_their_turn_and_links_change_at_once() {
     assert_eq!(fabric.writes, writes_before + 1, "the second one is no news");
     let late: Vec<Arrival> = due.into_iter().map(Arrival::Notification).collect();
     fabric.turn(Some((900, &late))).unwrap();
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn the_status_of_a_port_comes_before_its_turn_on_its_devices_stream_only() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let controller = controller(&server, move |mut one, mut two| async move {
+        done(&two, 0, 0, 0).await;
+        let Response::Other(message) = one.stream.next().await.unwrap() else {
+            panic!("expected a status")
+        };
+        assert_eq!(message.type_url, "type.googleapis.com/slotwise.v1.PortStatus");
+        let status = PortStatus::decode(message.value.as_slice()).unwrap();
+        assert_eq!(status, PortStatus { port: 3, up: false });
+        assert_eq!(advance(&mut one).await.now_ns, 150);
+        assert_eq!(advance(&mut two).await.now_ns, 150);
+        done(&one, 1, 0, 0).await;
+        one.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    let status = fabric.link.port_notification(1, 3, false);
+    fabric.turn(Some((150, &[Arrival::Notification(status)]))).unwrap();
     drop((fabric, server));
     controller.join().unwrap();
 }
