@@ -78,6 +78,9 @@ class IperfRun(FlowRun):
         if self.flow.kind == "udp":
             return [*command, "--udp", "--bitrate", str(options["rate_bps"]), "--length", str(options["payload_bytes"])]
         command += ["--congestion", kernel_congestion_control(options)]
+        if "bytes" in options:
+            # Instead of a time.
+            command[command.index("--time"):command.index("--time") + 2] = ["--bytes", str(options["bytes"])]
         if "rate_bps" in options:
             block = min(max(options["rate_bps"] // 8 // BLOCKS_PER_SECOND, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES)
             return [*command, "--bitrate", str(options["rate_bps"]), "--length", str(block)]

@@ -28,7 +28,7 @@ from slotwise import net as network
 from slotwise import scenario as scenarios
 from slotwise.flowrun import FileRun, FlowRun, IperfRun
 from slotwise.process import ProcessError, die_with_parent
-from slotwise.traffic import Flow, flows
+from slotwise.traffic import Flow, flows, phase_count
 
 FIRST_PORT = 5201
 LAST_PORT = 65535
@@ -66,7 +66,7 @@ class Agent:
         try:
             while line := await lines.readline():
                 try:
-                    if not self._obey(parse_command(line, len(self.scenario["phases"]))):
+                    if not self._obey(parse_command(line, phase_count(self.scenario))):
                         break
                 except CommandError as error:
                     emit({"event": "error", "message": str(error)})
@@ -118,7 +118,8 @@ class Agent:
 
     @staticmethod
     async def _finish(run: FlowRun, duration_ms: int) -> None:
-        emit(await run.run(-(-duration_ms // 1000)))
+        await asyncio.sleep(run.flow.start_ms / 1000)
+        emit(await run.run(max(1, -(-(duration_ms - run.flow.start_ms) // 1000))))
 
     @staticmethod
     async def _guarded(run: FlowRun, work) -> bool:
@@ -136,7 +137,7 @@ class Agent:
         port = FIRST_PORT + number
         if port > LAST_PORT:
             raise ProcessError(f"more than {LAST_PORT - FIRST_PORT + 1} flows in one phase")
-        source, destination = self.net.get(flow.source.name), self.net.get(flow.destination.name)
+        source, destination = self.net.get(flow.source.node), self.net.get(flow.destination.node)
         if flow.kind == "file":
             return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
         return IperfRun(flow, source, destination, port)
@@ -179,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
-        scenario = scenarios.load(options.scenario)
+        scenario = scenarios.load(options.scenario, routers=True)
         net = network.start(scenario, options.receive_cpus)
     except (scenarios.ScenarioError, network.NetworkError, OSError) as error:
         emit({"event": "error", "message": str(error)})

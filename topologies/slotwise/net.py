@@ -12,18 +12,13 @@ from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
 from slotwise.errors import SlotwiseError
-from slotwise.scenario import HostId, hosts
+from slotwise.scenario import HostId, RoutedHost, hosts, is_routed, routed_hosts
 
 OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
 
 class NetworkError(SlotwiseError):
     """The hosts cannot be built."""
-
-
-def edge_name(edge: int) -> str:
-    """Name of an edge's Mininet node; its interfaces are `e<edge>-eth<access port>`."""
-    return f"e{edge}"
 
 
 def _prepare_interface(node: Node, interface: str, mtu: int) -> None:
@@ -60,7 +55,10 @@ class AccessHost(Host):
 
 
 class AccessEdge(Switch):
-    """An edge's access interfaces in Mininet's own namespace: up, without an address. It forwards nothing itself."""
+    """A switch's access interfaces in Mininet's own namespace: up, without an address. It forwards nothing itself."""
+
+    KIND, LETTER = "edge", "e"
+    """What the engine calls it, and the first letter of its node's name."""
 
     def __init__(self, name: str, scenario: dict, **params):
         super().__init__(name, **params)
@@ -68,13 +66,13 @@ class AccessEdge(Switch):
 
     @property
     def edge(self) -> int:
-        """Number of the edge in the scenario."""
-        return int(self.name.removeprefix("e"))
+        """Number of the switch in the scenario."""
+        return int(self.name.removeprefix(self.LETTER))
 
     def access_ports(self) -> list[dict]:
-        """One `{"edge", "port", "interface"}` an access interface, in order of ports."""
+        """One `{"edge" (or "router"), "port", "interface"}` an access interface, in order of ports."""
         return [
-            {"edge": self.edge, "port": port, "interface": intf.name}
+            {self.KIND: self.edge, "port": port, "interface": intf.name}
             for port, intf in sorted(self.intfs.items())
             if intf.name != "lo"
         ]
@@ -82,7 +80,13 @@ class AccessEdge(Switch):
     def start(self, _controllers) -> None:
         """Brings the interfaces up."""
         for port in self.access_ports():
-            _prepare_interface(self, port["interface"], self.scenario["hosts"]["mtu"])
+            _prepare_interface(self, port["interface"], mtu(self.scenario))
+
+
+class AccessRouter(AccessEdge):
+    """The same of a router."""
+
+    KIND, LETTER = "router", "r"
 
 
 class ScenarioTopo(Topo):
@@ -92,13 +96,29 @@ class ScenarioTopo(Topo):
         self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, receive_cpus: str | None = None, **edge_params,
     ):
         for edge in scenario["edges"]:
-            self.addSwitch(edge_name(edge["id"]), cls=edge_class, scenario=scenario, **edge_params)
+            self.addSwitch(f"e{edge['id']}", cls=edge_class, scenario=scenario, **edge_params)
         for host in hosts(scenario):
-            self._add_host(host, mtu=scenario["hosts"]["mtu"], receive_cpus=receive_cpus)
+            _add_host(self, host, mtu=mtu(scenario), receive_cpus=receive_cpus)
 
-    def _add_host(self, host: HostId, **options) -> None:
-        self.addHost(host.name, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, **options)
-        self.addLink(host.name, edge_name(host.edge), port1=0, port2=host.access_port)
+
+class RoutedTopo(Topo):
+    """The hosts of a network of routers, each linked to its router."""
+
+    def build(self, scenario: dict, receive_cpus: str | None = None):
+        for router in range(len(scenario["routers"])):
+            self.addSwitch(f"r{router}", cls=AccessRouter, scenario=scenario)
+        for host in routed_hosts(scenario):
+            _add_host(self, host, mtu=mtu(scenario), receive_cpus=receive_cpus)
+
+
+def _add_host(topo: Topo, host: HostId | RoutedHost, **options) -> None:
+    topo.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, **options)
+    topo.addLink(host.node, host.switch, port1=0, port2=host.access_port)
+
+
+def mtu(scenario: dict) -> int:
+    """Largest IP packet of a scenario's hosts in bytes."""
+    return scenario["packet_bytes"] if is_routed(scenario) else scenario["hosts"]["mtu"]
 
 
 def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
@@ -111,7 +131,8 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
     setLogLevel("warning")
     # Mininet raises system-wide limits when first used (fixLimits); the hosts' TCP stack is to stay as it is.
     Mininet.inited = True
-    net = Mininet(topo=ScenarioTopo(scenario, receive_cpus=receive_cpus), controller=None, build=False)
+    topo_class = RoutedTopo if is_routed(scenario) else ScenarioTopo
+    net = Mininet(topo=topo_class(scenario, receive_cpus=receive_cpus), controller=None, build=False)
     try:
         net.start()
     except (Exception, KeyboardInterrupt):
@@ -121,7 +142,7 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
 
 
 def access_ports(net: Mininet) -> list[dict]:
-    """The access interfaces of all edges, by edge and port."""
+    """The access interfaces of all edges or routers, by their number and port."""
     edges = sorted(net.switches, key=lambda switch: switch.edge)
     return [port for switch in edges for port in switch.access_ports()]
 

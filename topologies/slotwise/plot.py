@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time.
+"""`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase.
+each phase. Of routers: one chart a link, the busiest ones.
 """
 import argparse
 import sys
@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-i
 from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wrong-import-position
 
 MAX_CHART_EDGES = 8
+MAX_LINK_CHARTS = 12
 MAX_POINTS = 1500
 # Room for the names of the phases above the curves.
 HEADROOM = 1.2
@@ -32,9 +33,12 @@ def draw(report: dict, file: Path) -> None:
     """Draws a report (schema/report.schema.json) into a PNG. Raises ReportError."""
     series = report["series"]
     edges = sorted({pair[end] for pair in series["pairs"] for end in ("from", "to")})
-    if not series["frame_ms"] or not edges:
+    if series.get("links"):
+        figure = _link_charts(report)
+    elif not series["frame_ms"] or not edges:
         raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
-    figure = _charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges)
+    else:
+        figure = _charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges)
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
 
@@ -45,6 +49,41 @@ def _title(report: dict) -> str:
         f"{report['scenario']}, {report['command']}d: frames of {frame['slots']} slots of {frame['slot_ns'] / 1000:g} µs, "
         f"{frame['slots'] - frame['signaling_slots']} for data"
     )
+
+
+def _link_charts(report: dict):
+    series = report["series"]
+    links = sorted(series["links"], key=lambda link: -sum(link["utilization"]))[:MAX_LINK_CHARTS]
+    columns = min(len(links), 3)
+    rows = -(-len(links) // columns)
+    figure, grid = pyplot.subplots(
+        rows, columns, squeeze=False, sharex=True, layout="constrained", figsize=(4.2 * columns + 1.0, 2.1 * rows + 1.2),
+    )
+    shown = "" if len(links) == len(series["links"]) else f", the {len(links)} busiest of {len(series['links'])} links"
+    figure.suptitle(f"{report['scenario']}, {report['command']}d{shown}")
+    figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
+    seconds, thin = _thinned(series["time_ms"])
+    for axes in grid.flat[len(links):]:
+        axes.set_axis_off()
+    handles = []
+    for axes, link in zip(grid.flat, links):
+        axes.set_title(link["name"], fontsize=9)
+        queue = axes.twinx()
+        area = queue.fill_between(
+            seconds, thin(link["queue_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
+        )
+        (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
+        handles = [line, area]
+        axes.set_ylim(0, 100 * HEADROOM)
+        queue.set_ylim(bottom=0)
+        axes.set_zorder(queue.get_zorder() + 1)
+        axes.patch.set_visible(False)
+        axes.tick_params(labelsize=7, colors=GRANT_COLOUR, axis="y")
+        axes.tick_params(labelsize=7, labelbottom=True, axis="x")
+        queue.tick_params(labelsize=7, colors=DEMAND_COLOUR)
+    figure.legend(handles, ["utilization in % (left scale)", "waiting in kB (right scale); time in s"],
+                  loc="lower center", ncols=2, fontsize=9, frameon=False)
+    return figure
 
 
 def _phases(report: dict) -> list[tuple[str, float, float]]:

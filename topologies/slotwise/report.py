@@ -74,10 +74,12 @@ class Report:
 
     def series(self) -> DataFrame:
         """A row a frame and ordered pair of edges: `frame_ms` (its start in fabric time), `from`, `to`, `demand_bytes`,
-        `granted_slots`, `delivered_bytes`. Raises MissingPackage."""
+        `granted_slots`, `delivered_bytes`. Of routers a row a period and link: `time_ms` (its end), `name`, `utilization`,
+        `queue_bytes`, `dropped_packets`. Raises MissingPackage."""
         pandas = _import("pandas")
         series = self.data["series"]
         frames = [pandas.DataFrame({"frame_ms": series["frame_ms"], **pair}) for pair in series["pairs"]]
+        frames += [pandas.DataFrame({"time_ms": series["time_ms"], **link}) for link in series.get("links", ())]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
     def tables(self) -> list[str]:
@@ -89,8 +91,8 @@ class Report:
         return sorted(file.stem for file in self.columns_directory.glob("*.parquet"))
 
     def columns(self, table: str) -> DataFrame:
-        """A table of columns: `queues`, `ports`, `access`, `flows`, `control`, `clocks`. Raises UnknownTable, MissingPackage, and
-        SlotwiseError if the run wrote none."""
+        """A table of columns: `queues`, `ports`, `access`, `flows`, `control`, `clocks`; of routers `links`, `flows`. Raises UnknownTable,
+        MissingPackage, and SlotwiseError if the run wrote none."""
         tables = self.tables()
         if table not in tables:
             raise UnknownTable("table", table, tables, str(self.columns_directory))
@@ -98,7 +100,7 @@ class Report:
         return _import("pandas").read_parquet(self.columns_directory / f"{table}.parquet", engine="pyarrow")
 
     def plot(self, file: str | Path) -> None:
-        """Draws demand and slots granted per edge pair over time into a PNG."""
+        """Draws demand and slots granted per edge pair over time into a PNG, or of routers links' utilization and queues."""
         from slotwise import plot  # Matplotlib takes a second to load
 
         plot.draw(self.data, Path(file))

@@ -56,6 +56,16 @@ class HostId(NamedTuple):
         return f"h{self.edge}_{self.index}"
 
     @property
+    def node(self) -> str:
+        """Name of its Mininet node."""
+        return self.name
+
+    @property
+    def switch(self) -> str:
+        """Name of its edge's Mininet node; that one's interfaces are `e<edge>-eth<access port>`."""
+        return f"e{self.edge}"
+
+    @property
     def ip(self) -> str:
         """Address in 10.0.0.0/8, which all hosts share."""
         return str(ipaddress.IPv4Address((10 << 24) | (self.edge << 8) | (self.index + 1)))
@@ -71,13 +81,61 @@ class HostId(NamedTuple):
         return self.index + 1
 
 
+class RoutedHost(NamedTuple):
+    """A host of a network of routers, by its number over all groups, from 0."""
+
+    number: int
+    name: str
+    router: int
+    access_port: int
+    """Port of the router, after those to its neighbours."""
+
+    @property
+    def node(self) -> str:
+        """Name of its Mininet node: interfaces' names are short."""
+        return f"h{self.number}"
+
+    @property
+    def switch(self) -> str:
+        """Name of its router's Mininet node; that one's interfaces are `r<router>-eth<port>`."""
+        return f"r{self.router}"
+
+    @property
+    def ip(self) -> str:
+        """Address in 10.0.0.0/8, which all hosts share, from 10.1.0.1 on."""
+        return str(ipaddress.IPv4Address(0x0A010001 + self.number))
+
+    @property
+    def mac(self) -> str:
+        return (0x0200_0002_0000 + self.number).to_bytes(6, "big").hex(":")
+
+
+def routed_hosts(scenario: dict) -> list[RoutedHost]:
+    """All hosts of a network of routers, by group and index."""
+    routers = scenario["routers"]
+    neighbours: list[set] = [set() for _ in routers]
+    for link in scenario["links"]:
+        ends = routers.index(link["from"]), routers.index(link["to"])
+        neighbours[ends[0]].add(ends[1])
+        neighbours[ends[1]].add(ends[0])
+    next_port = [len(peers) + 1 for peers in neighbours]
+    found = []
+    for group in scenario["hosts"]:
+        router = routers.index(group["router"])
+        for index in range(group["count"]):
+            found.append(RoutedHost(len(found), f"{group['name']}.{index}", router, next_port[router]))
+            next_port[router] += 1
+    return found
+
+
 def hosts(scenario: dict) -> list[HostId]:
-    """All hosts, by edge and index."""
+    """All hosts of a star, by edge and index."""
     return [HostId(edge["id"], index) for edge in scenario["edges"] for index in range(edge["hosts"])]
 
 
-def load(path: str | Path) -> dict:
-    """Reads and checks a scenario file. Raises ScenarioError with every problem, or OSError."""
+def load(path: str | Path, routers: bool = False) -> dict:
+    """Reads and checks a scenario file, of a star or, where `routers` may be, of those. Raises ScenarioError with every problem, or
+    OSError."""
     source = str(path)
     with open(path, "rb") as file:
         text = file.read(MAX_FILE_BYTES + 1)
@@ -87,13 +145,13 @@ def load(path: str | Path) -> dict:
         document = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise ScenarioError(source, [Problem("", f"not YAML: {error}")]) from error
-    return check(document, source)
+    return check_routed(document, source) if routers and is_routed(document) else check(document, source)
 
 
 def check(document: Any, source: str = "scenario") -> dict:
     """Returns `document` if the schema accepts it; raises ScenarioError with every problem otherwise."""
-    if isinstance(document, dict) and document.get("kind") == "routed":
-        expected = "a scenario of stars; `slotwise reproduce` runs networks of routers, as part of an experiment"
+    if is_routed(document):
+        expected = "a scenario of stars; `slotwise simulate` and `emulate` run networks of routers"
         raise ScenarioError(source, [Problem("/kind", f"a network of routers; expected {expected}")])
     problems = _refused(document, home.scenario_schema()) or list(_unknown_schedulers(document))
     if problems:
@@ -135,6 +193,11 @@ def dump(document: dict) -> str:
 def schema() -> dict:
     """The JSON Schema of scenario files. Raises home.HomeNotFound."""
     return json.loads(home.scenario_schema().read_text())
+
+
+def is_routed(document: Any) -> bool:
+    """Whether it is a network of routers; otherwise it is one of stars."""
+    return isinstance(document, dict) and document.get("kind") == "routed"
 
 
 @lru_cache

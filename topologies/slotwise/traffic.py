@@ -3,7 +3,10 @@
 import re
 from typing import Iterator, NamedTuple
 
-from slotwise.scenario import HostId, hosts
+from slotwise.scenario import HostId, RoutedHost, hosts, is_routed, routed_hosts
+
+DEFAULT_SPREAD_MS = 10
+IP_AND_UDP_BYTES = 28
 
 
 class Flow(NamedTuple):
@@ -12,10 +15,12 @@ class Flow(NamedTuple):
     phase: int
     entry: int
     """Index of the traffic entry in its phase."""
-    source: HostId
-    destination: HostId
+    source: HostId | RoutedHost
+    destination: HostId | RoutedHost
     options: dict
     """The traffic entry: `kind` and what belongs to it."""
+    start_ms: int = 0
+    """When it starts, from the start of its phase."""
 
     @property
     def kind(self) -> str:
@@ -23,12 +28,44 @@ class Flow(NamedTuple):
 
 
 def flows(scenario: dict, phase: int) -> list[Flow]:
-    """Flows of a phase in the order of its entries, then of sources, then of destinations."""
+    """Flows of a phase in the order of its entries, then of sources, then of destinations. Networks of routers have one phase."""
+    if is_routed(scenario):
+        return _routed_flows(scenario)
     return [
         Flow(phase, number, source, destination, entry)
         for number, entry in enumerate(scenario["phases"][phase]["traffic"])
         for source, destination in _host_pairs(scenario, entry["from"], entry["to"])
     ]
+
+
+def phase_count(scenario: dict) -> int:
+    """How many phases a scenario has."""
+    return 1 if is_routed(scenario) else len(scenario["phases"])
+
+
+def _routed_flows(scenario: dict) -> list[Flow]:
+    """Flow i of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
+    groups: dict[str, list[RoutedHost]] = {}
+    for host in routed_hosts(scenario):
+        groups.setdefault(host.name.rsplit(".", 1)[0], []).append(host)
+    found = []
+    for number, entry in enumerate(scenario["flows"]):
+        sources, destinations = groups[entry["from"]], groups[entry["to"]]
+        for index, ends in enumerate(zip(sources, destinations)):
+            start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
+            found.append(Flow(0, number, *ends, _iperf_options(scenario, entry), start_ms))
+    return found
+
+
+def _iperf_options(scenario: dict, entry: dict) -> dict:
+    """What an entry of a star's traffic would say."""
+    if "udp" in entry:
+        payload_bytes = scenario["packet_bytes"] - IP_AND_UDP_BYTES
+        # The rate counts IP bytes.
+        rate_bps = entry["udp"]["rate_bps"] * payload_bytes // scenario["packet_bytes"]
+        return {"kind": "udp", "rate_bps": rate_bps, "payload_bytes": payload_bytes}
+    sized = {"bytes": entry["bytes"]} if "bytes" in entry else {}
+    return {"kind": "tcp", "transport": entry.get("transport", "cubic"), **sized}
 
 
 def _host_pairs(scenario: dict, source: str, destination: str) -> Iterator[tuple[HostId, HostId]]:

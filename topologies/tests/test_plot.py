@@ -70,3 +70,14 @@ def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
     assert f"slotwise.plot: {source} is no report" in said
     assert "\n" not in said.rstrip()
     assert not (tmp_path / "out.png").exists()
+
+
+def test_of_routers_links_are_drawn(tmp_path):
+    link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
+    links = [{**link, "name": f"link{number}"} for number in range(plot.MAX_LINK_CHARTS + 2)]
+    report = {
+        "scenario": "routers", "command": "simulate", "phases": [],
+        "series": {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": links},
+    }
+    plot.draw(report, tmp_path / "out.png")
+    assert image.imread(tmp_path / "out.png").shape[0] > 100

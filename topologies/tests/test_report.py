@@ -83,3 +83,11 @@ def test_without_pandas_it_is_said_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingPackage, match="pandas is needed for frames and not installed; `pip install '/.*/topologies/\\[frames\\]'"):
         report.flows()
+
+
+def test_of_routers_series_are_a_row_a_period_and_link():
+    link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
+    series = {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": [link, {**link, "name": "b-a"}]}
+    rows = Report({"phases": [], "series": series}).series()
+    assert list(rows.columns) == ["time_ms", "name", "utilization", "queue_bytes", "dropped_packets"]
+    assert rows.query("name == 'b-a'")["utilization"].tolist() == [0.5, 1.0]

@@ -2,7 +2,9 @@
 """Which flows traffic entries stand for."""
 import pytest
 
-from slotwise.traffic import flows, kernel_congestion_control
+from slotwise import home
+from slotwise.scenario import load
+from slotwise.traffic import flows, kernel_congestion_control, phase_count
 
 
 def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
@@ -56,3 +58,14 @@ def test_flows_keep_their_entry(star):
 def test_a_transport_has_the_kernels_name():
     assert kernel_congestion_control({}) == "cubic"
     assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "newreno", "reno")] == ["cubic", "reno", "reno"]
+
+
+def test_flows_between_routers_start_one_after_the_other():
+    network = load(home.root() / "topologies" / "routers4.yaml", routers=True)
+    assert phase_count(network) == 1
+    found = flows(network, 0)
+    assert [(flow.source.name, flow.destination.name, flow.kind, flow.start_ms) for flow in found] == [
+        ("server.0", "client.0", "tcp", 0), ("server.1", "client.1", "tcp", 5),
+        ("client.0", "server.0", "udp", 0), ("client.1", "server.1", "udp", 5),
+    ]
+    assert found[2].options == {"kind": "udp", "rate_bps": 981333, "payload_bytes": 1472}

@@ -122,11 +122,11 @@ impl Fabric {
 
     pub(crate) fn at_host(&mut self, host: usize, packet: Packet) {
         let Some(traffic) = &mut self.traffic else {
-            let HostId { edge, .. } = self.hosts[host].id();
+            let Host { device, port, .. } = self.hosts[host];
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
-                edge,
-                port: self.hosts[host].port,
+                device,
+                port,
                 frame: packet.frame,
             });
         };

@@ -37,10 +37,12 @@ pub enum FabricError {
     #[error("there is no device {0}; edge e is e + 1, core c is 1001 + c, router r is 2001 + r")]
     UnknownDevice(u64),
     /// No such access port.
-    #[error("edge {edge} has no access port {port}; they count from 1")]
+    #[error(
+        "{device} has no host at port {port}; hosts of edges are at ports from 1 on, of routers after those to neighbours"
+    )]
     UnknownPort {
-        /// Number of the edge.
-        edge: u16,
+        /// The switch.
+        device: Device,
         /// The port.
         port: u16,
     },
@@ -51,9 +53,9 @@ pub enum FabricError {
 pub struct HostFrame {
     /// When its tail arrives.
     pub at_ns: u64,
-    /// The host's edge.
-    pub edge: u16,
-    /// The edge's access port.
+    /// The host's switch.
+    pub device: Device,
+    /// The port to which it is linked.
     pub port: u16,
     /// The frame.
     pub frame: Frame,
@@ -88,6 +90,13 @@ pub enum ControlMessage {
         port: Port,
         /// Whether light passes now.
         is_up: bool,
+    },
+    /// What XCP is to reckon with for a port's link from now on, as the scenario says.
+    Capacity {
+        /// The port.
+        port: Port,
+        /// Bit/s.
+        xcp_bps: u64,
     },
     /// The device stopped, and all that it knew is lost, or it is there again.
     Device {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{Ethernet, Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, SIGNALING_QUEUE};
 use wildmatch::WildMatch;
 
@@ -82,12 +81,12 @@ pub struct CaptureFilter {
 }
 
 impl CaptureFilter {
-    /// Reads a filter for the captures of a scenario.
+    /// Reads a filter for the captures of a network that has these places ([`Fabric::capture_points`](crate::Fabric::capture_points)).
     ///
     /// # Errors
     /// The first term that is neither a kind nor fits a capture's name.
-    pub fn parse(text: &str, scenario: &Scenario) -> Result<CaptureFilter, CaptureFilterError> {
-        let names: Vec<String> = points(scenario).map(CapturePoint::name).collect();
+    pub fn parse(text: &str, points: &[CapturePoint]) -> Result<CaptureFilter, CaptureFilterError> {
+        let names: Vec<String> = points.iter().map(|point| point.name()).collect();
         let wrong = |term: &str, reason: &dyn fmt::Display| CaptureFilterError {
             term: term.chars().take(MOST_TERM_CHARS).collect(),
             reason: reason.to_string(),
@@ -125,35 +124,22 @@ impl CaptureFilter {
     }
 }
 
-/// Every place of a scenario where frames may be captured.
-fn points(scenario: &Scenario) -> impl Iterator<Item = CapturePoint> + '_ {
-    let edges = scenario.edges.iter();
-    let fibres = edges.clone().flat_map(|edge| {
-        edge.fibres.iter().flat_map(|fibre| {
-            let (edge, core) = (Device::Edge(edge.id), Device::Core(fibre.core));
-            [(edge, core), (core, edge)].map(|(from, to)| CapturePoint::Fibre { from, to })
-        })
-    });
-    let hosts = edges.clone().flat_map(|edge| {
-        (1..=edge.hosts).map(|port| CapturePoint::Port {
-            device: Device::Edge(edge.id),
-            port,
-        })
-    });
-    let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
-    let devices = edges.map(|edge| Device::Edge(edge.id)).chain(cores);
-    let inner = devices.flat_map(|device| {
-        [PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU].map(|port| CapturePoint::Port { device, port })
-    });
-    fibres.chain(hosts).chain(inner)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use slotwise_scenario::{Device, Scenario};
 
-    fn scenario() -> Scenario {
-        Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap()
+    use super::*;
+    use crate::{Fabric, FabricOptions, HostMode};
+
+    fn points() -> Vec<CapturePoint> {
+        let scenario = Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        };
+        Fabric::new(&scenario, options).capture_points()
     }
 
     fn light(queue: u16) -> Vec<u8> {
@@ -179,7 +165,7 @@ mod tests {
 
     /// Which of some frames a filter takes: data and signaling from edge 0, data to edge 1, a host's, a line card's, a packet-in.
     fn taken(text: &str) -> [bool; 6] {
-        let mut filter = CaptureFilter::parse(text, &scenario()).unwrap();
+        let mut filter = CaptureFilter::parse(text, &points()).unwrap();
         let frames = [
             (fibre(0, true), light(1)),
             (fibre(0, true), light(SIGNALING_QUEUE)),
@@ -207,7 +193,7 @@ mod tests {
 
     #[test]
     fn light_too_short_for_its_header_counts_as_data() {
-        let mut filter = CaptureFilter::parse("data", &scenario()).unwrap();
+        let mut filter = CaptureFilter::parse("data", &points()).unwrap();
         for length in 0..Ethernet::SIZE + Optical::SIZE {
             assert!(filter.takes(fibre(0, true), &vec![0; length]), "{length}");
         }
@@ -216,12 +202,12 @@ mod tests {
     #[test]
     fn what_takes_nothing_is_refused_with_its_term() {
         for term in ["signalling", "edge9-*", "", "edge0-port2", "edge0-core0.pcap"] {
-            let error = CaptureFilter::parse(&format!("data,{term}"), &scenario()).unwrap_err();
+            let error = CaptureFilter::parse(&format!("data,{term}"), &points()).unwrap_err();
             assert_eq!(error.term, term);
             assert!(error.to_string().contains("such as edge0-core0"), "{error}");
         }
         let many = vec!["data"; MOST_TERMS + 1].join(",");
-        assert!(CaptureFilter::parse(&many, &scenario()).is_err());
-        assert!(CaptureFilter::parse(&"*".repeat(MOST_TERM_CHARS + 1), &scenario()).is_err());
+        assert!(CaptureFilter::parse(&many, &points()).is_err());
+        assert!(CaptureFilter::parse(&"*".repeat(MOST_TERM_CHARS + 1), &points()).is_err());
     }
 }

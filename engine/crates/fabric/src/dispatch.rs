@@ -146,7 +146,7 @@ impl Fabric {
             } => {
                 self.change_fifo(card, rate_bps, delay_ns);
                 if let (Some(xcp_bps), Some((device, port))) = (xcp_bps, self.fifos[card].port) {
-                    self.capacity_changes.push((device, port, xcp_bps));
+                    self.tell(device, ControlMessage::Capacity { port, xcp_bps });
                 }
             }
         }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange};
-use slotwise_wire::DropReason;
+use slotwise_wire::{DropReason, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
 
 use crate::access::{FifoCard, Host};
 use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
-use crate::capture::{CaptureFailure, Captures};
+use crate::capture::{CaptureFailure, CapturePoint, Captures};
 use crate::drops::{DropCause, Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
@@ -69,8 +69,6 @@ pub struct Fabric {
     pub(crate) host_timers: Vec<(usize, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
-    /// Capacities that XCP is to be told.
-    pub(crate) capacity_changes: Vec<(Device, Port, u64)>,
     pub(crate) routed: Routed,
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
@@ -102,7 +100,6 @@ impl Fabric {
             host_timers: Vec::new(),
             host_output: VecDeque::new(),
             control: VecDeque::new(),
-            capacity_changes: Vec::new(),
             routed: Routed::default(),
             p4_passes: 0,
             drops: Drops::default(),
@@ -115,6 +112,12 @@ impl Fabric {
     pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
+    }
+
+    pub(crate) fn add_host(&mut self, host: Host) {
+        let node = self.node(host.device);
+        self.nodes[node].set_host(host.port, self.hosts.len());
+        self.hosts.push(host);
     }
 
     pub(crate) fn add_fifo(&mut self, queue: Fifo, place: Place, port: Option<(Device, Port)>) -> usize {
@@ -169,7 +172,7 @@ impl Fabric {
 
     /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until_ns: u64) -> bool {
-        while self.control.is_empty() && self.capacity_changes.is_empty() {
+        while self.control.is_empty() {
             let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
                 self.now_ns = self.now_ns.max(until_ns);
                 return false;
@@ -181,12 +184,11 @@ impl Fabric {
     }
 
     /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
-    pub fn inject_host(&mut self, at_ns: u64, edge: u16, port: u16, frame: &[u8]) -> Result<(), FabricError> {
-        let place = self.star.edges.get(usize::from(edge));
-        let Some(place) = place.filter(|place| (1..=place.hosts).contains(&usize::from(port))) else {
-            return Err(FabricError::UnknownPort { edge, port });
+    pub fn inject_host(&mut self, at_ns: u64, device: Device, port: u16, frame: &[u8]) -> Result<(), FabricError> {
+        let node = self.nodes.get(self.node(device)).filter(|node| node.device == device);
+        let Some(host) = node.and_then(|node| node.host(port)) else {
+            return Err(FabricError::UnknownPort { device, port });
         };
-        let host = place.first_host + usize::from(port) - 1;
         let frame = self.pool.copy_of(frame);
         self.send_uplink(at_ns.max(self.now_ns), host, frame);
         Ok(())
@@ -392,6 +394,24 @@ impl Fabric {
             fabric: lost,
             p4: p4_lost_before + p4,
         })
+    }
+
+    /// Every place where frames may be captured: fibres, then ports by device.
+    pub fn capture_points(&self) -> Vec<CapturePoint> {
+        let fibres = self.star.fibres.iter().flat_map(|pair| {
+            let (edge, core) = (Device::Edge(pair.edge), Device::Core(pair.core));
+            [(edge, core), (core, edge)].map(|(from, to)| CapturePoint::Fibre { from, to })
+        });
+        let ports = self.nodes.iter().flat_map(|node| {
+            let device = node.device;
+            let control = [PORT_CORE_CONTROL]
+                .into_iter()
+                .filter(move |_| !matches!(device, Device::Router(_)));
+            let inner = [PORT_LINECARD].into_iter().chain(control).chain([PORT_CPU]);
+            let ports = node.fifo_ports().chain(inner);
+            ports.map(move |port| CapturePoint::Port { device, port })
+        });
+        fibres.chain(ports).collect()
     }
 
     /// Ends the captures; gives those that could not be written to the end.

@@ -234,7 +234,10 @@ impl<C: Controller> Lockstep<C> {
                     device_id,
                     message: Message::Packet(frame),
                 }),
-                ControlMessage::Digest { .. } | ControlMessage::Link { .. } | ControlMessage::Device { .. } => {
+                ControlMessage::Digest { .. }
+                | ControlMessage::Link { .. }
+                | ControlMessage::Capacity { .. }
+                | ControlMessage::Device { .. } => {
                     happened.push(event);
                 }
             }

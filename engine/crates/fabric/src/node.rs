@@ -29,6 +29,8 @@ pub(crate) struct Node {
     pub(crate) pipeline: Option<Pipeline>,
     /// By number.
     ports: Vec<PortTo>,
+    /// Hosts by the number of their port.
+    hosts: Vec<(Port, usize)>,
 }
 
 impl Node {
@@ -38,7 +40,25 @@ impl Node {
             device,
             pipeline: None,
             ports: Vec::new(),
+            hosts: Vec::new(),
         }
+    }
+
+    /// Ports before which there is a card with one queue, in order.
+    pub(crate) fn fifo_ports(&self) -> impl Iterator<Item = Port> {
+        let ports = self.ports.iter().zip(0..);
+        ports.filter_map(|(to, port)| matches!(to, PortTo::Fifo(_)).then_some(port))
+    }
+
+    /// A host is at a port; they come in order of ports.
+    pub(crate) fn set_host(&mut self, port: Port, host: usize) {
+        self.hosts.push((port, host));
+    }
+
+    /// The host at a port.
+    pub(crate) fn host(&self, port: Port) -> Option<usize> {
+        let place = self.hosts.binary_search_by_key(&port, |(port, _)| *port).ok()?;
+        Some(self.hosts[place].1)
     }
 
     pub(crate) fn port(&self, port: Port) -> PortTo {

@@ -20,6 +20,8 @@ pub struct RouterPort {
     pub next_mac: u64,
     /// Index of the scenario's link, if it leads to a router.
     pub link: Option<usize>,
+    /// That router and its port.
+    pub peer: Option<(Device, Port)>,
     /// Addresses of the hosts that are reached by it.
     pub hosts: Vec<Ipv4Addr>,
 }
@@ -47,12 +49,6 @@ impl Fabric {
     /// A router's own Ethernet address.
     pub fn router_mac(&self, router: usize) -> u64 {
         router_mac(router)
-    }
-
-    /// Capacities for XCP that have changed since the last call: (router, port, bit/s). Whoever writes tables is to
-    /// write them now; [`Fabric::run_until_control`] has stopped for it.
-    pub fn take_capacity_changes(&mut self) -> Vec<(Device, Port, u64)> {
-        std::mem::take(&mut self.capacity_changes)
     }
 
     /// What a link between routers did since the last call, by the scenario's number.

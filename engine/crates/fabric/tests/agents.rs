@@ -45,7 +45,7 @@ impl Controller for Recorder {
                 ControlMessage::Digest { name, fields } => format!("{name} {fields:?}"),
                 ControlMessage::Link { port, is_up } => format!("port {port} {is_up}"),
                 ControlMessage::Device { is_up } => format!("device {is_up}"),
-                ControlMessage::Packet(_) => panic!("packets are not for agents"),
+                ControlMessage::Packet(_) | ControlMessage::Capacity { .. } => panic!("only what agents are told"),
             };
             notices.push((event.device_id, notice));
         }
@@ -92,7 +92,7 @@ link_changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge
         // Operation 6 of the program sends a digest.
         let mut frame = [0; 64];
         frame[0] = 6;
-        fabric.inject_host(MS, 0, 1, &frame).unwrap();
+        fabric.inject_host(MS, Device::Edge(0), 1, &frame).unwrap();
         let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
         while fabric.now() < 10 * MS {
             let until_ns = fabric.now() + step_ns;

@@ -29,7 +29,9 @@ fn send(fabric: &mut Fabric, scenario: &Scenario, pairs: &[(u16, u16)]) {
     run_frames(fabric, scenario, 3);
     for (from, to) in pairs {
         let frame = host_frame(HostId { edge: *from, index: 0 }, HostId { edge: *to, index: 0 }, 1450);
-        fabric.inject_host(fabric.now(), *from, 1, &frame).unwrap();
+        fabric
+            .inject_host(fabric.now(), Device::Edge(*from), 1, &frame)
+            .unwrap();
     }
     run_frames(fabric, scenario, 2);
 }
@@ -41,7 +43,10 @@ fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
 /// Edges whose hosts have got a packet, in order of time.
 fn received(fabric: &mut Fabric) -> Vec<u16> {
     std::iter::from_fn(|| fabric.poll_host_output())
-        .map(|output| output.edge)
+        .filter_map(|output| match output.device {
+            Device::Edge(edge) => Some(edge),
+            _ => None,
+        })
         .collect()
 }
 

@@ -19,7 +19,7 @@ fn send_packets(fabric: &mut Fabric, scenario: &Scenario) {
     let at_ns = scenario.epoch_ns() + 4 * scenario.frame.frame_ns();
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..PACKETS {
-        fabric.inject_host(at_ns, 1, 1, &frame).unwrap();
+        fabric.inject_host(at_ns, Device::Edge(1), 1, &frame).unwrap();
     }
     fabric.run_until(at_ns + 4 * scenario.frame.frame_ns());
 }
@@ -127,7 +127,12 @@ fn two_inputs_to_one_output_collide() {
     let frame = host_frame(HostId { edge: 2, index: 0 }, HostId { edge: 3, index: 0 }, 1450);
     for _ in 0..PACKETS {
         fabric
-            .inject_host(scenario.epoch_ns() + 4 * scenario.frame.frame_ns(), 2, 1, &frame)
+            .inject_host(
+                scenario.epoch_ns() + 4 * scenario.frame.frame_ns(),
+                Device::Edge(2),
+                1,
+                &frame,
+            )
             .unwrap();
     }
     send_packets(&mut fabric, &scenario);
@@ -164,7 +169,12 @@ fn light_across_the_end_of_a_slot_is_seen() {
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..4 {
         fabric
-            .inject_host(scenario.epoch_ns() + 4 * scenario.frame.frame_ns(), 1, 1, &frame)
+            .inject_host(
+                scenario.epoch_ns() + 4 * scenario.frame.frame_ns(),
+                Device::Edge(1),
+                1,
+                &frame,
+            )
             .unwrap();
     }
     fabric.run_until(scenario.epoch_ns() + 5 * scenario.frame.frame_ns());
@@ -184,7 +194,7 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
     let packets = 50;
     let send = |fabric: &mut Fabric, at_ns| {
         for _ in 0..packets {
-            fabric.inject_host(at_ns, edge, 1, &frame).unwrap();
+            fabric.inject_host(at_ns, Device::Edge(edge), 1, &frame).unwrap();
         }
     };
     let frame_ns = scenario.frame.frame_ns();
@@ -248,7 +258,7 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
     assert_eq!(received(&mut fabric), 0);
     fabric.run_until(scenario.epoch_ns() + 110_000_000);
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
-    fabric.inject_host(fabric.now(), 1, 1, &frame).unwrap();
+    fabric.inject_host(fabric.now(), Device::Edge(1), 1, &frame).unwrap();
     fabric.run_until(fabric.now() + 10_000_000);
     assert_eq!(received(&mut fabric), 1);
     assert!(
@@ -345,7 +355,7 @@ proptest! {
                 bytes[12..14].copy_from_slice(&kind.to_be_bytes());
             }
             let at_ns = 20_000_000;
-            fabric.inject_host(at_ns, edge, 1 + port % 2, &bytes).unwrap();
+            fabric.inject_host(at_ns, Device::Edge(edge), 1 + port % 2, &bytes).unwrap();
             fabric.packet_out(at_ns, Device::Edge(edge).id(), &packet_out(port, &bytes)).unwrap();
             fabric.packet_out(at_ns, Device::Edge(edge).id(), &bytes).unwrap();
             fabric.packet_out(at_ns, Device::Core(0).id(), &packet_out(port, &bytes)).unwrap();

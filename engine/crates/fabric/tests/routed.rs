@@ -33,37 +33,48 @@ flows: [{flows}]
 }
 
 fn network(scenario: &RoutedScenario, seed: u64) -> Fabric {
-    let program = Arc::new(Program::from_json(PROGRAM).unwrap());
     let options = FabricOptions {
         seed,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    let mut network = Fabric::routed(scenario, options);
-    for router in 0..scenario.routers.len() {
-        let ports = network.router_ports(router).to_vec();
-        let device_id = Device::Router(router as u16).id();
-        network.set_pipeline(device_id, program.clone()).unwrap();
-        let pipeline = network.pipeline_mut(device_id).unwrap();
-        for port in &ports {
-            for host in &port.hosts {
-                let entry = TableEntry {
-                    key: vec![KeyField::Lpm {
-                        value: host.octets().to_vec(),
-                        prefix_len: 32,
-                    }],
-                    priority: 0,
-                    action: ActionCall {
-                        name: "TestIngress.forward".into(),
-                        args: vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()],
-                    },
-                };
-                pipeline.table_insert("TestIngress.routes", entry).unwrap();
-            }
-        }
+    configured(Fabric::routed(scenario, options))
+}
+
+/// With a program and routes in every router.
+fn configured(mut network: Fabric) -> Fabric {
+    let routers: Vec<Device> = network.devices().collect();
+    for router in routers {
+        configure(&mut network, router);
     }
     network
+}
+
+fn configure(network: &mut Fabric, router: Device) {
+    let program = Arc::new(Program::from_json(PROGRAM).unwrap());
+    let Device::Router(number) = router else {
+        panic!("there are routers only")
+    };
+    let ports = network.router_ports(usize::from(number)).to_vec();
+    network.set_pipeline(router.id(), program).unwrap();
+    let pipeline = network.pipeline_mut(router.id()).unwrap();
+    for port in &ports {
+        for host in &port.hosts {
+            let entry = TableEntry {
+                key: vec![KeyField::Lpm {
+                    value: host.octets().to_vec(),
+                    prefix_len: 32,
+                }],
+                priority: 0,
+                action: ActionCall {
+                    name: "TestIngress.forward".into(),
+                    args: vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()],
+                },
+            };
+            pipeline.table_insert("TestIngress.routes", entry).unwrap();
+        }
+    }
 }
 
 /// What the link and the flows did in each second.
@@ -202,9 +213,95 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
     assert_eq!(cuts, run(1));
     assert_ne!(cuts, run(2));
     let routers = [0, 1].map(Device::Router);
-    assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.routers == Some(routers)));
+    assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.routers == routers));
     let recovered = cuts.iter().filter(|cut| cut.recovered_ns.is_some()).count();
     assert_eq!(recovered, cuts.len(), "{cuts:?}");
+}
+
+#[test]
+fn a_router_that_restarts_comes_back_empty_and_says_so() {
+    let faults = "faults: [{kind: router-restart, every_ms: 1500, for_ms: 100}]";
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
+    let mut network = network(&scenario, 1);
+    let mut told = Vec::new();
+    while network.run_until_control(5000 * MS) {
+        while let Some(event) = network.poll_control() {
+            assert!(
+                network.pipeline_mut(event.device_id).is_none(),
+                "nobody has given it one"
+            );
+            if let ControlMessage::Device { is_up: true } = event.message {
+                configure(&mut network, Device::from_id(event.device_id).unwrap());
+            }
+            told.push((event.at_ns, event.device_id, event.message));
+        }
+    }
+    let restarts = network.faults().to_vec();
+    let expected = restarts.iter().flat_map(|fault| {
+        let [router] = fault.routers[..] else {
+            panic!("one router: {fault:?}")
+        };
+        [(fault.start_ns, false), (fault.end_ns, true)]
+            .map(|(at_ns, is_up)| (at_ns, router.id(), ControlMessage::Device { is_up }))
+    });
+    assert_eq!(told, expected.collect::<Vec<_>>());
+    assert!(
+        !restarts.is_empty()
+            && restarts
+                .iter()
+                .all(|fault| fault.happened && fault.recovered_ns.is_some()),
+        "{restarts:?}"
+    );
+    let mut lost = network.drops().iter();
+    assert!(lost.any(|(_, cause, count)| cause == DropCause::NoPipeline && count.packets > 0));
+}
+
+#[test]
+fn hosts_outside_are_at_their_ports_and_captures_have_places() {
+    let scenario = dumbbell(
+        "{name: f, from: s, to: d, transport: cubic}",
+        "changes: [{at_ms: 1, link: there, up: false}]",
+    );
+    let options = FabricOptions {
+        seed: 1,
+        host_mode: HostMode::External,
+        captures: None,
+        frame_records: false,
+    };
+    let mut network = configured(Fabric::routed(&scenario, options));
+    let names: Vec<String> = network.capture_points().iter().map(|point| point.name()).collect();
+    assert_eq!(
+        names[..5],
+        [
+            "router0-port1",
+            "router0-port2",
+            "router0-port3",
+            "router0-linecard",
+            "router0-cpu"
+        ]
+    );
+    assert_eq!(names.len(), 10);
+    // From the first host of the left router to the second of the right one, by Ethernet, IPv4 and 20 bytes.
+    let ethernet = [&network.router_mac(0).to_be_bytes()[2..], &[2, 0, 0, 2, 0, 0, 8, 0]].concat();
+    let ip = [0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0x66, 0xbf, 10, 1, 0, 1, 10, 1, 0, 4];
+    let frame = [&ethernet[..], &ip, &[0; 20]].concat();
+    let (left, right) = (Device::Router(0), Device::Router(1));
+    assert!(
+        network.inject_host(0, left, 1, &frame).is_err(),
+        "that leads to a router"
+    );
+    assert!(network.inject_host(0, Device::Edge(0), 2, &frame).is_err());
+    network.inject_host(0, left, 2, &frame).unwrap();
+    network.run_until(100 * MS);
+    let arrived = network
+        .poll_host_output()
+        .expect("changes of links wait until hosts begin");
+    assert_eq!((arrived.device, arrived.port), (right, 3));
+    network.schedule_link_changes(network.now());
+    network.run_until(network.now() + 2 * MS);
+    network.inject_host(network.now(), left, 2, &frame).unwrap();
+    network.run_until(network.now() + 100 * MS);
+    assert_eq!(network.poll_host_output(), None, "the link is dark");
 }
 
 #[test]

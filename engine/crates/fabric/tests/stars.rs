@@ -44,7 +44,7 @@ fn inject(fabric: &mut Fabric, from: u16, to: u16, packets: usize) {
     let frame = host_frame(HostId { edge: from, index: 0 }, HostId { edge: to, index: 0 }, 1450);
     let now_ns = fabric.now();
     for _ in 0..packets {
-        fabric.inject_host(now_ns, from, 1, &frame).unwrap();
+        fabric.inject_host(now_ns, Device::Edge(from), 1, &frame).unwrap();
     }
 }
 
@@ -56,7 +56,10 @@ fn run_frames(fabric: &mut Fabric, scenario: &Scenario, frames: u64) {
 fn received(fabric: &mut Fabric) -> [usize; 4] {
     let mut by_edge = [0; 4];
     while let Some(output) = fabric.poll_host_output() {
-        by_edge[usize::from(output.edge)] += 1;
+        let Device::Edge(edge) = output.device else {
+            panic!("hosts are at edges")
+        };
+        by_edge[usize::from(edge)] += 1;
     }
     by_edge
 }

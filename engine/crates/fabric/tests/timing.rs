@@ -4,7 +4,7 @@
 mod support;
 
 use slotwise_fabric::{DropCause, Fabric, HostMode, Place};
-use slotwise_scenario::{HostId, Scenario, WIRE_OVERHEAD_BYTES};
+use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD_BYTES};
 use support::*;
 
 const FROM: HostId = HostId { edge: 1, index: 0 };
@@ -36,7 +36,12 @@ fn send(fabric: &mut Fabric, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64
     let frame = host_frame(FROM, TO, ip_bytes as usize);
     fabric.run_until(at_edge_ns - access_ns);
     fabric
-        .inject_host(at_edge_ns - access_ns, FROM.edge, FROM.access_port(), &frame)
+        .inject_host(
+            at_edge_ns - access_ns,
+            Device::Edge(FROM.edge),
+            FROM.access_port(),
+            &frame,
+        )
         .unwrap();
 }
 
@@ -56,7 +61,7 @@ fn wire_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
 fn arrival_ns(fabric: &mut Fabric, scenario: &Scenario) -> u64 {
     fabric.run_until(fabric.now() + 3 * scenario.frame.frame_ns());
     let output = fabric.poll_host_output().expect("the packet arrives");
-    assert_eq!((output.edge, output.port), (TO.edge, TO.access_port()));
+    assert_eq!((output.device, output.port), (Device::Edge(TO.edge), TO.access_port()));
     assert_eq!(fabric.poll_host_output(), None);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     output.at_ns
@@ -213,12 +218,14 @@ fn telemetry_follows_a_packet() {
 fn without_pipelines_everything_is_dropped_and_counted() {
     let scenario = silent_star4();
     let mut fabric = Fabric::new(&scenario, options(HostMode::External));
-    fabric.inject_host(0, 1, 1, &host_frame(FROM, TO, 100)).unwrap();
+    fabric
+        .inject_host(0, Device::Edge(1), 1, &host_frame(FROM, TO, 100))
+        .unwrap();
     fabric.run_until(100_000_000);
     let place = Place::Device(slotwise_scenario::Device::Edge(1));
     assert_eq!(fabric.drops().get(place, DropCause::NoPipeline).packets, 1);
     assert_eq!(fabric.poll_host_output(), None);
-    assert!(fabric.inject_host(0, 1, 3, &[]).is_err());
-    assert!(fabric.inject_host(0, 4, 1, &[]).is_err());
+    assert!(fabric.inject_host(0, Device::Edge(1), 3, &[]).is_err());
+    assert!(fabric.inject_host(0, Device::Edge(4), 1, &[]).is_err());
     assert!(fabric.packet_out(0, 5, &[]).is_err());
 }

@@ -17,6 +17,7 @@ mod kept;
 mod marker;
 mod plot;
 mod record;
+pub mod routed;
 mod router;
 mod run;
 pub mod setup;
@@ -31,6 +32,6 @@ pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
     QUEUE_COLUMNS, Recording, Table,
 };
-pub use router::{RouterError, configure};
+pub use router::{RouterError, configure, set_capacity};
 pub use run::{RunError, RunSummary, run};
 pub use sweep::{Given, Measured, Sweep};

@@ -35,43 +35,51 @@ fn call(name: &str, args: &[u64]) -> ActionCall {
 /// # Errors
 /// When the program is not `router.p4`.
 pub fn configure(network: &mut Fabric, scenario: &RoutedScenario, program: &Arc<Program>) -> Result<(), RouterError> {
-    for (router, name) in scenario.routers.iter().enumerate() {
-        let ports = network.router_ports(router).to_vec();
-        let mac = network.router_mac(router);
-        let pipeline = start(network, router, program);
-        let error = |table| {
-            move |source| RouterError {
-                router: name.clone(),
-                table,
-                source,
-            }
-        };
-        pipeline
-            .table_set_default(
-                "RouterIngress.router_params",
-                Some(call("RouterIngress.set_router_params", &[mac])),
-            )
-            .map_err(error("router_params"))?;
-        for port in &ports {
-            for host in &port.hosts {
-                let entry = TableEntry {
-                    key: vec![KeyField::Lpm {
-                        value: host.octets().to_vec(),
-                        prefix_len: 32,
-                    }],
-                    priority: 0,
-                    action: call("RouterIngress.to_port", &[port.port.into(), port.next_mac]),
-                };
-                pipeline
-                    .table_insert("RouterIngress.ipv4_route", entry)
-                    .map_err(error("ipv4_route"))?;
-            }
-            if let Some(xcp_bps) = port.link.and_then(|link| scenario.links[link].xcp_bps) {
-                let entry = capacity(port.port, xcp_bps);
-                pipeline
-                    .table_insert("RouterIngress.xcp_output", entry)
-                    .map_err(error("xcp_output"))?;
-            }
+    (0..scenario.routers.len()).try_for_each(|router| configure_one(network, scenario, router, program))
+}
+
+/// The same for one router, by its place in the file.
+pub(crate) fn configure_one(
+    network: &mut Fabric,
+    scenario: &RoutedScenario,
+    router: usize,
+    program: &Arc<Program>,
+) -> Result<(), RouterError> {
+    let ports = network.router_ports(router).to_vec();
+    let mac = network.router_mac(router);
+    let pipeline = start(network, router, program);
+    let error = |table| {
+        move |source| RouterError {
+            router: scenario.routers[router].clone(),
+            table,
+            source,
+        }
+    };
+    pipeline
+        .table_set_default(
+            "RouterIngress.router_params",
+            Some(call("RouterIngress.set_router_params", &[mac])),
+        )
+        .map_err(error("router_params"))?;
+    for port in &ports {
+        for host in &port.hosts {
+            let entry = TableEntry {
+                key: vec![KeyField::Lpm {
+                    value: host.octets().to_vec(),
+                    prefix_len: 32,
+                }],
+                priority: 0,
+                action: call("RouterIngress.to_port", &[port.port.into(), port.next_mac]),
+            };
+            pipeline
+                .table_insert("RouterIngress.ipv4_route", entry)
+                .map_err(error("ipv4_route"))?;
+        }
+        if let Some(xcp_bps) = port.link.and_then(|link| scenario.links[link].xcp_bps) {
+            let entry = capacity(port.port, xcp_bps);
+            pipeline
+                .table_insert("RouterIngress.xcp_output", entry)
+                .map_err(error("xcp_output"))?;
         }
     }
     Ok(())
@@ -85,23 +93,22 @@ fn start<'a>(network: &'a mut Fabric, router: usize, program: &Arc<Program>) -> 
     network.pipeline_mut(device_id).expect("it has just been started")
 }
 
-/// Tells XCP a new capacity of an output that has a controller.
+/// Tells XCP a new capacity of an output; one that has no controller is left alone.
 ///
 /// # Errors
 /// When the program is not `router.p4`.
-pub(crate) fn set_capacity(
-    pipeline: &mut Pipeline,
-    router: Device,
-    port: Port,
-    xcp_bps: u64,
-) -> Result<(), RouterError> {
-    pipeline
-        .table_modify("RouterIngress.xcp_output", capacity(port, xcp_bps))
-        .map_err(|source| RouterError {
-            router: router.to_string(),
+pub fn set_capacity(network: &mut Fabric, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), RouterError> {
+    let Some(pipeline) = network.pipeline_mut(device_id) else {
+        return Ok(());
+    };
+    match pipeline.table_modify("RouterIngress.xcp_output", capacity(port, xcp_bps)) {
+        Ok(()) | Err(ConfigError::NotFound(_)) => Ok(()),
+        Err(source) => Err(RouterError {
+            router: Device::from_id(device_id).map_or_else(|| device_id.to_string(), |device| device.to_string()),
             table: "xcp_output",
             source,
-        })
+        }),
+    }
 }
 
 fn capacity(port: Port, xcp_bps: u64) -> TableEntry {

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::{Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Invariant};
+use slotwise_fabric::{ControlMessage, Fabric, FabricOptions, HostMode, Invariant};
 use slotwise_p4::Program;
-use slotwise_scenario::RoutedScenario;
+use slotwise_scenario::{Device, RoutedScenario};
 
-use crate::record::{Recording, mean};
+use crate::record::Recording;
+use crate::routed::RoutedRecorder;
 use crate::router::{self, RouterError};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -61,51 +62,32 @@ pub fn run(
     };
     let mut network = Fabric::routed(scenario, options);
     router::configure(&mut network, scenario, program)?;
-    let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
-    let mut recording = Recording::default();
-    // Mean and longest of each flow, kept while nothing arrives.
-    let mut delays_ms = vec![(0.0, 0.0); names.len()];
-    let mut at_ms = 0;
-    while at_ms < scenario.duration_ms {
-        let period_ms = scenario.sample_ms.min(scenario.duration_ms - at_ms);
-        at_ms += period_ms;
-        while network.run_until_control(at_ms * NS_PER_MS) {
-            // Nobody listens to what routers have for a controller.
-            while network.poll_control().is_some() {}
-            for (device, port, xcp_bps) in network.take_capacity_changes() {
-                if let Some(pipeline) = network.pipeline_mut(device.id()) {
-                    router::set_capacity(pipeline, device, port, xcp_bps)?;
+    let mut recorder = RoutedRecorder::new(scenario, &network);
+    while let Some(at_ns) = recorder.next_ns() {
+        while network.run_until_control(at_ns) {
+            // Nobody listens to what routers have for a controller but this.
+            while let Some(event) = network.poll_control() {
+                match (event.message, Device::from_id(event.device_id)) {
+                    (ControlMessage::Capacity { port, xcp_bps }, _) => {
+                        router::set_capacity(&mut network, event.device_id, port, xcp_bps)?;
+                    }
+                    (ControlMessage::Device { is_up: true }, Some(Device::Router(router))) => {
+                        router::configure_one(&mut network, scenario, router.into(), program)?;
+                    }
+                    _ => {}
                 }
             }
         }
-        let period = Period {
-            end_s: at_ms as f64 / 1e3,
-            seconds: period_ms as f64 / 1e3,
-        };
-        for (index, link) in scenario.links.iter().enumerate() {
-            let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
-            recording.links.push(&link.name, row);
-        }
-        for (index, name) in names.iter().enumerate() {
-            let used = network.take_flow_use(index);
-            if used.wrong_bytes > 0 {
-                return Err(RunError::WrongBytes {
-                    flow: name.clone(),
-                    bytes: used.wrong_bytes,
-                });
-            }
-            if used.packets > 0 {
-                let mean_ms = used.delay_sum_ns as f64 / 1e6 / used.packets as f64;
-                delays_ms[index] = (mean_ms, used.delay_max_ns as f64 / 1e6);
-            }
-            let row = flow_row(&period, &used, scenario.packet_bytes, delays_ms[index]);
-            recording.flows.push(name, row);
-        }
-        progress(at_ms);
+        recorder.sample(&mut network);
+        progress(at_ns / NS_PER_MS);
+    }
+    if let Some((flow, bytes)) = recorder.wrong_bytes() {
+        let flow = flow.to_owned();
+        return Err(RunError::WrongBytes { flow, bytes });
     }
     match network.invariants().count(Invariant::Astray) {
         0 => Ok((
-            recording,
+            recorder.finish(),
             RunSummary {
                 simulated_ms: scenario.duration_ms,
                 hops: network.p4_passes(),
@@ -113,44 +95,4 @@ pub fn run(
         )),
         strays => Err(RunError::Strays(strays)),
     }
-}
-
-struct Period {
-    end_s: f64,
-    seconds: f64,
-}
-
-/// In the order of [`crate::record::LINK_COLUMNS`].
-fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
-    let sent_bits = used.sent_bytes as f64 * 8.0;
-    let taken = used.arrived_packets - used.dropped_packets;
-    [
-        period.end_s,
-        sent_bits * 1e9 / used.capacity_bit_ns as f64,
-        sent_bits / period.seconds / first_rate_bps as f64,
-        used.queue_packets as f64,
-        used.queue_bytes as f64,
-        used.waited_ns as f64 / 1e9 / period.seconds,
-        used.most_packets as f64,
-        mean(used.waited_ns as f64 / 1e6, taken),
-        used.arrived_packets as f64,
-        used.dropped_packets as f64,
-    ]
-}
-
-/// In the order of [`crate::record::FLOW_COLUMNS`].
-fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longest_ms): (f64, f64)) -> [f64; 9] {
-    let window_packets = mean(used.window_bytes as f64, used.mss_bytes);
-    [
-        period.end_s,
-        window_packets,
-        used.srtt_ns as f64 / 1e6,
-        // byte/ns = 1e6 kbyte/s.
-        mean(window_packets * f64::from(packet_bytes) * 1e6, used.srtt_ns),
-        used.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
-        delay_ms,
-        longest_ms,
-        used.retransmissions as f64,
-        used.timeouts as f64,
-    ]
 }

@@ -37,6 +37,8 @@ pub enum FaultKind {
     EdgeRestart,
     /// The controller's process is killed, and started again.
     ControllerRestart,
+    /// A router does nothing, and comes back without program and tables.
+    RouterRestart,
     /// An edge's clock jumps, either way, by a time between these (the logarithm is drawn evenly).
     ClockStep {
         /// Shortest jump.
@@ -74,6 +76,7 @@ impl FaultKind {
             FaultKind::CoreDown => "core-down",
             FaultKind::EdgeRestart => "edge-restart",
             FaultKind::ControllerRestart => "controller-restart",
+            FaultKind::RouterRestart => "router-restart",
             FaultKind::ClockStep { .. } => "clock-step",
             FaultKind::Messages { treatment, .. } => match treatment {
                 Treatment::Lost => "messages-lost",
@@ -92,7 +95,7 @@ const STEP: &[&str] = &["edge", "least_ns", "most_ns"];
 const MESSAGES: &[&str] = &["for_ms", "share"];
 
 /// Kinds by name, with the keys that only they have; what a kind says for itself is read afterwards.
-fn kinds() -> [(FaultKind, &'static [&'static str]); 9] {
+fn kinds() -> [(FaultKind, &'static [&'static str]); 10] {
     let messages = |treatment| (FaultKind::Messages { treatment, share: 1.0 }, MESSAGES);
     let clock_step = FaultKind::ClockStep {
         least_ns: 1,
@@ -103,6 +106,7 @@ fn kinds() -> [(FaultKind, &'static [&'static str]); 9] {
         (FaultKind::CoreDown, LENGTH),
         (FaultKind::EdgeRestart, LENGTH_AND_EDGE),
         (FaultKind::ControllerRestart, LENGTH),
+        (FaultKind::RouterRestart, LENGTH),
         (clock_step, STEP),
         messages(Treatment::Lost),
         messages(Treatment::Duplicated),
@@ -194,6 +198,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                     );
                 }
             }
+            FaultKind::RouterRestart => r.report(format!("{place}/kind"), "there are no routers", "edge-restart"),
             // It waits until every switch is there, so a switch that is down would stop time.
             FaultKind::ControllerRestart if has_switches => r.report(
                 format!("{place}/kind"),

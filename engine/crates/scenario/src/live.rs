@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::model::{Process, Scenario, Traffic, TrafficKind, Transport};
+use crate::routed::{RoutedScenario, Source};
 
 /// An entry of the traffic that hosts of Linux cannot play.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,37 @@ impl Scenario {
     }
 }
 
+impl RoutedScenario {
+    /// The same of a network of routers.
+    pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
+        if !self.faults.is_empty() {
+            return Some(NotLive {
+                pointer: "/faults".into(),
+                reason: "faults are drawn in virtual time only".into(),
+            });
+        }
+        let mut flows = self.flows.iter().enumerate();
+        flows.find_map(|(index, flow)| {
+            let (key, reason) = match flow.source {
+                Source::Web { .. } => (
+                    "web",
+                    "hosts of Linux play no users of the web; expected a stream or udp".into(),
+                ),
+                Source::Udp {
+                    process: Process::OnOffPareto(_),
+                    ..
+                } => ("udp/process", "iperf3 sends no bursts; expected constant".into()),
+                Source::Udp { .. } => return None,
+                Source::Stream { .. } => ("transport", missing(flow.transport, kernel)?),
+            };
+            Some(NotLive {
+                pointer: format!("/flows/{index}/{key}"),
+                reason,
+            })
+        })
+    }
+}
+
 /// The key at fault and the reason.
 fn refused(traffic: &Traffic, kernel: &[&str]) -> Option<(&'static str, String)> {
     match traffic.kind {
@@ -60,16 +92,19 @@ fn refused(traffic: &Traffic, kernel: &[&str]) -> Option<(&'static str, String)>
         } => return Some(("process", "iperf3 sends no bursts; expected constant".into())),
         _ => {}
     }
-    let transport = traffic.kind.transport()?;
-    let reason = match transport.kernel_name() {
-        None => "hosts of Linux have no XCP; expected cubic, newreno or reno".into(),
+    Some(("transport", missing(traffic.kind.transport()?, kernel)?))
+}
+
+/// Why hosts with this kernel do not have it, if they do not.
+fn missing(transport: Transport, kernel: &[&str]) -> Option<String> {
+    match transport.kernel_name() {
+        None => Some("hosts of Linux have no XCP; expected cubic, newreno or reno".into()),
         Some(name) if !kernel.contains(&name) => {
             let there = kernel.join(", ");
-            format!("this kernel has no TCP {name}; it has: {there}")
+            Some(format!("this kernel has no TCP {name}; it has: {there}"))
         }
-        Some(_) => return None,
-    };
-    Some(("transport", reason))
+        Some(_) => None,
+    }
 }
 
 impl Transport {

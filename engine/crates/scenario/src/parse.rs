@@ -64,7 +64,7 @@ pub(crate) fn read_checked<T>(
 
 fn scenario(r: &mut Reader, value: &Value) -> Scenario {
     if value.get("kind").and_then(Value::as_str) == Some("routed") {
-        let expected = "a scenario of stars; `slotwise reproduce` runs networks of routers, as part of an experiment";
+        let expected = "a scenario of stars; `slotwise simulate` and `emulate` run networks of routers";
         r.report("/kind".into(), "a network of routers", expected);
         // That it lacks all that a star has need not be said.
         return star(&mut Reader::default(), value);

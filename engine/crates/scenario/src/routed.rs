@@ -32,8 +32,39 @@ pub struct RoutedScenario {
     pub flows: Vec<FlowGroup>,
     /// What happens to links, in the order of the file.
     pub changes: Vec<RoutedChange>,
-    /// Faults on purpose: cuts of links, both ways between two routers.
+    /// Faults on purpose: links between two routers are cut both ways, routers and the controller restart, messages are hit.
     pub faults: Vec<Faults>,
+    /// Who finds routes, where there is a controller.
+    pub controller: RoutesController,
+}
+
+/// The controller of routers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoutesController {
+    /// Between a router and the controller, each way.
+    pub control_latency_ns: u64,
+    /// What short paths are short of.
+    pub metric: Metric,
+}
+
+/// What is summed over the links of a path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Metric {
+    /// Links.
+    #[default]
+    Hops,
+    /// Propagation delay.
+    Delay,
+}
+
+impl Metric {
+    /// The name in a scenario file and for the controller.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Hops => "hops",
+            Metric::Delay => "delay",
+        }
+    }
 }
 
 /// One direction of a link between two routers.

@@ -32,13 +32,17 @@ fn as_json(yaml: &str) -> serde_json::Value {
     serde_yaml_ng::from_str(yaml).unwrap()
 }
 
-fn assert_loads(directory: &str, schema: &jsonschema::Validator, parse: impl Fn(&[u8]) -> Result<(), ScenarioError>) {
-    for (path, text) in yaml_files(directory) {
+fn assert_load(
+    files: &[(String, String)],
+    schema: &jsonschema::Validator,
+    parse: impl Fn(&[u8]) -> Result<(), ScenarioError>,
+) {
+    for (path, text) in files {
         if let Err(error) = parse(text.as_bytes()) {
             panic!("{path}: {error}");
         }
         let errors: Vec<String> = schema
-            .iter_errors(&as_json(&text))
+            .iter_errors(&as_json(text))
             .map(|error| error.to_string())
             .collect();
         assert!(errors.is_empty(), "{path}: schema: {errors:?}");
@@ -86,9 +90,21 @@ fn routed(yaml: &[u8]) -> Result<(), ScenarioError> {
 
 #[test]
 fn valid_examples_load() {
-    let schema = schema("scenario.schema.json");
-    assert_loads("schema/examples/valid", &schema, star);
-    assert_loads("topologies", &schema, star);
+    assert_load(
+        &yaml_files("schema/examples/valid"),
+        &schema("scenario.schema.json"),
+        star,
+    );
+}
+
+#[test]
+fn the_networks_that_come_with_it_load() {
+    let (of_stars, of_routers) = (schema("scenario.schema.json"), schema("routed.schema.json"));
+    let files = yaml_files("topologies").into_iter();
+    let (routers, stars): (Vec<_>, Vec<_>) = files.partition(|(_, text)| RoutedScenario::is_one(text.as_bytes()));
+    assert!(!routers.is_empty() && !stars.is_empty());
+    assert_load(&routers, &of_routers, routed);
+    assert_load(&stars, &of_stars, star);
 }
 
 #[test]
@@ -98,7 +114,8 @@ fn invalid_examples_are_refused_where_they_say() {
 
 #[test]
 fn valid_routed_examples_load() {
-    assert_loads("schema/examples/routed/valid", &schema("routed.schema.json"), routed);
+    let files = yaml_files("schema/examples/routed/valid");
+    assert_load(&files, &schema("routed.schema.json"), routed);
 }
 
 #[test]

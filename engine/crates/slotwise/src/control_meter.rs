@@ -2,7 +2,7 @@
 //! Watches what switches and controller say to each other: how much it is, and how long a request takes to become slots.
 
 use slotwise_reproduce::star::ControlUse;
-use slotwise_scenario::{Device, Scenario};
+use slotwise_scenario::{Core, Device};
 use slotwise_wire::{Check, Commit, Ethernet, Optical, OpticalKind, PORT_SELF, PacketIn, PacketOut, Request};
 
 /// What it knows of one star.
@@ -21,16 +21,16 @@ pub struct ControlMeter {
 }
 
 impl ControlMeter {
-    /// Nothing has been said yet.
-    pub fn new(scenario: &Scenario) -> ControlMeter {
-        let star = |core: &slotwise_scenario::Core| Star {
+    /// Nothing has been said yet, in the stars of these cores.
+    pub fn new(cores: &[Core]) -> ControlMeter {
+        let star = |core: &Core| Star {
             master: core.master,
             newest_frame: None,
             staged: None,
             used: ControlUse::default(),
         };
         ControlMeter {
-            stars: scenario.cores.iter().map(star).collect(),
+            stars: cores.iter().map(star).collect(),
         }
     }
 
@@ -92,6 +92,7 @@ fn decode(frame: &[u8]) -> Option<(Optical, &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_scenario::Scenario;
     use slotwise_wire::{ETHERTYPE_OPTICAL, OPTICAL_VERSION};
 
     use super::*;
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn a_delay_is_from_the_requests_frame_to_the_first_one_in_which_their_schedule_is_in_force() {
         let text = include_bytes!("../../../../topologies/star4.yaml");
-        let mut meter = ControlMeter::new(&Scenario::parse(text).unwrap());
+        let mut meter = ControlMeter::new(&Scenario::parse(text).unwrap().cores);
         let master = Device::Edge(0).id();
         meter.packet_out(master, &commit(1));
         meter.packet_in(&request(0, 10, 0));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a child process: its configuration, its start, its statistics.
 
+mod routes;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,10 +16,11 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use slotwise_fabric::Fabric;
 use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{
-    Device, HostId, MacAddress, OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue, edge_mac,
-    optical_port,
+    Device, HostId, MacAddress, OwnScheduler, RoutedScenario, Scenario, SchedulerChoice, SchedulerSource, SettingValue,
+    edge_mac, optical_port,
 };
 
 use crate::child::{ChildEvent, JsonChild};
@@ -85,18 +88,54 @@ const JVM_OPTIONS: [&str; 5] = [
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
 pub const CONTROL_PRIORITY: i32 = 10;
 
-/// Digests of the programs that the controller gives the switches, by their names.
+/// What a controller is told of the network that it is for.
+#[derive(Debug, Clone)]
+pub struct ControllerPlan {
+    /// Names of the programs that it gives the switches.
+    pub programs: &'static [&'static str],
+    /// The REST resource that says at the end what it did.
+    pub statistics: &'static str,
+    /// The network as schema/network.schema.json has it.
+    pub network: Value,
+    /// Schedulers that are not the controller's own.
+    pub schedulers: Value,
+}
+
+impl ControllerPlan {
+    /// Of a star; its switches are the fabric's own, or BMv2 processes.
+    pub fn of_star(scenario: &Scenario, has_bmv2: bool) -> ControllerPlan {
+        let timestamps = if has_bmv2 { BMV2 } else { EXACT };
+        ControllerPlan {
+            programs: &["edge", "core"],
+            statistics: "statistics",
+            network: network(scenario, timestamps),
+            schedulers: schedulers(scenario),
+        }
+    }
+
+    /// Of a network of routers, whose fabric this is.
+    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> ControllerPlan {
+        ControllerPlan {
+            programs: &["router"],
+            statistics: "apps/routes/status",
+            network: routes::network(scenario, fabric),
+            schedulers: json!({}),
+        }
+    }
+}
+
+/// Digests of the programs of these names.
 ///
 /// # Errors
 /// When one is not there.
-pub fn programs(home: &Home) -> Result<BTreeMap<&'static str, String>, ControllerError> {
-    let digest = |name| {
+pub fn programs(home: &Home, names: &[&'static str]) -> Result<BTreeMap<&'static str, String>, ControllerError> {
+    let digest = |&name: &&'static str| {
         let (json, _) = home.p4(name)?;
         let digest = Sha256::digest(std::fs::read(json)?);
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok((name, format!("sha256:{hex}")))
     };
-    ["edge", "core"].into_iter().map(digest).collect()
+    names.iter().map(digest).collect()
 }
 
 /// What the machine would leave elsewhere if it were killed.
@@ -106,23 +145,25 @@ fn temporary_files(directory: &Path) -> OsString {
     option
 }
 
-/// Starts the controller for `scenario`; its state and configuration live in `directory`, what it logs goes to `log`.
+/// Starts the controller for what `plan` says; its state and configuration live in `directory`, what it logs goes to `log`.
 pub fn start<E: Send + 'static>(
     home: &Home,
-    scenario: &Scenario,
+    plan: &ControllerPlan,
     addresses: &Addresses,
     (clock, log): (Clock, Stdio),
     directory: &Path,
     events: Sender<E>,
     wrap: impl Fn(ChildEvent) -> E + Send + 'static,
 ) -> Result<JsonChild, ControllerError> {
-    let (edge_json, edge_info) = home.p4("edge")?;
-    let (core_json, core_info) = home.p4("core")?;
+    let mut pipelines = serde_json::Map::new();
+    for &name in plan.programs {
+        let (json, p4info) = home.p4(name)?;
+        pipelines.insert(name.to_owned(), json!({"json": json, "p4info": p4info}));
+    }
     let own = addresses
         .own
         .iter()
         .map(|(id, server)| (id.to_string(), json!(server.to_string())));
-    let timestamps = if addresses.own.is_empty() { EXACT } else { BMV2 };
     let mut p4runtime = json!({
         "address": addresses.p4runtime.to_string(),
         "devices": own.collect::<serde_json::Map<_, _>>(),
@@ -139,12 +180,9 @@ pub fn start<E: Send + 'static>(
         "rest": {"host": addresses.rest.ip().to_string(), "port": addresses.rest.port(), "reserved_token_file": rest_token},
         "store": directory.join("controller"),
         "clock": match clock { Clock::Wall => "wall", Clock::Lockstep => "lockstep" },
-        "pipelines": {
-            "edge": {"json": edge_json, "p4info": edge_info},
-            "core": {"json": core_json, "p4info": core_info},
-        },
-        "schedulers": schedulers(scenario),
-        "network": network(scenario, timestamps),
+        "pipelines": pipelines,
+        "schedulers": plan.schedulers,
+        "network": plan.network,
     });
     let file = directory.join("controller.json");
     std::fs::write(
@@ -322,6 +360,7 @@ fn mac_text(mac: MacAddress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
 
     fn network_of(text: &str) -> Value {
         network(&Scenario::parse(text.as_bytes()).unwrap(), EXACT)
@@ -378,6 +417,28 @@ mod tests {
             None,
             "its own number"
         );
+    }
+
+    #[test]
+    fn routers_are_told_with_peers_and_hosts() {
+        let text = include_bytes!("../../../../topologies/routers4.yaml");
+        let network = Network::parse(text).unwrap();
+        let network = network.plan(&network.empty_fabric()).controller.network;
+        assert_eq!(wrong_with(&network), [""; 0]);
+        let routes = &network["apps"]["routes"];
+        assert_eq!(routes["routing"], json!({"mode": "shortest-path", "metric": "delay"}));
+        let (west, north) = (&routes["nodes"][0], &routes["nodes"][1]);
+        assert_eq!((&west["name"], &west["device_id"]), (&json!("west"), &json!(2001)));
+        let to_north = json!({
+            "port": 1, "rate_bps": 100_000_000, "delay_ns": 500_000,
+            "peer": {"device_id": 2002, "port": 1, "mac": north["mac"]},
+        });
+        assert_eq!(west["ports"][0], to_north);
+        let to_client = json!({
+            "port": 3, "rate_bps": 1_000_000_000, "delay_ns": 10_000,
+            "hosts": [{"name": "client.0", "ip": "10.1.0.1", "mac": "02:00:00:02:00:00"}],
+        });
+        assert_eq!(west["ports"][2], to_client);
     }
 
     #[test]

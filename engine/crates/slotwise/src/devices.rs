@@ -4,6 +4,7 @@
 use slotwise_fabric::Fabric;
 use slotwise_p4::Pipeline;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
+use slotwise_scenario::Device;
 
 struct FabricDevice<'a> {
     fabric: &'a mut Fabric,
@@ -20,6 +21,11 @@ impl DeviceAccess for FabricDevice<'_> {
             .install_pipeline(self.device_id, pipeline)
             .expect("the server has only the fabric's devices");
     }
+}
+
+/// Whether the controller of a device hears of its ports by messages: routes change with them. Edges tell of theirs by their programs.
+pub fn tells_ports(device_id: u64) -> bool {
+    matches!(Device::from_id(device_id), Some(Device::Router(_)))
 }
 
 /// What the server is to serve.

@@ -32,12 +32,13 @@ use crate::bmv2::{self, Bmv2};
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
 use crate::commands::{self, CommandError, FibreCommand};
-use crate::controller::{self, Addresses};
+use crate::controller::{self, Addresses, ControllerPlan};
 use crate::home::Home;
 use crate::interrupts::when_input_ends;
 use crate::isolate;
 use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
+use crate::network::Network;
 use crate::notes::say;
 use crate::realtime::{Access, Realtime};
 use crate::rest::Rest;
@@ -84,9 +85,16 @@ impl EmulateArgs {
     fn is_for_its_own_controller(&self) -> bool {
         self.target == Target::Engine && !self.external_controller && self.run.p4runtime_port.is_none()
     }
+
+    /// The star of which `option` is; an error where there are routers.
+    fn star_only<'a>(&self, network: &'a Network, option: &str) -> Result<&'a Scenario, RunError> {
+        let file = self.run.scenario.display();
+        let wrong = || format!("{file}: {option} is of stars; expected a star, or a run of these routers without it");
+        Ok(network.star().ok_or_else(wrong)?)
+    }
 }
 
-/// What runs the P4 programs of a live star.
+/// What runs the P4 programs of a live network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Target {
     /// The engine, inside the fabric
@@ -105,11 +113,11 @@ enum Heard {
 
 /// Runs a scenario. True if all was well. Call with one thread.
 pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
-    let scenario = args.run.load()?;
+    let network = args.run.load()?;
     let kernel =
         std::fs::read_to_string(CONGESTION_CONTROLS).map_err(|error| format!("{CONGESTION_CONTROLS}: {error}"))?;
     let kernel: Vec<&str> = kernel.split_whitespace().collect();
-    if let Some(not_live) = scenario.not_live(&kernel) {
+    if let Some(not_live) = network.not_live(&kernel) {
         return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
@@ -120,10 +128,18 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     }
     args.run.check_outputs()?;
     let attachments = match &args.attach {
-        Some(file) => Some(attach::read(file, &scenario).map_err(|error| format!("{}: {error}", file.display()))?),
+        Some(file) => {
+            let scenario = args.star_only(&network, "--attach")?;
+            Some(attach::read(file, scenario).map_err(|error| format!("{}: {error}", file.display()))?)
+        }
         None => None,
     };
-    if args.external_controller && !scenario.scheduler_changes.is_empty() {
+    if args.external_controller
+        && !args
+            .star_only(&network, "--external-controller")?
+            .scheduler_changes
+            .is_empty()
+    {
         let place = args.run.scenario.display();
         return Err(
             format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
@@ -132,7 +148,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let mut programs = BTreeMap::new();
     if !args.external_controller {
         home.controller_jar()?;
-        programs = controller::programs(&home)?;
+        programs = controller::programs(&home, network.plan(&network.empty_fabric()).controller.programs)?;
         check_free(addresses.rest, "controller (REST)")?;
     }
     let bmv2_program = match args.target {
@@ -141,8 +157,12 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
             None
         }
         Target::Bmv2 => Some(
-            bmv2::check(&scenario, args.bmv2.as_deref(), addresses.p4runtime.port())
-                .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
+            bmv2::check(
+                args.star_only(&network, "--target bmv2")?,
+                args.bmv2.as_deref(),
+                addresses.p4runtime.port(),
+            )
+            .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
     let machine;
@@ -172,11 +192,12 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let mut emulation = Emulation {
         args: &args.run,
         external_controller: args.external_controller,
-        scenario: &scenario,
+        network: &network,
         home: &home,
         addresses,
         rest: None,
-        choices: Choices::new(&scenario),
+        choices: network.star().map_or_else(Choices::default, Choices::new),
+        controller_plan: None,
         programs,
         bmv2_program,
         bmv2: None,
@@ -219,13 +240,15 @@ fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
 struct Emulation<'a> {
     args: &'a RunArgs,
     external_controller: bool,
-    scenario: &'a Scenario,
+    network: &'a Network,
     home: &'a Home,
     /// As asked for.
     addresses: Addresses,
     /// Where the controller's REST server listens, once it is ready.
     rest: Option<Rest>,
     choices: Choices,
+    /// What it is told of the network, once there is a fabric.
+    controller_plan: Option<ControllerPlan>,
     /// Digests of the programs, none if somebody else's controller loads them.
     programs: BTreeMap<&'static str, String>,
     bmv2_program: Option<PathBuf>,
@@ -257,14 +280,7 @@ struct Running {
 
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
-        say!(
-            "starting {} hosts ...",
-            self.scenario
-                .edges
-                .iter()
-                .map(|edge| u32::from(edge.hosts))
-                .sum::<u32>()
-        );
+        say!("starting {} hosts ...", self.network.host_count());
         let mut command = Command::new(PYTHON);
         command
             .args(["-m", "slotwise.hosts", "--scenario"])
@@ -296,8 +312,8 @@ impl Emulation<'_> {
         self.conclude(running, ended)
     }
 
-    fn listen_to_commands(&self) -> io::Result<()> {
-        let (scenario, sender) = (self.scenario.clone(), self.sender.clone());
+    fn listen_to_commands(&self, scenario: &Scenario) -> io::Result<()> {
+        let (scenario, sender) = (scenario.clone(), self.sender.clone());
         let until_input_ends = self.args.until_input_ends;
         let listen = move || {
             let mut input = io::stdin().lock();
@@ -317,7 +333,9 @@ impl Emulation<'_> {
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
         say!("{}", json!({"event": "ready"}));
-        self.listen_to_commands()?;
+        if let Some(scenario) = self.network.star() {
+            self.listen_to_commands(scenario)?;
+        }
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
                 break Err(error);

@@ -191,6 +191,7 @@ mod tests {
         Series {
             frame_ms: (0..frames).map(|frame| frame as f64 * 5.0).collect(),
             pairs: vec![pair(1, 2, demand, granted), pair(1, 3, other, vec![0; frames])],
+            ..Series::default()
         }
     }
 

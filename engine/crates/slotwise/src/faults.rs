@@ -52,6 +52,9 @@ pub struct FaultRow {
     pub edge: Option<u16>,
     /// The core that it happened to.
     pub core: Option<u16>,
+    /// The router that it happened to, or those at both ends of the link, `router0` first in the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routers: Vec<String>,
     /// When it began, fabric time.
     pub start_ns: u64,
     /// When it was over.
@@ -92,6 +95,7 @@ fn row(fault: &FaultRecord) -> FaultRow {
         kind: fault.kind.name(),
         edge: fault.edge,
         core: fault.core,
+        routers: fault.routers.iter().map(ToString::to_string).collect(),
         start_ns: fault.start_ns,
         end_ns: fault.end_ns,
         step_ns: fault.step_ns,
@@ -149,6 +153,7 @@ mod tests {
             kind,
             edge: None,
             core: None,
+            routers: Vec::new(),
             start_ns: 0,
             end_ns: 0,
             step_ns: 0,

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
+use slotwise_reproduce::routed::LinkPeriod;
+
 /// A cell of the matrix on screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PairNow {
@@ -12,6 +14,27 @@ pub struct PairNow {
     pub slots: f64,
     /// Bits of hosts' packets delivered a second since the last snapshot.
     pub goodput_bps: f64,
+}
+
+/// One direction of a link between routers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LinkNow {
+    /// Its name.
+    pub name: String,
+    /// Part of what it lets through that was used since the last snapshot.
+    pub utilization: f64,
+    /// Bytes waiting.
+    pub queue_bytes: u64,
+}
+
+impl From<LinkPeriod<'_>> for LinkNow {
+    fn from(period: LinkPeriod) -> LinkNow {
+        LinkNow {
+            name: period.name.to_owned(),
+            utilization: period.utilization,
+            queue_bytes: period.queue_bytes,
+        }
+    }
 }
 
 /// What the view shows.
@@ -23,12 +46,14 @@ pub struct Snapshot {
     pub end_ns: u64,
     /// Current phase, e.g. `2/3 hot-pair`.
     pub phase: String,
-    /// Edges; `pairs` is row-major, edges x edges.
+    /// Edges, 0 where there are routers; `pairs` is row-major, edges x edges.
     pub edges: usize,
     /// By source, then destination.
     pub pairs: Vec<PairNow>,
     /// Bits of hosts' packets delivered a second by the star of each core since the last snapshot.
     pub stars: Vec<f64>,
+    /// Links between routers.
+    pub links: Vec<LinkNow>,
     /// Invariant violations so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
@@ -86,6 +111,19 @@ impl Default for LiveView {
 }
 
 fn line(s: &Snapshot) -> String {
+    if s.edges == 0 {
+        let none = LinkNow::default();
+        let link = busiest_links(s, 1).first().copied().unwrap_or(&none);
+        return format!(
+            "{:6.1} s  {:<14} busiest {} at {:.0} %, {} bytes waiting, violations {}",
+            s.now_ns as f64 / 1e9,
+            s.phase,
+            link.name,
+            100.0 * link.utilization,
+            link.queue_bytes,
+            s.violations
+        );
+    }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
     let (busiest, pair) = busiest(s, 1).into_iter().next().unwrap_or(((0, 0), PairNow::default()));
     let mut text = format!(
@@ -116,6 +154,17 @@ fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
     pairs
 }
 
+fn busiest_links(s: &Snapshot, count: usize) -> Vec<&LinkNow> {
+    let mut links: Vec<&LinkNow> = s.links.iter().collect();
+    links.sort_by(|a, b| {
+        b.utilization
+            .total_cmp(&a.utilization)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    links.truncate(count);
+    links
+}
+
 fn render(s: &Snapshot) -> String {
     let mut text = String::new();
     let part = if s.end_ns > 0 {
@@ -133,7 +182,18 @@ fn render(s: &Snapshot) -> String {
         s.end_ns as f64 / 1e9,
         s.phase
     );
-    if s.edges <= MATRIX_EDGES {
+    if s.edges == 0 {
+        let _ = writeln!(text, "busiest links: utilization | bytes waiting");
+        for link in busiest_links(s, BUSIEST) {
+            let _ = writeln!(
+                text,
+                "{:<24} {:6.1} % | {:9}",
+                link.name,
+                100.0 * link.utilization,
+                link.queue_bytes
+            );
+        }
+    } else if s.edges <= MATRIX_EDGES {
         let _ = writeln!(text, "slots a frame | goodput Mb/s, rows are sources");
         let header: String = (0..s.edges)
             .map(|to| format!("  {:>14}", format!("edge {to}")))
@@ -176,12 +236,12 @@ fn render(s: &Snapshot) -> String {
         .lateness_p99_ns
         .map(|ns| format!(", lateness p99 {} us", ns / 1000))
         .unwrap_or_default();
-    let _ = writeln!(
-        text,
-        "total {:.1} Mb/s, invariant violations {}{lateness}",
-        goodput / 1e6,
-        s.violations
-    );
+    let total = if s.edges > 0 {
+        format!("total {:.1} Mb/s, ", goodput / 1e6)
+    } else {
+        String::new()
+    };
+    let _ = writeln!(text, "{total}invariant violations {}{lateness}", s.violations);
     text
 }
 
@@ -191,10 +251,12 @@ mod tests {
 
     fn snapshot(edges: usize) -> Snapshot {
         let mut pairs = vec![PairNow::default(); edges * edges];
-        pairs[edges + 2] = PairNow {
-            slots: 14.0,
-            goodput_bps: 130e6,
-        };
+        if let Some(pair) = pairs.get_mut(edges + 2) {
+            *pair = PairNow {
+                slots: 14.0,
+                goodput_bps: 130e6,
+            };
+        }
         Snapshot {
             now_ns: 5_000_000_000,
             end_ns: 20_000_000_000,
@@ -204,6 +266,7 @@ mod tests {
             stars: vec![130e6],
             violations: 0,
             lateness_p99_ns: Some(42_000),
+            ..Snapshot::default()
         }
     }
 
@@ -234,6 +297,33 @@ mod tests {
         });
         assert!(screen.contains("stars, Mb/s: core 0 100.0, core 1 30.0"), "{screen}");
         assert!(!render(&snapshot(4)).contains("stars"));
+    }
+
+    #[test]
+    fn of_routers_the_busiest_links_are_shown() {
+        let link = |name: &str, utilization| LinkNow {
+            name: name.into(),
+            utilization,
+            queue_bytes: 1500,
+        };
+        let routers = Snapshot {
+            edges: 0,
+            pairs: Vec::new(),
+            stars: Vec::new(),
+            links: vec![link("a-b", 0.25), link("b-c", 0.75)],
+            ..snapshot(0)
+        };
+        let screen = render(&routers);
+        assert!(
+            screen.contains("b-c                        75.0 % |      1500\na-b "),
+            "{screen}"
+        );
+        assert!(!screen.contains("Mb/s"), "{screen}");
+        assert!(
+            line(&routers).contains("busiest b-c at 75 %, 1500 bytes"),
+            "{}",
+            line(&routers)
+        );
     }
 
     #[test]

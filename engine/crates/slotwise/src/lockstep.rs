@@ -10,17 +10,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
-use slotwise_fabric::{ControlEvent, ControlMessage, Fabric, FabricOptions};
+use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
+use slotwise_p4::Port;
 use slotwise_p4runtime::{
     Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
 };
+use slotwise_reproduce::set_capacity;
 use slotwise_reproduce::star::Recorder;
-use slotwise_scenario::{FaultKind, Flow, Scenario, TrafficKind};
+use slotwise_scenario::{Device, FaultKind, Flow, RoutedScenario, Scenario, TrafficKind};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
 use crate::control_meter::ControlMeter;
-use crate::controller::{self, Addresses, Clock};
+use crate::controller::{self, Addresses, Clock, ControllerPlan};
 use crate::devices;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
@@ -87,6 +89,8 @@ struct RemoteController {
     link: LockstepLink,
     process: Arc<Mutex<Process>>,
     meter: ControlMeter,
+    /// A controller that begins knows of no port that is dark.
+    is_new: bool,
 }
 
 impl RemoteController {
@@ -112,6 +116,19 @@ impl RemoteController {
     }
 }
 
+impl RemoteController {
+    fn port_notice(&self, device_id: u64, port: Port, is_up: bool) -> Notice {
+        Notice::Notification(self.link.port_notification(device_id, port, is_up))
+    }
+
+    /// Has the controller hear of the ports of some devices that are dark.
+    fn tell_dark(&self, fabric: &Fabric, served: &mut Served<Notice>, of: impl Fn(Device) -> bool) {
+        let dark = fabric.dark_ports().filter(|(device, _)| of(*device));
+        let notices = dark.map(|(device, port)| (device.id(), self.port_notice(device.id(), port, false)));
+        served.notices.extend(notices);
+    }
+}
+
 /// What an agent has for the controller.
 enum Notice {
     Notification(Notification),
@@ -125,6 +142,7 @@ impl Controller for RemoteController {
 
     fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, RunError> {
         let turn = self.link.ready(&mut |command| devices::execute(fabric, command));
+        self.is_new = true;
         self.answer(turn)
     }
 
@@ -146,7 +164,13 @@ impl Controller for RemoteController {
                 ControlMessage::Link { port, is_up } => {
                     let mut execute = |command| devices::execute(fabric, command);
                     self.link.port_status(device_id, port, is_up, &mut execute)?;
+                    if devices::tells_ports(device_id) {
+                        served
+                            .notices
+                            .push((device_id, self.port_notice(device_id, port, is_up)));
+                    }
                 }
+                ControlMessage::Capacity { port, xcp_bps } => set_capacity(fabric, device_id, port, xcp_bps)?,
                 ControlMessage::Device { is_up } => {
                     let mut execute = |command| devices::execute(fabric, command);
                     if is_up {
@@ -155,9 +179,15 @@ impl Controller for RemoteController {
                         self.link.device_down(device_id, &mut execute)?;
                     }
                     served.notices.push((device_id, Notice::Presence));
+                    if is_up {
+                        self.tell_dark(fabric, &mut served, |device| device.id() == device_id);
+                    }
                 }
                 ControlMessage::Packet(_) => {}
             }
+        }
+        if std::mem::take(&mut self.is_new) {
+            self.tell_dark(fabric, &mut served, |_| true);
         }
         for device in fabric.devices() {
             if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
@@ -206,6 +236,44 @@ impl Controller for RemoteController {
     }
 }
 
+/// What a run of any network needs to know of it beside the fabric.
+pub struct RunPlan {
+    /// For the controller.
+    pub controller: ControllerPlan,
+    /// Between switches and controller, each way.
+    pub latency_ns: u64,
+    /// When the hosts start, fabric time.
+    pub start_ns: u64,
+    /// What the controller is told to do, counted from then.
+    pub choices: Choices,
+    /// Of what it says.
+    pub meter: ControlMeter,
+}
+
+impl RunPlan {
+    /// Of a star.
+    pub fn of_star(scenario: &Scenario) -> RunPlan {
+        RunPlan {
+            controller: ControllerPlan::of_star(scenario, false),
+            latency_ns: scenario.controller.control_latency_ns,
+            start_ns: scenario.epoch_ns(),
+            choices: Choices::new(scenario),
+            meter: ControlMeter::new(&scenario.cores),
+        }
+    }
+
+    /// Of a network of routers, whose fabric this is.
+    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> RunPlan {
+        RunPlan {
+            controller: ControllerPlan::of_routers(scenario, fabric),
+            latency_ns: scenario.controller.control_latency_ns,
+            start_ns: 0,
+            choices: Choices::default(),
+            meter: ControlMeter::new(&[]),
+        }
+    }
+}
+
 /// A run under way.
 pub struct Session {
     /// The network.
@@ -224,7 +292,9 @@ pub struct Session {
     outages: VecDeque<Outage>,
     is_out: bool,
     home: Home,
-    scenario: Scenario,
+    plan: ControllerPlan,
+    /// Times of choices count from here.
+    start_ns: u64,
     _server: Server,
     directory: RunDirectory,
 }
@@ -262,20 +332,25 @@ fn outages(fabric: &Fabric) -> VecDeque<Outage> {
 }
 
 impl Session {
-    /// Starts the fabric and the controller, whose log goes to `log`, and waits until every switch is configured.
+    /// Starts the controller of `fabric`, whose log goes to `log`, and waits until every switch is configured.
     ///
     /// # Errors
     /// When a part does not start, or an interrupt comes. Later one interrupt leaves a turn under way the time that it takes; at the
     /// second it is given up.
     pub fn start(
         home: &Home,
-        scenario: &Scenario,
+        (mut fabric, run): (Fabric, RunPlan),
         addresses: Addresses,
-        options: FabricOptions,
         log: Stdio,
         interrupts: &Interrupts,
     ) -> Result<Session, RunError> {
-        let mut fabric = Fabric::new(scenario, options);
+        let RunPlan {
+            controller: plan,
+            latency_ns,
+            start_ns,
+            mut choices,
+            meter,
+        } = run;
         let token = Some(controller::fresh_token()?);
         let config = ServerConfig {
             lock_step: true,
@@ -295,7 +370,7 @@ impl Session {
         let (events, heard) = channel();
         let child = controller::start(
             home,
-            scenario,
+            &plan,
             &addresses,
             (Clock::Lockstep, log),
             directory.path(),
@@ -311,13 +386,12 @@ impl Session {
                 bear.clone(),
             )),
             process: process.clone(),
-            meter: ControlMeter::new(scenario),
+            meter,
+            is_new: true,
         };
-        let latency_ns = scenario.controller.control_latency_ns;
         let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
         let ready = lock(&process).await_ready()?;
         bear.store(1, Ordering::Relaxed);
-        let mut choices = Choices::new(scenario);
         choices.heard(0, &ready);
         Ok(Session {
             outages: outages(&fabric),
@@ -330,7 +404,8 @@ impl Session {
             child: Some(child),
             process,
             home: home.clone(),
-            scenario: scenario.clone(),
+            plan,
+            start_ns,
             _server: server,
             directory,
         })
@@ -341,7 +416,7 @@ impl Session {
     /// # Errors
     /// When the controller fails.
     pub fn run_until(&mut self, until_ns: u64) -> Result<(), RunError> {
-        let start_ns = self.scenario.epoch_ns();
+        let start_ns = self.start_ns;
         loop {
             let outage = self.outages.front().copied();
             let outage_ns = outage.map(|outage| if self.is_out { outage.end_ns } else { outage.start_ns });
@@ -389,7 +464,12 @@ impl Session {
         run.map_err(|error| error.to_string().into())
     }
 
-    /// Writes down what has happened.
+    /// What the controller has to say of itself, or `null` if it does not answer.
+    pub fn statistics(&self) -> Value {
+        self.rest.statistics(self.plan.statistics)
+    }
+
+    /// Writes down what has happened to a star.
     pub fn sample(&mut self, recorder: &mut Recorder) {
         let control = self.lockstep.controller().meter.used();
         recorder.sample(&mut self.fabric, &control);
@@ -401,7 +481,7 @@ impl Session {
         let (events, heard) = channel();
         let child = controller::start(
             &self.home,
-            &self.scenario,
+            &self.plan,
             &self.addresses,
             (Clock::Lockstep, Stdio::inherit()),
             self.directory.path(),

@@ -18,12 +18,14 @@ use std::time::Duration;
 use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
+use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_scenario::{Device, LinkChange};
 
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
 use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::{Change, Interface, LinkWatch};
+use crate::live::LinkNow;
 use crate::report::SwitchAnswers;
 use crate::run::RunError;
 use crate::switches::Switches;
@@ -44,11 +46,11 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// Events handled before hosts and controller have their turn, should the fabric be behind.
 const EVENTS_A_ROUND: usize = 64;
 
-/// An access port of an edge.
+/// A switch's port to which a host is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessPort {
-    /// Number of the edge.
-    pub edge: u16,
+    /// The switch.
+    pub device: Device,
     /// Its port.
     pub port: u16,
 }
@@ -63,14 +65,21 @@ pub struct Access {
 }
 
 impl Access {
-    /// Opens the interfaces of a list of {"edge", "port", "interface"} and watches over them and their links.
+    /// Opens the interfaces of a list of {"edge" or "router", "port", "interface"} and watches over them and their links.
     ///
     /// # Errors
     /// When the list is none, or an interface is missing.
     pub fn open(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
         #[derive(serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Switch {
+            Edge(u16),
+            Router(u16),
+        }
+        #[derive(serde::Deserialize)]
         struct Entry {
-            edge: u16,
+            #[serde(flatten)]
+            switch: Switch,
             port: u16,
             interface: String,
         }
@@ -78,10 +87,18 @@ impl Access {
             serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
         let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
         let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
-        let watched = |(index, Entry { edge, port, interface }): (usize, Entry)| {
-            let called = format!("port {port} of edge {edge}");
+        let watched = |(index, entry): (usize, Entry)| {
+            let Entry {
+                switch,
+                port,
+                interface,
+            } = entry;
+            let (device, called) = match switch {
+                Switch::Edge(edge) => (Device::Edge(edge), format!("port {port} of edge {edge}")),
+                Switch::Router(router) => (Device::Router(router), format!("port {port} of router {router}")),
+            };
             let interface = Interface::new(interface, called, ports.opener(index));
-            (AccessPort { edge, port }, interface)
+            (AccessPort { device, port }, interface)
         };
         let (places, interfaces) = entries.into_iter().enumerate().map(watched).unzip();
         let (tell, news) = channel();
@@ -116,6 +133,7 @@ pub struct Realtime {
     waker: Waker,
     thread: JoinHandle<io::Result<Outcome>>,
     frames: Receiver<FrameRecord>,
+    periods: Receiver<Vec<LinkNow>>,
     changes: Sender<LinkChange>,
     news: Receiver<String>,
 }
@@ -130,6 +148,8 @@ pub struct Outcome {
     pub refused: u64,
     /// Times that hosts sent what was no frame, or a super-frame of a great many tiny segments.
     pub unreadable: u64,
+    /// What links between routers did.
+    pub recorder: Option<RoutedRecorder>,
     /// How switches outside answered, if they were.
     pub switch_answers: Option<SwitchAnswers>,
     /// Why the thread runs without real-time priority, if it does.
@@ -137,8 +157,14 @@ pub struct Outcome {
 }
 
 impl Realtime {
-    /// Starts the fabric's time now; `switches` are served between events.
-    pub fn start(fabric: Fabric, slot_ns: u64, access: Access, switches: Switches) -> io::Result<Realtime> {
+    /// Starts the fabric's time now; `switches` are served between events. A slot is `slot_ns` long, or an event may be so late; what
+    /// links do is written by `recorder`.
+    pub fn start(
+        fabric: Fabric,
+        (slot_ns, recorder): (u64, Option<RoutedRecorder>),
+        access: Access,
+        switches: Switches,
+    ) -> io::Result<Realtime> {
         let Access {
             ports,
             places,
@@ -148,6 +174,7 @@ impl Realtime {
         let shared = Arc::new(Shared::default());
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
+        let (period_sender, periods) = channel();
         let (changes, asked_for) = channel();
         let clock = WallClock::start();
         let driver = Driver {
@@ -169,6 +196,8 @@ impl Realtime {
             links,
             switches,
             frames: frame_sender,
+            recorder,
+            periods: period_sender,
             changes: asked_for,
             is_patient: slot_ns >= LONG_SLOT_NS,
         };
@@ -180,6 +209,7 @@ impl Realtime {
             waker,
             thread,
             frames,
+            periods,
             changes,
             news,
         })
@@ -216,6 +246,11 @@ impl Realtime {
     /// Frames that have ended since the last call.
     pub fn frames(&self) -> impl Iterator<Item = FrameRecord> + '_ {
         self.frames.try_iter()
+    }
+
+    /// What links between routers did in the last period that has ended since the last call, if one has.
+    pub fn last_period(&self) -> Option<Vec<LinkNow>> {
+        self.periods.try_iter().last()
     }
 
     /// What is to be said of interfaces that went, or were made anew, since the last call.
@@ -288,6 +323,8 @@ struct Driver {
     links: LinkWatch,
     switches: Switches,
     frames: Sender<FrameRecord>,
+    recorder: Option<RoutedRecorder>,
+    periods: Sender<Vec<LinkNow>>,
     changes: Receiver<LinkChange>,
     /// Slots are long.
     is_patient: bool,
@@ -304,6 +341,9 @@ impl Driver {
             if !self.timed.begun && self.timed.shared.begun.load(Ordering::Relaxed) {
                 self.timed.begun = true;
                 self.timed.fabric.schedule_link_changes(self.timed.clock.now_ns());
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.begin(&mut self.timed.fabric);
+                }
             }
             self.timed.run_due();
             self.hand_over();
@@ -331,6 +371,7 @@ impl Driver {
             lateness: slot_lateness.summary(),
             refused,
             unreadable: self.ports.unreadable(),
+            recorder: self.recorder,
             switch_answers,
             not_realtime,
         })
@@ -383,10 +424,10 @@ impl Driver {
         ports.poll(Some(Duration::ZERO), &mut |index, frame| {
             timed.run_due();
             let now_ns = timed.turn_to(receiving);
-            let AccessPort { edge, port } = places[index];
+            let AccessPort { device, port } = places[index];
             timed
                 .fabric
-                .inject_host(now_ns, edge, port, frame)
+                .inject_host(now_ns, device, port, frame)
                 .expect("access ports are the scenario's");
         })
     }
@@ -401,13 +442,15 @@ impl Driver {
             links,
             switches,
             frames,
+            recorder,
+            periods,
             changes,
             ..
         } = self;
         timed.turn_to(Activity::Busy(Cause::Send));
         while let Some(output) = timed.fabric.poll_host_output() {
             if let Some(&index) = index.get(&AccessPort {
-                edge: output.edge,
+                device: output.device,
                 port: output.port,
             }) {
                 ports.send(index, &output.frame);
@@ -428,15 +471,21 @@ impl Driver {
             switches.tell(&mut timed.fabric, event);
         }
         while let Some((index, change)) = links.poll() {
-            let AccessPort { edge, port } = places[index];
+            let AccessPort { device, port } = places[index];
             match change {
-                Change::Link(is_up) => switches.port_status(Device::Edge(edge).id(), port, is_up),
+                Change::Link(is_up) => switches.port_status(device.id(), port, is_up),
                 Change::Renewed(opened) => ports.replace(index, opened),
             }
         }
         while let Some(record) = timed.fabric.poll_frame() {
             // Nobody listens only while the run is being stopped.
             let _ = frames.send(record);
+        }
+        if let Some(recorder) = recorder.as_mut().filter(|_| timed.begun)
+            && recorder.next_ns().is_some_and(|at_ns| at_ns <= timed.fabric.now())
+        {
+            recorder.sample(&mut timed.fabric);
+            let _ = periods.send(recorder.last_links().map(LinkNow::from).collect());
         }
         let invariants = timed.fabric.invariants();
         let violations = invariants.checked().iter().map(|&kind| invariants.count(kind)).sum();

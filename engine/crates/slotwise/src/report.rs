@@ -12,9 +12,19 @@ use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::Lateness;
 use crate::per_star::StarReport;
+use crate::routers::PERIOD_NS;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
+
+/// Names of checks and what they are called in the summary, in its order.
+const CHECKS: [(&str, &str); 5] = [
+    ("collision", "collisions"),
+    ("guard", "guard violations"),
+    ("ungranted", "ungranted"),
+    ("duplicate", "duplicated"),
+    ("astray", "packets astray"),
+];
 
 /// A whole run.
 #[derive(Debug, Serialize)]
@@ -29,8 +39,9 @@ pub struct Report {
     pub seed: u64,
     /// Fabric time that the run covered.
     pub duration_ns: u64,
-    /// Slots a frame, slot and guard length.
-    pub frame: FrameShape,
+    /// Slots a frame, slot and guard length, of a star.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FrameShape>,
     /// What ran.
     pub versions: Versions,
     /// The scheduler that the controller began with, with all its settings; `null` if the controller was somebody else's.
@@ -40,7 +51,7 @@ pub struct Report {
     pub changes: Vec<ControllerChange>,
     /// Whether everything that had to hold did.
     pub verdict: Verdict,
-    /// Violations by kind; all zero in a good run.
+    /// Violations by check; all zero in a good run.
     pub invariants: Invariants,
     /// How late the fabric's events were against the wall clock (`emulate` only).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +62,9 @@ pub struct Report {
     /// Each star, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stars: Vec<StarReport>,
-    /// How long new demand waited for light.
-    pub first_light: FirstLight,
+    /// How long new demand waited for light, in a star.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_light: Option<FirstLight>,
     /// How the switches answered, where they are processes outside the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
@@ -69,7 +81,7 @@ pub struct Report {
     pub faults: FaultReport,
     /// Packets dropped, by place and reason.
     pub drops: Vec<DropCount>,
-    /// Per frame and edge pair.
+    /// Per frame and edge pair, or per period and link.
     pub series: Series,
 }
 
@@ -139,22 +151,23 @@ pub struct Verdict {
 /// Violations counted by the fabric.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Invariants {
-    /// Packets that met another in a core output.
-    pub collision: u64,
-    /// Packets in a guard or across a slot's end.
-    pub guard: u64,
-    /// Packets in a slot that was not granted.
-    pub ungranted: u64,
-    /// Packets seen twice.
-    pub duplicate: u64,
+    /// How often, by the name of the check; those of this kind of network.
+    #[serde(flatten)]
+    pub counts: BTreeMap<&'static str, u64>,
     /// The first violations: when, where, what.
     pub first: Vec<String>,
 }
 
 impl Invariants {
-    /// Sum over the kinds.
+    /// What is wrong if there are any.
+    pub fn failure(&self) -> Option<String> {
+        let total = self.total();
+        (total > 0).then(|| format!("{total} invariant violations; the first: {}", self.first.join("; ")))
+    }
+
+    /// Sum over the checks.
     pub fn total(&self) -> u64 {
-        self.collision + self.guard + self.ungranted + self.duplicate
+        self.counts.values().sum()
     }
 }
 
@@ -199,13 +212,32 @@ pub struct DropCount {
     pub packets: u64,
 }
 
-/// Columns by frame; every vector has one value a frame.
+/// Columns by frame (of pairs), or by period (of links); every vector has one value a frame or period.
 #[derive(Debug, Default, Serialize)]
 pub struct Series {
     /// Start of each frame in milliseconds of fabric time.
     pub frame_ms: Vec<f64>,
     /// Ordered edge pairs.
     pub pairs: Vec<PairSeries>,
+    /// End of each period in milliseconds of fabric time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub time_ms: Vec<f64>,
+    /// Links between routers, one direction each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkSeries>,
+}
+
+/// One direction of a link between routers.
+#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+pub struct LinkSeries {
+    /// Its name.
+    pub name: String,
+    /// Bits sent, by what its present rate lets through.
+    pub utilization: Vec<f64>,
+    /// IP bytes waiting at the end of the period.
+    pub queue_bytes: Vec<u64>,
+    /// Packets that found the buffer full.
+    pub dropped_packets: Vec<u64>,
 }
 
 /// One ordered edge pair.
@@ -233,18 +265,19 @@ impl Report {
             "{} {}: {:.1} s of fabric time, seed {}",
             self.command, self.scenario, seconds, self.seed
         );
-        let i = &self.invariants;
-        let _ = writeln!(
-            text,
-            "  invariants   collisions {}, guard violations {}, ungranted {}, duplicated {}",
-            i.collision, i.guard, i.ungranted, i.duplicate
-        );
+        let counted = |(name, label): &(&str, &str)| {
+            let count = self.invariants.counts.get(name)?;
+            Some(format!("{label} {count}"))
+        };
+        let counts: Vec<String> = CHECKS.iter().filter_map(counted).collect();
+        let _ = writeln!(text, "  invariants   {}", counts.join(", "));
         if let Some(lateness) = &self.lateness {
-            text += &lateness.summary(self.frame.slot_ns);
+            text += &lateness.summary(self.frame.as_ref().map_or(PERIOD_NS, |frame| frame.slot_ns));
         }
-        let light = &self.first_light;
-        if light.count > 0 {
-            let frame_ns = u64::from(self.frame.slots) * self.frame.slot_ns;
+        if let (Some(light), Some(frame)) = (&self.first_light, &self.frame)
+            && light.count > 0
+        {
+            let frame_ns = u64::from(frame.slots) * frame.slot_ns;
             let frames = |ns: u64| ns as f64 / frame_ns as f64;
             let _ = writeln!(
                 text,
@@ -292,11 +325,17 @@ impl Report {
             );
         }
         for phase in &self.phases {
-            let delivered: u64 = self.delivered_bytes(phase.start_ns, phase.end_ns);
             let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
+            let (delivered, between) = match self.frame {
+                Some(_) => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
+                None => (
+                    phase.flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum(),
+                    "to hosts",
+                ),
+            };
             let _ = writeln!(
                 text,
-                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered between edges, {} flows{}",
+                "  phase        {:<10} {:>5.1} s  {:>7.1} Mb/s delivered {between}, {} flows{}",
                 phase.name,
                 length_ns as f64 / 1e9,
                 delivered as f64 * 8e3 / length_ns as f64,

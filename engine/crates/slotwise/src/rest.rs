@@ -60,10 +60,9 @@ impl Rest {
             })
     }
 
-    /// The controller's statistics resource, or `null` if it does not answer.
-    pub fn statistics(&self) -> Value {
-        self.call(None, "statistics", STATISTICS_PATIENCE)
-            .unwrap_or(Value::Null)
+    /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
+    pub fn statistics(&self, resource: &str) -> Value {
+        self.call(None, resource, STATISTICS_PATIENCE).unwrap_or(Value::Null)
     }
 
     /// Reads a resource, or replaces it; either may be done again without harm.
@@ -141,7 +140,7 @@ mod tests {
             "",
             "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"frames\":7}",
         ]);
-        assert_eq!(rest(address).statistics(), json!({"frames": 7}));
+        assert_eq!(rest(address).statistics("statistics"), json!({"frames": 7}));
         let asked = asked.join().unwrap();
         assert_eq!(asked.len(), 3);
         for request in asked {
@@ -158,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_refused_for_good_is_not_tried_again() {
         let (address, asked) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
-        assert_eq!(rest(address).statistics(), Value::Null);
+        assert_eq!(rest(address).statistics("statistics"), Value::Null);
         assert_eq!(asked.join().unwrap().len(), 1);
     }
 }

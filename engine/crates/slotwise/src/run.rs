@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, Invariant, LONGEST_SNAPLEN};
+use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, LONGEST_SNAPLEN};
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::choices::Choices;
@@ -16,6 +16,7 @@ use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
 use crate::lateness::Lateness;
+use crate::network::Network;
 use crate::notes::{note, printable, say};
 use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
@@ -76,40 +77,48 @@ fn seconds(text: &str) -> Result<u64, String> {
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The scenario of a file, all of it checked.
-pub fn load(path: &Path) -> Result<Scenario, RunError> {
+pub fn load(path: &Path) -> Result<Network, RunError> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut text = Vec::new();
     let file = File::open(path).map_err(|error| at(&error))?;
     file.take(MAX_FILE_BYTES as u64 + 1)
         .read_to_end(&mut text)
         .map_err(|error| at(&error))?;
-    Ok(Scenario::parse(&text).map_err(|error| format!("{}:\n{error}", path.display()))?)
+    Ok(Network::parse(&text).map_err(|error| format!("{}:\n{error}", path.display()))?)
 }
 
 impl RunArgs {
     /// The scenario with the arguments' seed, scheduler and duration.
-    pub fn load(&self) -> Result<Scenario, RunError> {
-        let mut scenario = load(&self.scenario)?;
+    pub fn load(&self) -> Result<Network, RunError> {
+        let mut network = load(&self.scenario)?;
         if let Some(text) = &self.scheduler {
-            scenario = scenario
-                .with_scheduler(text)
-                .map_err(|error| format!("--scheduler:\n{error}"))?;
+            network = match network {
+                Network::Star(star) => star
+                    .with_scheduler(text)
+                    .map(Network::Star)
+                    .map_err(|error| format!("--scheduler:\n{error}"))?,
+                Network::Routers(_) => return Err("--scheduler: routers have none; expected a star".into()),
+            };
         }
         if let Some(total_ms) = self.duration {
-            scenario = scenario.scaled_to(total_ms)?;
+            network = network.scaled_to(total_ms)?;
         }
-        scenario.seed = self.seed.unwrap_or(scenario.seed);
-        let file = std::path::absolute(&self.scenario)?;
-        let directory = file.parent().unwrap_or(Path::new("/"));
-        for own in &mut scenario.schedulers {
-            own.resolve(directory);
+        if let Some(seed) = self.seed {
+            network.set_seed(seed);
         }
-        self.filter(&scenario)?;
-        Ok(scenario)
+        if let Network::Star(star) = &mut network {
+            let file = std::path::absolute(&self.scenario)?;
+            let directory = file.parent().unwrap_or(Path::new("/"));
+            for own in &mut star.schedulers {
+                own.resolve(directory);
+            }
+        }
+        self.filter(&network)?;
+        Ok(network)
     }
 
-    fn filter(&self, scenario: &Scenario) -> Result<CaptureFilter, RunError> {
-        let parse = |text: &String| CaptureFilter::parse(text, scenario);
+    fn filter(&self, network: &Network) -> Result<CaptureFilter, RunError> {
+        let parse = |text: &String| CaptureFilter::parse(text, &network.empty_fabric().capture_points());
         let filter = self.pcap_filter.as_ref().map(parse).transpose();
         Ok(filter
             .map_err(|error| format!("--pcap-filter: {error}"))?
@@ -139,13 +148,13 @@ impl RunArgs {
     }
 
     /// Captures in the directory asked for.
-    pub fn captures(&self, scenario: &Scenario) -> Result<Option<Capturing>, RunError> {
+    pub fn captures(&self, network: &Network) -> Result<Option<Capturing>, RunError> {
         let Some(directory) = &self.pcap else {
             return Ok(None);
         };
         Ok(Some(Capturing {
             open: outputs::captures(directory),
-            filter: self.filter(scenario)?,
+            filter: self.filter(network)?,
             snaplen: self.snaplen,
         }))
     }
@@ -239,13 +248,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
     } = gathered;
     let series = series(scenario, &frames);
     let invariants = invariants(fabric);
-    if invariants.total() > 0 {
-        failures.push(format!(
-            "{} invariant violations; the first: {}",
-            invariants.total(),
-            invariants.first.join("; ")
-        ));
-    }
+    failures.extend(invariants.failure());
     for core in &scenario.cores {
         if let Some(losses) = fabric.core_losses(core.id)
             && losses.fabric != losses.p4
@@ -280,12 +283,12 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
-        frame: FrameShape {
+        frame: Some(FrameShape {
             slots: scenario.frame.slots,
             signaling_slots: scenario.signaling_slots(),
             slot_ns: scenario.frame.slot_ns,
             guard_ns: scenario.frame.guard_ns,
-        },
+        }),
         versions: Versions {
             engine: env!("CARGO_PKG_VERSION"),
             programs,
@@ -301,7 +304,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         lateness,
         synchronization: synchronization(scenario, fabric),
         stars: per_star(scenario, fabric, &frames),
-        first_light: first_light(fabric),
+        first_light: Some(first_light(fabric)),
         switch_answers,
         phases,
         hot_pairs,
@@ -342,6 +345,7 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     Series {
         frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
         pairs,
+        ..Series::default()
     }
 }
 
@@ -372,7 +376,7 @@ fn synchronization(scenario: &Scenario, fabric: &Fabric) -> Vec<Synchronization>
         .collect()
 }
 
-fn invariants(fabric: &Fabric) -> Invariants {
+pub fn invariants(fabric: &Fabric) -> Invariants {
     let found = fabric.invariants();
     let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
@@ -391,15 +395,16 @@ fn invariants(fabric: &Fabric) -> Invariants {
         })
     });
     Invariants {
-        collision: found.count(Invariant::Collision),
-        guard: found.count(Invariant::Guard),
-        ungranted: found.count(Invariant::Ungranted),
-        duplicate: found.count(Invariant::Duplicate),
+        counts: found
+            .checked()
+            .iter()
+            .map(|&kind| (kind.name(), found.count(kind)))
+            .collect(),
         first: first.collect(),
     }
 }
 
-fn drops(fabric: &Fabric) -> Vec<DropCount> {
+pub fn drops(fabric: &Fabric) -> Vec<DropCount> {
     let by_fabric = fabric.drops().iter().map(|(place, cause, count)| DropCount {
         place: place.to_string(),
         reason: cause.name().into(),

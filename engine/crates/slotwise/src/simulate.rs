@@ -2,6 +2,8 @@
 //! `slotwise simulate`: a scenario in virtual time, with the same controller in lock step. Needs no root; the same seed gives
 //! the same report and the same captures.
 
+mod routers;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,14 +16,17 @@ use slotwise_reproduce::star::Recorder;
 use slotwise_reproduce::{Recording, columns};
 use slotwise_scenario::Scenario;
 
+use crate::choices::Choices;
 use crate::controller;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::live::LiveView;
 use crate::lockstep::{self, Session, unfinished_files};
+use crate::network::Network;
 use crate::notes::say;
 use crate::outputs;
 use crate::progress::Progress;
+use crate::report::Report;
 use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
 
 /// Arguments of `simulate`.
@@ -29,13 +34,16 @@ use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
 pub struct SimulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Write what was measured as columns (Parquet) into this directory: queues, ports, access links, flows.
+    /// Write what was measured as columns (Parquet) into this directory: queues, ports, access links, flows; of routers links and flows.
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
-    /// Frames from one row of the columns to the next.
+    /// Frames of a star from one row of the columns to the next. Of routers the scenario's sample_ms says it.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     sample_frames: u32,
 }
+
+/// The name in reports.
+const COMMAND: &str = "simulate";
 
 /// How often the live view is fed, in frames.
 const VIEW_FRAMES: u64 = 100;
@@ -43,7 +51,7 @@ const VIEW_FRAMES: u64 = 100;
 /// Runs a scenario. True if all was well. Interrupted, or left by its controller, it still says what it did up to there.
 pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let run = &args.run;
-    let scenario = run.load()?;
+    let network = run.load()?;
     let home = Home::find()?;
     // Several runs may take place at once.
     let addresses = run.addresses((0, 0));
@@ -61,70 +69,116 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     if run.until_input_ends {
         interrupts.listen_to_input()?;
     }
-    let options = FabricOptions {
-        seed: scenario.seed,
+    let fabric = network.fabric(FabricOptions {
+        seed: network.seed(),
         host_mode: HostMode::Simulated,
-        captures: run.captures(&scenario)?,
+        captures: run.captures(&network)?,
         frame_records: true,
-    };
-    let programs = controller::programs(&home)?;
-    let session = Session::start(&home, &scenario, addresses, options, Stdio::inherit(), &interrupts)?;
+    });
+    let plan = network.plan(&fabric);
+    let programs = controller::programs(&home, plan.controller.programs)?;
+    let session = Session::start(&home, (fabric, plan), addresses, Stdio::inherit(), &interrupts)?;
     say!(
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
-    let mut simulation = Simulation {
-        scenario: &scenario,
-        session,
-        recorder: args
-            .columns
-            .is_some()
-            .then(|| Recorder::new(&scenario, args.sample_frames)),
-        view: LiveView::new(),
-        progress: Progress::new(&scenario),
-        frames: Vec::new(),
-        phase_bytes: BTreeMap::new(),
-    };
-    let ended = simulation.run(&interrupts);
-    let Simulation {
-        mut session,
-        recorder,
-        frames,
-        phase_bytes,
-        ..
-    } = simulation;
+    let report = match &network {
+        Network::Star(scenario) => star(args, scenario, session, programs, &interrupts),
+        Network::Routers(scenario) => routers::simulate(args, scenario, session, programs, &interrupts),
+    }?;
+    Ok(run.finish(&report))
+}
+
+/// Digests of the programs in use, by name.
+type Programs = BTreeMap<&'static str, String>;
+
+/// A session that has ended, whole or not.
+struct Ended {
+    fabric: Fabric,
+    choices: Choices,
+    /// The controller's statistics.
+    controller: Value,
+    failures: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Ends a session; `ended` says whether it came to its end.
+fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) -> Result<Ended, RunError> {
     let notes = run.finish_captures(&mut session.fabric);
     let choices = std::mem::take(&mut session.choices);
     let mut failures = Vec::new();
-    let (statistics, fabric) = match ended {
+    let (controller, fabric) = match ended {
         Ok(is_whole) => {
             failures.extend((!is_whole).then(|| "interrupted".to_owned()));
-            (deterministic(session.rest.statistics()), session.stop()?)
+            (deterministic(session.statistics()), session.stop()?)
         }
         Err(error) => {
             failures.push(error.to_string());
             (Value::Null, session.abandon())
         }
     };
+    Ok(Ended {
+        fabric,
+        choices,
+        controller,
+        failures,
+        notes,
+    })
+}
+
+fn star(
+    args: &SimulateArgs,
+    scenario: &Scenario,
+    session: Session,
+    programs: Programs,
+    interrupts: &Interrupts,
+) -> Result<Report, RunError> {
+    let mut simulation = Simulation {
+        scenario,
+        session,
+        recorder: args
+            .columns
+            .is_some()
+            .then(|| Recorder::new(scenario, args.sample_frames)),
+        view: LiveView::new(),
+        progress: Progress::new(scenario),
+        frames: Vec::new(),
+        phase_bytes: BTreeMap::new(),
+    };
+    let ended = simulation.run(interrupts);
+    let Simulation {
+        session,
+        recorder,
+        frames,
+        phase_bytes,
+        ..
+    } = simulation;
+    let Ended {
+        fabric,
+        choices,
+        controller,
+        mut failures,
+        notes,
+    } = conclude(&args.run, session, ended)?;
     failures.extend(lockstep::failures(&fabric));
-    failures.extend(unfinished_files(&fabric, &scenario));
+    failures.extend(unfinished_files(&fabric, scenario));
     if let (Some(directory), Some(recorder)) = (&args.columns, recorder) {
         failures.extend(write_columns(directory, &recorder.finish()).err());
     }
     let gathered = Gathered {
-        command: "simulate",
-        phases: phases(&scenario, &fabric, &phase_bytes),
+        command: COMMAND,
+        phases: phases(scenario, &fabric, &phase_bytes),
         frames,
         lateness: None,
         switch_answers: None,
         choices,
         programs,
-        controller: statistics,
+        controller,
         controller_restarts: 0,
         failures,
         notes,
     };
-    Ok(run.finish(&report(&scenario, &fabric, gathered)))
+    Ok(report(scenario, &fabric, gathered))
 }
 
 /// A run under way.

@@ -15,7 +15,7 @@ use slotwise_reproduce::star::Recorder;
 use crate::controller::Addresses;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
-use crate::lockstep::{Session, failures};
+use crate::lockstep::{RunPlan, Session, failures};
 use crate::run::RunError;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -57,7 +57,8 @@ impl Stars {
         };
         // Who interrupts an experiment ends it.
         let interrupts = Interrupts::default();
-        let mut session = Session::start(&self.home, scenario, addresses, options, log.into(), &interrupts)?;
+        let run = (Fabric::new(scenario, options), RunPlan::of_star(scenario));
+        let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
         let mut recorder = Recorder::new(scenario, star.sample_frames);
         while let Some(at_ns) = recorder.next_ns() {
             session.run_until(at_ns)?;

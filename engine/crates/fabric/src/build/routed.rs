@@ -41,7 +41,8 @@ fn host_ip(host: usize) -> Ipv4Addr {
 }
 
 impl Fabric {
-    /// The network of a scenario of routers at time 0, with no program in any router.
+    /// The network of a scenario of routers at time 0, with no program in any router. With external hosts the changes of links wait for
+    /// [`Fabric::schedule_link_changes`].
     pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
         let (seed, host_mode) = (options.seed, options.host_mode);
         let mut fabric = Fabric::bare(
@@ -53,8 +54,8 @@ impl Fabric {
         fabric.born_on_the_link = true;
         let groups = fabric.add_routers(scenario);
         fabric.changes = fabric.changes_of(scenario, &groups);
-        fabric.schedule_link_changes(0);
         if host_mode == HostMode::Simulated {
+            fabric.schedule_link_changes(0);
             let addresses = fabric.hosts.iter().enumerate().map(|(host, place)| {
                 let Device::Router(router) = place.device else {
                     unreachable!("its hosts are at routers")
@@ -110,6 +111,7 @@ impl Fabric {
                 port,
                 next_mac: router_mac(link.to),
                 link: Some(index),
+                peer: Some(far),
                 hosts: Vec::new(),
             });
         }
@@ -127,7 +129,7 @@ impl Fabric {
                 let down = fifo(down, (group.rate_bps, group.down_delay_ns), limit);
                 let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
                 let downlink = self.add_router_fifo(down, device, port);
-                self.hosts.push(Host {
+                self.add_host(Host {
                     device,
                     port,
                     uplink,
@@ -137,6 +139,7 @@ impl Fabric {
                     port,
                     next_mac: host_mac(host),
                     link: None,
+                    peer: None,
                     hosts: vec![host_ip(host)],
                 });
             }

@@ -61,16 +61,11 @@ impl Fabric {
         let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
         self.nodes = edges.chain(cores).map(Node::new).collect();
-        let mut first_host = 0;
-        for edge in &scenario.edges {
-            let hosts = usize::from(edge.hosts);
+        for _ in &scenario.edges {
             self.star.edges.push(Edge {
-                first_host,
-                hosts,
                 cards: vec![None; scenario.cores.len()],
                 programs: 0,
             });
-            first_host += hosts;
         }
         for core in &scenario.cores {
             self.star.cores.push(Core::new(scenario, core));
@@ -104,14 +99,14 @@ impl Fabric {
         let device = Device::Edge(edge.id);
         for index in 0..edge.hosts {
             let id = HostId { edge: edge.id, index };
-            let (host, port) = (self.hosts.len(), id.access_port());
+            let port = id.access_port();
             let up = self.add_lane(LaneEnd::Port { device, port });
             let up = Fifo::new(up, (rate_bps, delay_ns), limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
-            let down = self.add_lane(LaneEnd::Host(host));
+            let down = self.add_lane(LaneEnd::Host(self.hosts.len()));
             let down = Fifo::new(down, (rate_bps, delay_ns), limit, 0);
             let uplink = self.add_fifo(up, Place::Uplink(id), None);
             let downlink = self.add_fifo(down, Place::Downlink(id), Some((device, port)));
-            self.hosts.push(Host {
+            self.add_host(Host {
                 device,
                 port,
                 uplink,

@@ -21,7 +21,9 @@ impl Fabric {
         let FaultRecord {
             kind, edge, core, span, ..
         } = self.faults.records[index];
+        let router = self.faults.records[index].routers.first().copied();
         let happened = match kind {
+            FaultKind::RouterRestart => router.is_some_and(|router| self.device_down(router)),
             FaultKind::LinkCut => match span {
                 Some(span) => self.cut_span(span, true),
                 None => self.cut_link(edge, core, true),
@@ -51,7 +53,9 @@ impl Fabric {
         if !happened {
             return;
         }
+        let router = self.faults.records[index].routers.first().copied();
         match kind {
+            FaultKind::RouterRestart => router.into_iter().for_each(|router| self.device_up(router)),
             FaultKind::LinkCut => {
                 match span {
                     Some(span) => self.cut_span(span, false),
@@ -64,9 +68,10 @@ impl Fabric {
             FaultKind::ClockStep { .. } => edge.into_iter().for_each(|edge| self.step_clocks(edge, step_ns)),
             FaultKind::ControllerRestart => {}
         }
-        match span {
-            Some(_) => self.watch_flows(index),
-            None => self.watch(index),
+        if self.star.edges.is_empty() {
+            self.watch_flows(index);
+        } else {
+            self.watch(index);
         }
     }
 

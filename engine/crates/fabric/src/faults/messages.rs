@@ -18,6 +18,8 @@ use crate::parcel::Parcel;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
 const MAX_LATE_FRAMES: u64 = 8;
+/// The same where there are no frames.
+const MAX_LATE_NS: u64 = 1_000_000;
 const MAX_WRONG_BITS: u32 = 4;
 /// Header of packet-ins and packet-outs: a field of P4Runtime's own message, which stays as it is.
 const CONTROLLER_HEADER: usize = PacketIn::SIZE;
@@ -76,10 +78,12 @@ impl Fabric {
     }
 
     fn arrive_late(&mut self, way: Way, frame: &Frame) {
-        let late_ns = self
-            .faults
-            .random
-            .random_range(1..=MAX_LATE_FRAMES * self.star.slots.frame_ns());
+        let most_ns = if self.star.edges.is_empty() {
+            MAX_LATE_NS
+        } else {
+            MAX_LATE_FRAMES * self.star.slots.frame_ns()
+        };
+        let late_ns = self.faults.random.random_range(1..=most_ns);
         let frame = self.pool.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
     }

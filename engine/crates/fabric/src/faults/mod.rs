@@ -26,8 +26,8 @@ pub struct FaultRecord {
     pub edge: Option<u16>,
     /// The core that it happened to, or at the other end of the fibre.
     pub core: Option<u16>,
-    /// The routers at both ends of the link that it happened to.
-    pub routers: Option<[Device; 2]>,
+    /// The router that it happened to, or those at both ends of the link.
+    pub routers: Vec<Device>,
     /// That link.
     pub(crate) span: Option<usize>,
     /// When it began, fabric time.
@@ -74,7 +74,7 @@ impl Faults {
 
     /// Those of a network of routers, with these links.
     pub(crate) fn of_routers(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Faults {
-        Faults::new(plan::draw_cuts(scenario, spans, seed), 0, seed)
+        Faults::new(plan::draw_of_routers(scenario, spans, seed), 0, seed)
     }
 
     pub(crate) fn new(records: Vec<FaultRecord>, edges: usize, seed: u64) -> Faults {

@@ -3,7 +3,7 @@
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{FaultKind, Faults, RoutedScenario, Scenario};
+use slotwise_scenario::{Device, FaultKind, Faults, RoutedScenario, Scenario};
 
 use super::FaultRecord;
 use crate::random::{self, Stream};
@@ -22,16 +22,23 @@ pub(super) fn draw(scenario: &Scenario, seed: u64) -> Vec<FaultRecord> {
     })
 }
 
-/// The cuts of links between routers.
-pub(super) fn draw_cuts(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
-    if spans.is_empty() {
-        return Vec::new();
-    }
+/// Those of a network of routers with these links.
+pub(super) fn draw_of_routers(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
     let run_ns = (0, scenario.duration_ms * NS_PER_MS);
-    again_and_again(&scenario.faults, run_ns, seed, |_, random, mut record| {
-        let span = random.random_range(0..spans.len());
-        record.span = Some(span);
-        record.routers = Some(spans[span].ends.map(|(device, _)| device));
+    again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
+        match faults.kind {
+            FaultKind::LinkCut if !spans.is_empty() => {
+                let span = random.random_range(0..spans.len());
+                record.span = Some(span);
+                record.routers = spans[span].ends.map(|(device, _)| device).to_vec();
+            }
+            FaultKind::RouterRestart => {
+                let router = random.random_range(0..scenario.routers.len());
+                record.routers = vec![Device::Router(router as u16)];
+            }
+            FaultKind::ControllerRestart => record.in_turn = random.random(),
+            _ => {}
+        }
         record
     })
 }
@@ -59,7 +66,7 @@ fn again_and_again(
                 kind: faults.kind,
                 edge: None,
                 core: None,
-                routers: None,
+                routers: Vec::new(),
                 span: None,
                 start_ns,
                 end_ns,
@@ -96,7 +103,7 @@ fn choose(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, record: &
             record.edge = Some(edge(scenario, faults, random, is_slave));
             record.step_ns = step(random, least_ns, most_ns);
         }
-        FaultKind::Messages { .. } => {}
+        FaultKind::Messages { .. } | FaultKind::RouterRestart => {}
     }
 }
 

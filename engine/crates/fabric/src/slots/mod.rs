@@ -104,9 +104,6 @@ impl Star {
 }
 
 pub(crate) struct Edge {
-    /// Its hosts are those from this number on.
-    pub(crate) first_host: usize,
-    pub(crate) hosts: usize,
     /// Line cards (and fibre pairs) by core.
     pub(crate) cards: Vec<Option<usize>>,
     /// Programs that it has been given so far. Each numbers its packets anew, so this names the latest one.

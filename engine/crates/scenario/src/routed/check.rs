@@ -173,11 +173,26 @@ fn changes(scenario: &RoutedScenario, r: &mut Reader) {
 }
 
 fn faults(scenario: &RoutedScenario, r: &mut Reader) {
+    let mut kinds = scenario.faults.iter().map(|faults| faults.kind);
+    let has_restarts = kinds.any(|kind| kind == FaultKind::RouterRestart);
     for (index, faults) in scenario.faults.iter().enumerate() {
         let place = format!("/faults/{index}");
-        if faults.kind != FaultKind::LinkCut {
-            let reason = format!("'{}' is of stars", faults.kind.name());
-            r.report(format!("{place}/kind"), reason, "link-cut");
+        match faults.kind {
+            FaultKind::CoreDown | FaultKind::EdgeRestart | FaultKind::ClockStep { .. } => {
+                let reason = format!("'{}' is of stars", faults.kind.name());
+                r.report(
+                    format!("{place}/kind"),
+                    reason,
+                    "link-cut, router-restart, controller-restart or messages-...",
+                );
+            }
+            // It waits until every router is there, so one that is down would stop time.
+            FaultKind::ControllerRestart if has_restarts => r.report(
+                format!("{place}/kind"),
+                "a controller starts when all routers are there",
+                "no router-restart beside it",
+            ),
+            _ => {}
         }
         if faults.edge.is_some() {
             r.report(format!("{place}/edge"), "there are no edges", "no 'edge'");

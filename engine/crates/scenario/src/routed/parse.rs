@@ -4,8 +4,12 @@
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
+use slotwise_wire::limits;
 
-use super::{Buffer, Changed, FlowGroup, HostGroup, RoutedChange, RoutedLink, RoutedScenario, Source, check};
+use super::{
+    Buffer, Changed, FlowGroup, HostGroup, Metric, RoutedChange, RoutedLink, RoutedScenario, RoutesController, Source,
+    check,
+};
 use crate::depth::check_structure;
 use crate::faults::faults;
 use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, RATE_BPS, SEED, read_checked, transport};
@@ -79,6 +83,7 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         "flows",
         "changes",
         "faults",
+        "controller",
     ];
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
@@ -129,6 +134,26 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         flows,
         changes,
         faults: faults(r, &fields),
+        controller: controller(r, &fields),
+    }
+}
+
+fn controller(r: &mut Reader, parent: &Fields) -> RoutesController {
+    let Some(value) = r.optional(parent, "controller") else {
+        return RoutesController::default();
+    };
+    let fields = r.fields(value, parent.pointer("controller"), &["control_latency_ns", "metric"]);
+    let metrics = [Metric::Hops, Metric::Delay].map(|metric| (metric.name(), metric));
+    let has_metric = r.optional(&fields, "metric").is_some();
+    RoutesController {
+        control_latency_ns: r
+            .optional_integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS)
+            .unwrap_or(0),
+        metric: if has_metric {
+            r.choice(&fields, "metric", &metrics)
+        } else {
+            Metric::default()
+        },
     }
 }
 

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slotwise_netio::CpuPlan;
+use slotwise_reproduce::routed::RoutedRecorder;
 
 use super::{Emulation, Running};
 use crate::neighbours::Neighbours;
+use crate::network::Network;
 use crate::realtime::Outcome;
-use crate::rest::Rest;
+use crate::routers;
 use crate::run::{Gathered, RunError, report};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
@@ -20,7 +22,10 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
-        let statistics = self.rest.as_ref().map_or(Value::Null, Rest::statistics);
+        let statistics = match (&self.rest, &self.controller_plan) {
+            (Some(rest), Some(plan)) => rest.statistics(plan.statistics),
+            _ => Value::Null,
+        };
         let now_ns = running.fabric.now_ns();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
@@ -35,6 +40,7 @@ impl Emulation<'_> {
             mut lateness,
             refused,
             unreadable,
+            recorder,
             switch_answers,
             not_realtime,
         } = outcome;
@@ -80,6 +86,10 @@ impl Emulation<'_> {
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };
-        Ok(self.args.finish(&report(self.scenario, &fabric, gathered)))
+        let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
+        Ok(self.args.finish(&match self.network {
+            Network::Star(scenario) => report(scenario, &fabric, gathered),
+            Network::Routers(scenario) => routers::report(scenario, &fabric, gathered, &recording),
+        }))
     }
 }

@@ -4,10 +4,9 @@
 use std::time::Instant;
 
 use serde_json::json;
-use slotwise_scenario::{Phase, Scenario};
 
 use super::{Emulation, Running, VIEW_PERIOD};
-use crate::live::{LiveView, Snapshot};
+use crate::live::{LinkNow, LiveView, Snapshot};
 use crate::progress::Progress;
 use crate::run::RunError;
 
@@ -16,22 +15,26 @@ const NS_PER_MS: u64 = 1_000_000;
 impl Emulation<'_> {
     pub(super) fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
         let mut view = LiveView::new();
-        let mut progress = Progress::new(self.scenario);
+        let mut progress = self.network.star().map(Progress::new);
+        let mut links = Vec::new();
         let mut next_view = Instant::now() + VIEW_PERIOD;
-        for (index, phase) in self.scenario.phases.iter().enumerate() {
+        for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
             if let Some(hosts) = &mut running.hosts {
-                hosts.send(&json!({"command": "phase", "index": index, "duration_ms": phase.duration_ms}))?;
+                hosts.send(&json!({"command": "phase", "index": index, "duration_ms": duration_ms}))?;
             }
             loop {
                 let before = running.frames.len();
                 let over = self.listen(running, next_view.saturating_duration_since(Instant::now()))?;
-                running.frames[before..].iter().for_each(|record| progress.add(record));
+                if let Some(progress) = &mut progress {
+                    running.frames[before..].iter().for_each(|record| progress.add(record));
+                }
                 if self.interrupted {
                     return Ok(());
                 }
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
-                    view.show(&self.snapshot(running, &mut progress, index));
+                    links = running.fabric.last_period().unwrap_or(links);
+                    view.show(&self.snapshot(running, progress.as_mut(), &links, index));
                 }
                 if over {
                     break;
@@ -41,27 +44,47 @@ impl Emulation<'_> {
         Ok(())
     }
 
-    fn snapshot(&self, running: &Running, progress: &mut Progress, phase: usize) -> Snapshot {
+    fn snapshot(
+        &self,
+        running: &Running,
+        progress: Option<&mut Progress>,
+        links: &[LinkNow],
+        phase: usize,
+    ) -> Snapshot {
         let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
-        let (now_ns, end_ns) = schedule_ns(self.scenario, &started_ns, running.fabric.now_ns());
+        let phases = self.network.phases();
+        let lengths_ns: Vec<u64> = phases.iter().map(|(_, duration_ms)| duration_ms * NS_PER_MS).collect();
+        let (now_ns, end_ns) = schedule_ns(&lengths_ns, &started_ns, running.fabric.now_ns());
+        let snapshot = match progress {
+            Some(progress) => progress.snapshot(now_ns, end_ns, phase),
+            None => Snapshot {
+                now_ns,
+                end_ns,
+                phase: phases[phase].0.clone(),
+                links: links.to_vec(),
+                ..Snapshot::default()
+            },
+        };
         Snapshot {
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
-            ..progress.snapshot(now_ns, end_ns, phase)
+            ..snapshot
         }
     }
 }
 
-/// How long a run has lasted and will have lasted at its end, as things stand at `now_ns`, if its first phases started at `started_ns`.
-/// A phase goes on until its files have arrived.
-fn schedule_ns(scenario: &Scenario, started_ns: &[u64], now_ns: u64) -> (u64, u64) {
-    let planned_ns = |phases: &[Phase]| phases.iter().map(|phase| phase.duration_ms * NS_PER_MS).sum::<u64>();
+/// How long a run has lasted and will have lasted at its end, as things stand at `now_ns`, if its first phases started at `started_ns`
+/// and all are to be as long as `planned_ns`. A phase goes on until its files have arrived.
+fn schedule_ns(planned_ns: &[u64], started_ns: &[u64], now_ns: u64) -> (u64, u64) {
     let (Some(first_ns), Some(last_ns)) = (started_ns.first(), started_ns.last()) else {
-        return (0, planned_ns(&scenario.phases));
+        return (0, planned_ns.iter().sum());
     };
-    let (begun, to_come) = scenario.phases.split_at(started_ns.len());
-    let this_ns = planned_ns(&begun[begun.len() - 1..]).max(now_ns - last_ns);
-    (now_ns - first_ns, last_ns - first_ns + this_ns + planned_ns(to_come))
+    let (begun, to_come) = planned_ns.split_at(started_ns.len());
+    let this_ns = begun[begun.len() - 1].max(now_ns - last_ns);
+    (
+        now_ns - first_ns,
+        last_ns - first_ns + this_ns + to_come.iter().sum::<u64>(),
+    )
 }
 
 #[cfg(test)]
@@ -71,11 +94,10 @@ mod tests {
     #[test]
     fn a_run_never_lasts_longer_than_it_is_said_to() {
         const S: u64 = 1_000_000_000;
-        // 6, 6 and 10 s.
-        let star = Scenario::parse(include_bytes!("../../../../../topologies/star4.yaml")).unwrap();
+        let planned_ns = [6 * S, 6 * S, 10 * S];
         let at = |started_s: &[u64], now_s: u64| {
             let started_ns: Vec<u64> = started_s.iter().map(|s| s * S).collect();
-            let (now_ns, end_ns) = schedule_ns(&star, &started_ns, now_s * S);
+            let (now_ns, end_ns) = schedule_ns(&planned_ns, &started_ns, now_s * S);
             (now_ns / S, end_ns / S)
         };
         assert_eq!(at(&[], 3), (0, 22));

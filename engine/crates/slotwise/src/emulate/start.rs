@@ -11,11 +11,12 @@ use serde_json::Value;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
+use slotwise_scenario::Scenario;
 
 use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
 use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
-use crate::controller::{self, CONTROL_PRIORITY, Clock};
+use crate::controller::{self, CONTROL_PRIORITY, Clock, ControllerPlan};
 use crate::devices;
 use crate::notes::say;
 use crate::realtime::{Access, Realtime};
@@ -26,18 +27,20 @@ impl Emulation<'_> {
     /// Starts the fabric's time and the controller, and waits until every switch is configured.
     pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
         let options = FabricOptions {
-            seed: self.scenario.seed,
+            seed: self.network.seed(),
             host_mode: HostMode::External,
-            captures: self.args.captures(self.scenario)?,
+            captures: self.args.captures(self.network)?,
             frame_records: true,
         };
-        let fabric = Fabric::new(self.scenario, options);
-        let (server, fabric, controller) = match self.bmv2_program.clone() {
+        let fabric = self.network.fabric(options);
+        let measured = (self.network.slot_ns(), self.network.recorder(&fabric));
+        self.controller_plan = Some(self.network.plan(&fabric).controller);
+        let bmv2 = self.bmv2_program.clone().zip(self.network.star());
+        let (server, fabric, controller) = match bmv2 {
             None => {
                 let (server, hub) = self.start_server(&fabric, access.waker())?;
-                let slot_ns = self.scenario.frame.slot_ns;
                 let switches = Switches::Inside(OwnSwitches::new(hub));
-                let fabric = Realtime::start(fabric, slot_ns, access, switches)?;
+                let fabric = Realtime::start(fabric, measured, access, switches)?;
                 let controller = if self.external_controller {
                     say!("waiting for a controller at {} ...", self.addresses.p4runtime);
                     self.await_schedule(&fabric)?;
@@ -47,8 +50,8 @@ impl Emulation<'_> {
                 };
                 (Some(server), fabric, controller)
             }
-            Some(program) => {
-                let (fabric, controller) = self.start_bmv2(&program, fabric, access)?;
+            Some((program, scenario)) => {
+                let (fabric, controller) = self.start_bmv2(&program, scenario, fabric, access)?;
                 (None, fabric, controller)
             }
         };
@@ -86,13 +89,15 @@ impl Emulation<'_> {
     fn start_bmv2(
         &mut self,
         program: &Path,
+        scenario: &Scenario,
         fabric: Fabric,
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
         say!("starting {} for each switch ...", program.display());
-        let bmv2 = Bmv2::start(program, self.scenario, self.addresses.p4runtime.port(), self.directory)?;
+        let bmv2 = Bmv2::start(program, scenario, self.addresses.p4runtime.port(), self.directory)?;
         self.addresses.own = bmv2.servers();
         self.bmv2 = Some(bmv2);
+        self.controller_plan = Some(ControllerPlan::of_star(scenario, true));
         let controller = if self.external_controller {
             self.await_programs()?;
             None
@@ -104,7 +109,7 @@ impl Emulation<'_> {
         let bmv2 = self.bmv2.as_ref().expect("just set");
         let packets = bmv2.packets(access.waker())?;
         let switches = Switches::Bmv2(Bmv2Switches::new(packets));
-        let fabric = Realtime::start(fabric, self.scenario.frame.slot_ns, access, switches)?;
+        let fabric = Realtime::start(fabric, (scenario.frame.slot_ns, None), access, switches)?;
         if self.external_controller {
             self.await_schedule(&fabric)?;
         }
@@ -139,7 +144,9 @@ impl Emulation<'_> {
         let sender = self.sender.clone();
         Ok(controller::start(
             self.home,
-            self.scenario,
+            self.controller_plan
+                .as_ref()
+                .expect("the fabric is there before its controller"),
             &self.addresses,
             (Clock::Wall, Stdio::inherit()),
             self.directory,

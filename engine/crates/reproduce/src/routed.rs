@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measures a network of routers while it runs: its links and flows, every period of its scenario.
+
+use slotwise_fabric::{Fabric, FifoUse, FlowUse};
+use slotwise_scenario::RoutedScenario;
+
+use crate::record::{Recording, mean};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// A link: its name and first rate.
+struct Link {
+    name: String,
+    rate_bps: u64,
+}
+
+/// A flow, and what it did since the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowTotals {
+    /// Its name.
+    pub name: String,
+    /// Where it stood at the end of the last period; bytes, packets and delays are sums since the start.
+    pub used: FlowUse,
+    /// Mean and longest delay of a period, kept while nothing arrives.
+    period_delay_ms: (f64, f64),
+}
+
+/// A link in one period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkPeriod<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Bits of packets that began to leave, by what the rates of the period let through.
+    pub utilization: f64,
+    /// IP bytes waiting at the end.
+    pub queue_bytes: u64,
+}
+
+/// Places among [`crate::record::LINK_COLUMNS`].
+const UTILIZATION: usize = 1;
+const QUEUE_BYTES: usize = 4;
+
+/// Writes down what a network does. Let it run to [`RoutedRecorder::next_ns`], call [`RoutedRecorder::sample`], and so on.
+pub struct RoutedRecorder {
+    recording: Recording,
+    sample_ms: u64,
+    duration_ms: u64,
+    at_ms: u64,
+    packet_bytes: u32,
+    links: Vec<Link>,
+    flows: Vec<FlowTotals>,
+}
+
+impl RoutedRecorder {
+    /// Of the network of a scenario, which is at time 0.
+    pub fn new(scenario: &RoutedScenario, network: &Fabric) -> RoutedRecorder {
+        let links = scenario.links.iter().map(|link| Link {
+            name: link.name.clone(),
+            rate_bps: link.rate_bps,
+        });
+        let flows = network.routed_flows().iter().map(|flow| FlowTotals {
+            name: flow.name.clone(),
+            used: FlowUse::default(),
+            period_delay_ms: (0.0, 0.0),
+        });
+        RoutedRecorder {
+            recording: Recording::default(),
+            sample_ms: scenario.sample_ms,
+            duration_ms: scenario.duration_ms,
+            at_ms: 0,
+            packet_bytes: scenario.packet_bytes,
+            links: links.collect(),
+            flows: flows.collect(),
+        }
+    }
+
+    /// Of a network whose hosts are outside, so that links are all that there is to measure; it lasts until somebody ends it.
+    pub fn live(scenario: &RoutedScenario, network: &Fabric) -> RoutedRecorder {
+        RoutedRecorder {
+            duration_ms: u64::MAX,
+            ..RoutedRecorder::new(scenario, network)
+        }
+    }
+
+    /// A period begins now; what happened before is left out.
+    pub fn begin(&mut self, network: &mut Fabric) {
+        self.at_ms = network.now() / NS_PER_MS;
+        for index in 0..self.links.len() {
+            network.take_link_use(index);
+        }
+    }
+
+    /// End of the period under way, fabric time; `None` when the run is over.
+    pub fn next_ns(&self) -> Option<u64> {
+        let end_ms = self.at_ms.saturating_add(self.sample_ms).min(self.duration_ms);
+        (end_ms > self.at_ms).then_some(end_ms * NS_PER_MS)
+    }
+
+    /// Writes down what has happened in the period that ends now.
+    pub fn sample(&mut self, network: &mut Fabric) {
+        let end_ms = network.now() / NS_PER_MS;
+        let period = Period {
+            end_s: end_ms as f64 / 1e3,
+            seconds: (end_ms - self.at_ms) as f64 / 1e3,
+        };
+        self.at_ms = end_ms;
+        for (index, link) in self.links.iter().enumerate() {
+            let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
+            self.recording.links.push(&link.name, row);
+        }
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            let used = network.take_flow_use(index);
+            if used.packets > 0 {
+                let mean_ms = used.delay_sum_ns as f64 / 1e6 / used.packets as f64;
+                flow.period_delay_ms = (mean_ms, used.delay_max_ns as f64 / 1e6);
+            }
+            let row = flow_row(&period, &used, self.packet_bytes, flow.period_delay_ms);
+            self.recording.flows.push(&flow.name, row);
+            let before = flow.used;
+            flow.used = FlowUse {
+                delivered_bytes: before.delivered_bytes + used.delivered_bytes,
+                packets: before.packets + used.packets,
+                delay_sum_ns: before.delay_sum_ns + used.delay_sum_ns,
+                delay_max_ns: before.delay_max_ns.max(used.delay_max_ns),
+                ..used
+            };
+        }
+    }
+
+    /// What each link did in the last period; nothing before the first one.
+    pub fn last_links(&self) -> impl Iterator<Item = LinkPeriod<'_>> {
+        let table = &self.recording.links;
+        let first_row = table.names.len().saturating_sub(self.links.len());
+        self.links
+            .iter()
+            .zip(first_row..table.names.len())
+            .map(|(link, row)| LinkPeriod {
+                name: &link.name,
+                utilization: table.numbers[UTILIZATION][row],
+                queue_bytes: table.numbers[QUEUE_BYTES][row] as u64,
+            })
+    }
+
+    /// What each flow did since the start.
+    pub fn flows(&self) -> &[FlowTotals] {
+        &self.flows
+    }
+
+    /// What is written down so far.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// The first flow of which bytes arrived that are not what was sent, and how many: a mistake of the engine.
+    pub fn wrong_bytes(&self) -> Option<(&str, u64)> {
+        let mut flows = self.flows.iter();
+        let wrong = flows.find(|flow| flow.used.wrong_bytes > 0)?;
+        Some((&wrong.name, wrong.used.wrong_bytes))
+    }
+
+    /// All that was written down.
+    pub fn finish(self) -> Recording {
+        self.recording
+    }
+}
+
+struct Period {
+    end_s: f64,
+    seconds: f64,
+}
+
+/// In the order of [`crate::record::LINK_COLUMNS`].
+fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
+    let sent_bits = used.sent_bytes as f64 * 8.0;
+    let taken = used.arrived_packets - used.dropped_packets;
+    [
+        period.end_s,
+        sent_bits * 1e9 / used.capacity_bit_ns as f64,
+        sent_bits / period.seconds / first_rate_bps as f64,
+        used.queue_packets as f64,
+        used.queue_bytes as f64,
+        used.waited_ns as f64 / 1e9 / period.seconds,
+        used.most_packets as f64,
+        mean(used.waited_ns as f64 / 1e6, taken),
+        used.arrived_packets as f64,
+        used.dropped_packets as f64,
+    ]
+}
+
+/// In the order of [`crate::record::FLOW_COLUMNS`].
+fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longest_ms): (f64, f64)) -> [f64; 9] {
+    let window_packets = mean(used.window_bytes as f64, used.mss_bytes);
+    [
+        period.end_s,
+        window_packets,
+        used.srtt_ns as f64 / 1e6,
+        // byte/ns = 1e6 kbyte/s.
+        mean(window_packets * f64::from(packet_bytes) * 1e6, used.srtt_ns),
+        used.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
+        delay_ms,
+        longest_ms,
+        used.retransmissions as f64,
+        used.timeouts as f64,
+    ]
+}
