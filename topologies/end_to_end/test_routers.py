@@ -2,7 +2,7 @@
 """Networks of routers with their controller: in virtual time, and live with Mininet hosts."""
 import re
 
-from slotwise import plot
+from slotwise import Network, plot
 from test_runs import ROOT, load_report, slotwise
 
 SCENARIO = ROOT / "topologies" / "routers4.yaml"
@@ -84,6 +84,17 @@ def test_routers_with_hosts_of_linux(tmp_path):
     # How much a busy machine lets through is its own affair.
     assert used(report, "north-west", start_ms, start_ms + 1000) > 0
     assert used(report, "south-west", start_ms + 1000, start_ms + 2000) > 0
+
+
+def test_a_network_made_in_python_runs(tmp_path):
+    network = Network("pair", seconds=1).node("left", "right")
+    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_bps=45_000_000)
+    network.hosts("s", "left", 2).hosts("d", "right", 2).tcp("s", "d", transport="xcp").fault("router-restart", every_s=0.2, for_s=0.01)
+    network.save(tmp_path / "pair.yaml")
+    report = network.simulate(columns=tmp_path / "columns", quiet=True)
+    assert report.ok and set(report.goodput_bps("run")) == {("s.0", "d.0"), ("s.1", "d.1")}
+    assert report.data["faults"]["kinds"][0]["kind"] == "router-restart"
+    assert report.tables() == ["flows", "links"]
 
 
 def test_what_is_of_stars_is_refused(tmp_path):

@@ -8,6 +8,8 @@ from slotwise import scenario
 from slotwise.document import Document
 from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
 
+FAULTS = ["link-cut", "router-restart", "controller-restart", *(f"messages-{what}" for what in ("lost", "duplicated", "reordered", "corrupted"))]
+"""What can fail on purpose."""
 PACKETS = 100
 """What waits for a link at most unless given, packets."""
 
@@ -85,8 +87,8 @@ class Network(Document):
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
     def fault(self, kind: str, every_s: float, for_s: float) -> Self:
-        """Faults on purpose, drawn from the seed: `link-cut`, a link between two nodes that carries nothing either way. Raises UnknownName."""
-        kind = self._known("kind of fault", kind, ["link-cut"])
+        """Faults on purpose, drawn from the seed: one of `FAULTS` (docs/faults.md). Raises UnknownName."""
+        kind = self._known("kind of fault", kind, FAULTS)
         return self._append("faults", {"kind": kind, "every_ms": _ms(every_s), "for_ms": _ms(for_s)})
 
     def _known(self, what: str, name: str, known: list[str]) -> str:
@@ -116,9 +118,6 @@ class Network(Document):
 
     def _check(self, document: dict) -> dict:
         return scenario.check_routed(document, self.source)
-
-    def _check_by_engine(self, text: str) -> None:
-        """`slotwise check` knows stars only."""
 
 
 def _ms(seconds: float) -> int:
