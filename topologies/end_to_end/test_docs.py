@@ -32,13 +32,18 @@ def test_a_snippet_says_what_it_is(snippet):
     assert set(snippet.marks) <= {"not run", "needs", "shortened", "with", "file", "same as"}
 
 
+def command_of(words: list[str]) -> tuple[str, ...]:
+    """The subcommand of a command line; `card` has its own."""
+    return tuple(words[:2] if words[0] == "card" else words[:1])
+
+
 @pytest.fixture(scope="module")
-def options() -> dict[str, str]:
+def options() -> dict[tuple[str, ...], str]:
     """What each subcommand says of itself."""
     helped = {}
-    for command in {words[0] for snippet in SHELL for words in commands(snippet.text)}:
-        result = subprocess.run([SLOTWISE, command, "--help"], capture_output=True, text=True, check=False)
-        assert result.returncode == 0, f"there is no `slotwise {command}`"
+    for command in {command_of(words) for snippet in SHELL for words in commands(snippet.text)}:
+        result = subprocess.run([SLOTWISE, *command, "--help"], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, f"there is no `slotwise {' '.join(command)}`"
         helped[command] = result.stdout
     return helped
 
@@ -49,7 +54,7 @@ def test_options_and_files_of_commands_are_there(snippet, options):
         own = words[:words.index("--")] if "--" in words else words
         for word in own:
             if word.startswith("--"):
-                assert re.search(rf"{re.escape(word.split('=')[0])}\b", options[own[0]]), f"slotwise {own[0]} has no {word}"
+                assert re.search(rf"{re.escape(word.split('=')[0])}\b", options[command_of(own)]), f"slotwise {' '.join(command_of(own))} has no {word}"
     for path in re.findall(r"(?<![\w./-])((?:topologies|experiments|p4src|scripts|schema|engine/client-tests|ptf-tests)/[\w./-]+)", snippet.text):
         assert (ROOT / path).exists() or "p4c-out" in path, f"{path} is not there"
 
