@@ -13,7 +13,8 @@ use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, P
 use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
 use slotwise_p4::Port;
 use slotwise_p4runtime::{
-    Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, Turn,
+    Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, ServerLimits,
+    Turn,
 };
 use slotwise_reproduce::set_capacity;
 use slotwise_reproduce::star::Recorder;
@@ -357,6 +358,12 @@ impl Session {
             token: token.clone(),
             // A port that somebody chose is one that somebody wants to look at.
             takes_guests: addresses.p4runtime.port() != 0,
+            // On a busy machine the controller may get no CPU for long; how long it is waited for is decided here alone.
+            limits: ServerLimits {
+                patience: PATIENCE,
+                keepalive: PATIENCE,
+                ..ServerLimits::default()
+            },
             ..ServerConfig::new(addresses.p4runtime, devices::configs(&fabric))
         };
         let (server, hub) = Server::start(config, Arc::new(|| {}))?;
