@@ -28,7 +28,7 @@ from slotwise import net as network
 from slotwise import scenario as scenarios
 from slotwise.flowrun import FileRun, FlowRun, IperfRun
 from slotwise.process import ProcessError, die_with_parent
-from slotwise.traffic import Flow, flows, phase_count
+from slotwise.traffic import Flow, flows, phase_count, start_ms
 
 FIRST_PORT = 5201
 LAST_PORT = 65535
@@ -108,7 +108,7 @@ class Agent:
                 working = [run for run, prepared in zip(runs, ready) if prepared]
                 await asyncio.gather(
                     asyncio.sleep(duration_ms / 1000),
-                    *(self._guarded(run, self._finish(run, duration_ms)) for run in working),
+                    *(self._guarded(run, self._finish(run, start_ms(self.scenario, run.flow, duration_ms), duration_ms)) for run in working),
                 )
         except TimeoutError:
             emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s"})
@@ -117,9 +117,9 @@ class Agent:
         emit({"event": "phase_done", "phase": index})
 
     @staticmethod
-    async def _finish(run: FlowRun, duration_ms: int) -> None:
-        await asyncio.sleep(run.flow.start_ms / 1000)
-        emit(await run.run(max(1, -(-(duration_ms - run.flow.start_ms) // 1000))))
+    async def _finish(run: FlowRun, begin_ms: int, duration_ms: int) -> None:
+        await asyncio.sleep(begin_ms / 1000)
+        emit(await run.run(max(1, -(-(duration_ms - begin_ms) // 1000))))
 
     @staticmethod
     async def _guarded(run: FlowRun, work) -> bool:

@@ -43,6 +43,11 @@ def phase_count(scenario: dict) -> int:
     return 1 if is_routed(scenario) else len(scenario["phases"])
 
 
+def start_ms(scenario: dict, flow: Flow, duration_ms: int) -> int:
+    """When a flow starts in a phase of `duration_ms`: with `--duration` all times of a routed network's file are scaled."""
+    return flow.start_ms * duration_ms // scenario["duration_ms"] if is_routed(scenario) else flow.start_ms
+
+
 def _routed_flows(scenario: dict) -> list[Flow]:
     """Flow i of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
     groups: dict[str, list[RoutedHost]] = {}

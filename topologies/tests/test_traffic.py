@@ -4,7 +4,7 @@ import pytest
 
 from slotwise import home
 from slotwise.scenario import load
-from slotwise.traffic import flows, kernel_congestion_control, phase_count
+from slotwise.traffic import flows, kernel_congestion_control, phase_count, start_ms
 
 
 def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
@@ -69,3 +69,6 @@ def test_flows_between_routers_start_one_after_the_other():
         ("client.0", "server.0", "udp", 0), ("client.1", "server.1", "udp", 5),
     ]
     assert found[2].options == {"kind": "udp", "rate_bps": 981333, "payload_bytes": 1472}
+    network["flows"][0]["start_ms"] = 3000
+    assert [start_ms(network, flow, 1000) for flow in flows(network, 0)] == [500, 500, 0, 0]
+    assert [start_ms(network, flow, 6000) for flow in flows(network, 0)] == [3000, 3005, 0, 5]

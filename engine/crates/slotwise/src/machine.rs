@@ -78,7 +78,7 @@ impl Machine {
         }
         let (cpu, shares) = loop {
             let (cpus, others) = machine.free_cpus();
-            if cpus.len() < 2 {
+            if cpus.len() < 2 || cpus.iter().all(|cpu| others.contains(cpu)) {
                 machine.share(&cpus, &others);
                 return machine;
             }

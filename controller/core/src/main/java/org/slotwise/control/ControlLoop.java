@@ -69,7 +69,7 @@ public final class ControlLoop {
         this.thread = Objects.requireNonNull(thread);
         this.lastRetryMs = lastRetryMs;
         this.listener = Objects.requireNonNull(listener);
-        this.tables = new DeviceWrites(switches, answersOnThread ? Runnable::run : this::execute, new Answers());
+        this.tables = new DeviceWrites(switches, answersOnThread ? this::guarded : this::execute, new Answers());
         for (Node node : host.topology().nodes()) {
             lines.put(node.device(), new Line());
         }

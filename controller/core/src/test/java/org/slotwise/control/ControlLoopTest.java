@@ -171,6 +171,18 @@ class ControlLoopTest {
     }
 
     @Test
+    void aDefectAtAnAnswerEndsTheLoopAlsoWhereAnswersComeOnTheThread() {
+        ControlLoop inLockStep = new ControlLoop(new AppHost(List.of(app)), new Held(), new Manual(), Runnable::run, true, 300, new Told());
+        inLockStep.read(ONE);
+        app.onNext(event -> {
+            throw new ArithmeticException("a defect");
+        });
+        reads.remove().complete(List.of());
+        assertEquals(List.of("failed"), log);
+        assertTrue(inLockStep.isClosed());
+    }
+
+    @Test
     void aQuestionThatFailsIsTheAskersAffair() throws Exception {
         assertThrows(IllegalStateException.class, () -> loop.ask(() -> {
             throw new IllegalArgumentException("no");

@@ -166,8 +166,12 @@ public abstract class Driver implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        driverThread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly();
-        waitingThread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly();
+        // A scheduler of somebody else's may never return.
+        for (EventLoopGroup thread : List.of(driverThread, waitingThread)) {
+            if (!thread.shutdownGracefully(0, STOP_TIMEOUT_S, TimeUnit.SECONDS).awaitUninterruptibly(2 * STOP_TIMEOUT_S, TimeUnit.SECONDS)) {
+                LOG.error("a thread does not end: what runs on it is left behind");
+            }
+        }
     }
 
     // ---- on the driver's thread ----

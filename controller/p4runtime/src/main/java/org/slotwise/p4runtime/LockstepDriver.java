@@ -97,7 +97,10 @@ public final class LockstepDriver extends Driver {
         if (deadlineNs.isPresent() && deadlineNs.getAsLong() <= clock.nowNs()) {
             loop().deadlineReached();
         }
-        done(advance.getSequence());
+        // After a defect nothing is said any more, so that no time passes.
+        if (!loop().isClosed()) {
+            done(advance.getSequence());
+        }
     }
 
     private void lose(DeviceId device) {

@@ -469,10 +469,28 @@ class DriverTest {
     }
 
     @Test
+    void refusedWriteInLockStepEndsTheDriver() throws Exception {
+        switches.refuseWrites(true);
+        Driver driver = start(LockstepDriver::new, 1);
+        ExecutionException failure = assertThrows(ExecutionException.class,
+                () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
+        assertTrue(failure.getCause().getMessage().contains("cannot be repeated"), failure.getMessage());
+    }
+
+    @Test
     void programThatLacksATableEndsTheDriver() throws Exception {
+        checkLacksATable(WallClockDriver::new);
+    }
+
+    @Test
+    void programThatLacksATableEndsTheDriverInLockStep() throws Exception {
+        checkLacksATable(LockstepDriver::new);
+    }
+
+    private void checkLacksATable(Function<Driver.Setup, Driver> kind) throws Exception {
         AppHost host = new AppHost(List.of(
                 StarApp.of(network, Networks.scheduler(Kinds.ROTATION), System::nanoTime)));
-        Driver driver = new WallClockDriver(new Driver.Setup(
+        Driver driver = kind.apply(new Driver.Setup(
                 host, Map.of("edge", Programs.core(), "core", Programs.edge()), ServerAddresses.common(switches.address()),
                 ChannelSecurity.plainText(), 1, patience, notice -> { }));
         drivers.add(driver);

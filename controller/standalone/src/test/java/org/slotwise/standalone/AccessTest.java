@@ -38,6 +38,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slotwise.rest.json.InvalidJsonException;
 
@@ -243,6 +244,7 @@ class AccessTest {
 
     /** The one that is closed shows that the server has seen them all. */
     @Test
+    @Timeout(60)
     void handshakesThatDoNotComeDisplaceOnlyEachOther() throws Exception {
         start(withTls(false));
         List<Socket> halves = new ArrayList<>();
@@ -250,6 +252,9 @@ class AccessTest {
             assertTrue(head(honest).startsWith("HTTP/1.1 200 "));
             for (int i = 0; i <= Connections.MAX_HANDSHAKES; i++) {
                 halves.add(new Socket(InetAddress.getLoopbackAddress(), port()));
+                if (i == 0) {
+                    served.awaitConnections(2);
+                }
             }
             assertEquals(-1, halves.get(0).getInputStream().read());
             assertTrue(head(honest).startsWith("HTTP/1.1 200 "));
@@ -278,6 +283,7 @@ class AccessTest {
     }
 
     @Test
+    @Timeout(60)
     void handshakesThatDoNotComeEnd() throws Exception {
         served.start(withTls(false), new Connections.Limits(200, 600_000, 600_000));
         try (Socket half = new Socket(InetAddress.getLoopbackAddress(), port())) {

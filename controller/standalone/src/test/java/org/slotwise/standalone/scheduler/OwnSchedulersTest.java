@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import javax.tools.ToolProvider;
@@ -36,6 +37,7 @@ import org.slotwise.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
 class OwnSchedulersTest {
+    private static final long TIMEOUT_S = 60;
     private static final Path EXAMPLES = Path.of("../../topologies/examples/schedulers").toAbsolutePath();
     /** A program that answers every question alike, and leaves its process id in a file. */
     private static final String PROGRAM = """
@@ -204,17 +206,23 @@ class OwnSchedulersTest {
         return ProcessHandle.of(Long.parseLong(Files.readString(directory.resolve("pid"))));
     }
 
+    private void awaitEnd() throws Exception {
+        if (begun().isPresent()) {
+            begun().get().onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
+        }
+    }
+
     @Test
     void anAnswerThatDripsIsGivenUpWithItsConnection() throws Exception {
         // Writing to a closed connection fails, which ends this program.
         String drip = "self.say('')\n        while True:\n            try:\n                self.wfile.write(b' '); __import__('time').sleep(0.01)\n"
                 + "            except OSError:\n                __import__('os')._exit(7)";
-        try (ProcessProvider provider = provider(drip, false, Duration.ofSeconds(1))) {
+        try (ProcessProvider provider = provider(drip, false, Duration.ofSeconds(5))) {
             Scheduler scheduler = made(provider);
             String message = assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage();
-            assertEquals("program 'mine' did not answer within 1000 ms", message);
-            begun().ifPresent(process -> process.onExit().join());
+            assertEquals("program 'mine' did not answer within 5000 ms", message);
+            awaitEnd();
         }
     }
 
@@ -223,7 +231,7 @@ class OwnSchedulersTest {
         try (ProcessProvider provider = provider("__import__('time').sleep(1000)", true, Duration.ofSeconds(1))) {
             Scheduler scheduler = made(provider);
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
-            begun().ifPresent(process -> process.onExit().join());
+            awaitEnd();
             assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
             assertTrue(assertThrows(Scheduler.FailedException.class,
                     () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1))).getMessage().contains("has ended"));
@@ -244,7 +252,7 @@ class OwnSchedulersTest {
         assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
         ProcessHandle process = begun().orElseThrow();
         own.close();
-        process.onExit().get();
+        process.onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
     }
 
     @Test
@@ -263,7 +271,7 @@ class OwnSchedulersTest {
         scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1));
         ProcessHandle process = begun().orElseThrow();
         own.close();
-        process.onExit().get();
+        process.onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
         assertFalse(process.isAlive());
     }
 
