@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+use slotwise_p4::Memory;
+
+use super::*;
+use crate::learning::{Event, learn};
+use crate::outbox::{Bounds, Budget, outbox};
+use crate::testing::unserved_in_lock_step;
+
+const WAITS: DigestConfig = DigestConfig {
+    max_timeout_ns: i64::MAX,
+    max_list_size: 0,
+    ack_timeout_ns: i64::MAX,
+};
+
+/// A device with the digest of this name, and so many roles besides the one without a name.
+fn learning(link: &mut Link, roles: u64) -> String {
+    let (name, id) = {
+        let config = crate::parse_p4info(crate::testing::ENTITIES_P4INFO, false).unwrap();
+        let info = Arc::new(P4Info::new(&config, &|_| None).unwrap());
+        link.install(info.clone(), &Books::within(&Memory::unlimited()), 0);
+        let (name, id) = info.objects.digest_ids.iter().next().unwrap();
+        (name.clone(), *id)
+    };
+    link.configure_digests(&BTreeMap::from([(id, WAITS)]));
+    for stream in 0..roles {
+        let role = format!("role {stream}");
+        link.arbitrate(&role, stream, Some(1), Access::default(), &client())
+            .unwrap();
+    }
+    name
+}
+
+fn held(link: &Link) -> usize {
+    let roles = link.digest_roles();
+    roles.iter().map(|role| role.state().digests.bytes()).sum()
+}
+
+#[test]
+fn digests_of_all_roles_are_bounded_together() {
+    let mut link = Link::new(1);
+    let name = learning(&mut link, 8);
+    for number in 0..100u8 {
+        let learned = link.learned(&name, &[vec![number; 1 << 20]], 0).unwrap();
+        learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
+    }
+    let most = held(&link);
+    assert!(most <= DEVICE_DIGEST_BYTES - QUEUE_BYTES, "{most} bytes");
+    assert!(most > DEVICE_DIGEST_BYTES / 2, "{most} bytes");
+    for stream in 0..8 {
+        link.leave(&format!("role {stream}"), stream);
+    }
+    assert_eq!(held(&link), 0);
+}
+
+#[test]
+fn a_digest_costs_the_owners_thread_the_same_with_any_number_of_roles() {
+    for roles in [1, MAX_ROLES as u64 - 1] {
+        let (_server, hub) = unserved_in_lock_step();
+        let device = &hub.devices()[&1];
+        let name = learning(&mut device.link(), roles);
+        hub.digest(1, &name, &[vec![1]], 5);
+        assert_eq!(held(&device.link()), 0, "no role has learned it");
+        let events = hub.runtime.block_on(device.learning.next());
+        let [Event::Learned(learned)] = &events[..] else {
+            panic!("expected one digest, got {events:?}")
+        };
+        assert_eq!((learned.message.holders(), learned.now_ns), (1, 5));
+        learn(&device.link().digest_roles(), learned, SHARED_DIGEST_BYTES);
+        // Each role has it in what waits and in what is known.
+        assert_eq!(learned.message.holders() as u64, 1 + 2 * roles);
+    }
+}
+
+#[test]
+fn a_program_in_force_hears_nothing_of_the_one_before() {
+    let mut link = Link::new(1);
+    let name = learning(&mut link, 1);
+    let learned = link.learned(&name, &[vec![1]], 0).unwrap();
+    learning(&mut link, 1);
+    learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
+    assert_eq!(held(&link), 0);
+    link.configure_digests(&BTreeMap::new());
+    assert!(link.learned(&name, &[vec![1]], 0).is_none(), "nobody asks for it");
+}
+
+fn client() -> Client {
+    let bounds = Bounds {
+        messages: STREAM_QUEUE,
+        bytes: 1 << 20,
+    };
+    let (sender, inbox) = outbox(bounds, &Budget::new(1 << 20));
+    // Nobody reads what it is sent.
+    std::mem::forget(inbox);
+    Client {
+        sender,
+        caller: Caller::default(),
+    }
+}
+
+#[test]
+fn strangers_do_not_keep_a_controller_out() {
+    let mut link = Link::new(1);
+    let join = |link: &mut Link, role: &str, stream: StreamId, id: Option<u128>, client: &Client| {
+        link.arbitrate(role, stream, id, Access::default(), client)
+    };
+    let controller = client();
+    join(&mut link, "", 0, Some(5), &controller).unwrap();
+    assert!(controller.caller.is_primary());
+    let strangers: Vec<_> = (1..).map(|stream| (stream, client())).take(MAX_STREAMS + 9).collect();
+    for (stream, stranger) in &strangers {
+        join(&mut link, "", *stream, None, stranger).unwrap();
+    }
+    let ended = strangers
+        .iter()
+        .take_while(|(_, client)| client.sender.is_over())
+        .count();
+    assert_eq!(ended, 10, "the oldest");
+    assert!(!controller.sender.is_over());
+    link.leave("", 0);
+    assert!(!controller.caller.is_primary());
+    // Another takes the place before it is back.
+    join(&mut link, "", 1000, None, &client()).unwrap();
+    let back = client();
+    join(&mut link, "", 1001, Some(6), &back).unwrap();
+    assert!(link.is_primary("", 1001) && back.caller.is_primary());
+    assert!(link.roles[""].streams.len() == MAX_STREAMS && link.roles[""].election.len() == MAX_STREAMS);
+}
+
+#[test]
+fn roles_without_a_primary_make_room() {
+    let mut link = Link::new(1);
+    let (backups, primaries) = (client(), client());
+    for number in 1..MAX_ROLES as u64 {
+        let (id, client) = if number == 9 {
+            (None, &backups)
+        } else {
+            (Some(1), &primaries)
+        };
+        link.arbitrate(&format!("role {number}"), number, id, Access::default(), client)
+            .unwrap();
+    }
+    link.arbitrate("another", 1000, Some(1), Access::default(), &client())
+        .unwrap();
+    assert!(backups.sender.is_over() && !primaries.sender.is_over());
+    let refused = link.arbitrate("one more", 1001, Some(1), Access::default(), &client());
+    assert_eq!(refused.unwrap_err().code, tonic::Code::ResourceExhausted);
+    link.arbitrate("", 1002, Some(1), Access::default(), &client()).unwrap();
+}
