@@ -2,7 +2,6 @@
 package org.slotwise.onos;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -32,7 +31,6 @@ import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.device.DeviceEvent;
 import org.onosproject.net.device.DeviceListener;
 import org.onosproject.net.device.DeviceService;
-import org.onosproject.net.packet.InboundPacket;
 import org.onosproject.net.packet.PacketContext;
 import org.onosproject.net.packet.PacketProcessor;
 import org.onosproject.net.packet.PacketService;
@@ -561,13 +559,9 @@ final class ClusterMember {
     }
 
     private void onPacket(PacketContext context) {
-        InboundPacket packet = context.inPacket();
-        SlotwiseDevices.p4runtime(packet.receivedFrom().deviceId()).ifPresent(device -> {
-            ByteBuffer bytes = packet.unparsed().duplicate();
-            byte[] frame = new byte[bytes.remaining()];
-            bytes.get(frame);
+        PacketInMessage.of(context.inPacket()).ifPresent(message -> {
             context.block();
-            onSignaling(new PacketInMessage(device, (int) packet.receivedFrom().port().toLong(), frame));
+            onSignaling(message);
         });
     }
 

@@ -2,6 +2,8 @@
 package org.slotwise.onos;
 
 import java.nio.ByteBuffer;
+import java.util.Optional;
+import org.onosproject.net.packet.InboundPacket;
 import org.slotwise.control.topology.DeviceId;
 
 /** A packet-in on its way from the node that is a switch's master to the node that runs the controller. */
@@ -16,6 +18,16 @@ final class PacketInMessage {
         this.device = device;
         this.port = port;
         this.frame = frame;
+    }
+
+    /** A packet that ONOS got; empty if it is from none of our switches. */
+    static Optional<PacketInMessage> of(InboundPacket packet) {
+        return SlotwiseDevices.p4runtime(packet.receivedFrom().deviceId()).map(device -> {
+            ByteBuffer bytes = packet.unparsed().duplicate();
+            byte[] frame = new byte[bytes.remaining()];
+            bytes.get(frame);
+            return new PacketInMessage(device, (int) packet.receivedFrom().port().toLong(), frame);
+        });
     }
 
     /** Throws IllegalArgumentException if the bytes are none. */
