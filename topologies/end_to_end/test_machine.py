@@ -157,9 +157,16 @@ def test_a_run_that_is_killed_with_its_keeper(put_back, before, tmp_path):
 
 def fabric_cpus(run: Emulation) -> set[int]:
     """Where the fabric of a run without hosts may run."""
-    tasks = Path(f"/proc/{run.process.pid}/task").iterdir()
-    (fabric,) = [task for task in tasks if (task / "comm").read_text().strip() == "fabric"]
+    (fabric,) = [task for task in Path(f"/proc/{run.process.pid}/task").iterdir() if thread_name(task) == "fabric"]
     return os.sched_getaffinity(int(fabric.name))
+
+
+def thread_name(task: Path) -> str:
+    """Of a thread, by its folder in /proc; empty if it has ended meanwhile."""
+    try:
+        return (task / "comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @pytest.mark.parametrize("arguments", [[], ["--leave-machine"]], ids=["clears", "leaves"])
