@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 import pytest
-from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, command_name
+from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, below, command_line, command_name, descriptors_below
 
 from slotwise.rundir import MARK
 
@@ -105,7 +105,7 @@ class Run:
                 assert more, self.said
                 self.said += more.decode(errors="replace")
         self.first = next(below(self.process.pid)) if kind.is_apart else self.process.pid
-        self.everybody = {pid: os.pidfd_open(pid) for pid in below(self.process.pid)}
+        self.everybody = descriptors_below(self.process.pid)
 
     def find(self, who: str) -> list[int]:
         """Processes that are called so."""

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name, load_report
+from test_runs import PATIENCE_S, ROOT, SCENARIO, SLOTWISE, Emulation, children, command_name, load_report, read_process
 
 FILES = ["/proc/sys/kernel/sched_rt_runtime_us", "/sys/devices/virtual/workqueue/cpumask"]
 # Flags in /proc/PID/stat: a thread of the kernel; one that may not be moved.
@@ -157,16 +157,9 @@ def test_a_run_that_is_killed_with_its_keeper(put_back, before, tmp_path):
 
 def fabric_cpus(run: Emulation) -> set[int]:
     """Where the fabric of a run without hosts may run."""
-    (fabric,) = [task for task in Path(f"/proc/{run.process.pid}/task").iterdir() if thread_name(task) == "fabric"]
+    tasks = Path(f"/proc/{run.process.pid}/task").iterdir()
+    (fabric,) = [task for task in tasks if read_process(task / "comm").strip() == "fabric"]
     return os.sched_getaffinity(int(fabric.name))
-
-
-def thread_name(task: Path) -> str:
-    """Of a thread, by its folder in /proc; empty if it has ended meanwhile."""
-    try:
-        return (task / "comm").read_text().strip()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
 
 
 @pytest.mark.parametrize("arguments", [[], ["--leave-machine"]], ids=["clears", "leaves"])

@@ -30,17 +30,22 @@ def slotwise(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([SLOTWISE, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
+def read_process(file: Path | str) -> str:
+    """A file of a process or thread in /proc; empty if that has ended."""
+    try:
+        return Path(file).read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def children(pid: int) -> list[int]:
     """Process ids of the children of a process that is there. A thread may end meanwhile; its children go to another one."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (task / "children").read_text().split())
-    return found
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in read_process(task / "children").split()]
 
 
 def command_name(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
+    """Empty if it has ended."""
+    return read_process(f"/proc/{pid}/comm").strip()
 
 
 def below(pid: int) -> Iterator[int]:
@@ -51,12 +56,18 @@ def below(pid: int) -> Iterator[int]:
             yield from below(child)
 
 
+def descriptors_below(pid: int) -> dict[int, int]:
+    """Of the same, by process id."""
+    found = {}
+    for each in below(pid):
+        with suppress(ProcessLookupError):
+            found[each] = os.pidfd_open(each)
+    return found
+
+
 def command_line(pid: int) -> str:
     """With spaces between; empty if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().strip("\0").replace("\0", " ")
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    return read_process(f"/proc/{pid}/cmdline").strip("\0").replace("\0", " ")
 
 
 class Emulation:
@@ -77,17 +88,12 @@ class Emulation:
 
     def inside(self) -> int:
         """Process 1 of the run's PID namespace."""
-        (pid,) = [pid for pid in children(self.process.pid) if command_name(pid) != "slotwise-keeper"]
+        (pid,) = [pid for pid in children(self.process.pid) if command_name(pid) not in ("slotwise-keeper", "")]
         return pid
 
     def descendants(self) -> list[int]:
         """Open descriptors of every process of the run below the first."""
-        waiting, found = [self.process.pid], []
-        while waiting:
-            below = children(waiting.pop())
-            waiting += below
-            found += below
-        return [os.pidfd_open(pid) for pid in found]
+        return list(descriptors_below(self.process.pid).values())
 
     def finish(self) -> int:
         """Exit status."""
