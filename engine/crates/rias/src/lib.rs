@@ -29,6 +29,10 @@ use fill::{Claim, offer};
 const PRECISION: f64 = 1e-12;
 /// Some hundred steps are enough for rings of 64 stations.
 const MAX_STEPS: usize = 10_000;
+/// Of the way from a rate to what is offered, how much a step goes at first,
+const FIRST_PART: f64 = 0.5;
+/// and after how many steps it is a half, a third, a quarter of that.
+const STEPS_OF_A_PART: usize = 200;
 
 /// Traffic from one station to another along the ringlet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -176,14 +180,15 @@ impl Ring {
     /// The RIAS rate of each flow, in the unit of the capacities.
     ///
     /// Each link is filled as water would: it offers to a flow what is left if the others use what they have. Rates that are
-    /// too low lead to offers that are too high, and the other way round: so each step goes half the way, until every flow has
-    /// what the least of its links offers.
+    /// too low lead to offers that are too high, and the other way round: so each step goes a part of the way, the
+    /// smaller the longer it takes (flows that hold back each other swing), until every flow has what the least of its links
+    /// offers.
     pub fn allocate(&self, flows: &[Flow]) -> Result<Vec<f64>, RiasError> {
         self.check(flows)?;
         let crossing = self.crossing(flows);
         let precision = PRECISION * self.capacities.iter().copied().fold(0.0, f64::max);
         let mut rates = vec![0.0; flows.len()];
-        for _ in 0..MAX_STEPS {
+        for step in 0..MAX_STEPS {
             let offers = self.offers(flows, &crossing, &rates);
             let is_settled = rates
                 .iter()
@@ -192,8 +197,9 @@ impl Ring {
             if is_settled {
                 return Ok(rates);
             }
+            let part = FIRST_PART / (1 + step / STEPS_OF_A_PART) as f64;
             for (rate, offer) in rates.iter_mut().zip(offers) {
-                *rate = (*rate + offer) / 2.0;
+                *rate += part * (offer - *rate);
             }
         }
         Err(RiasError::NotFound(MAX_STEPS))
