@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock BMv2 under a controller that `slotwise emulate` did not start. Run as test_runs.py is."""
+"""Runs under a controller that `slotwise emulate` did not start: stock BMv2, routers of the engine. Run as test_runs.py is."""
 import json
 import re
 import shutil
@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report
+from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report, slotwise
 
+ROUTERS = ROOT / "topologies" / "routers4.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 NETCFG = json.loads((ROOT / "controller" / "onos-app" / "netcfg-star3-bmv2.json").read_text())
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
@@ -17,7 +18,7 @@ P4C_OUT = ROOT / "p4src" / "p4c-out"
 EXTERNAL = ("--target", "bmv2", "--external-controller")
 LAST_DEVICE = "device 1001:"
 
-pytestmark = pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
+needs_bmv2 = pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
 
 
 def told_addresses(output: str) -> dict[str, str]:
@@ -26,17 +27,17 @@ def told_addresses(output: str) -> dict[str, str]:
 
 
 @contextmanager
-def standalone_controller(directory: Path, addresses: dict[str, str]):
-    """The standalone controller on the network that ONOS would be given."""
+def standalone_controller(directory: Path, addresses: dict[str, str], network: dict, programs: tuple[str, ...]):
+    """The standalone controller of a network whose switches are at `addresses`, or all at one that is called "all"."""
     config = directory / "controller.json"
     config.write_text(json.dumps({
-        "p4runtime": {"address": addresses["1"], "devices": addresses},
+        "p4runtime": {"address": next(iter(addresses.values())), "devices": {name: address for name, address in addresses.items() if name != "all"}},
         "rest": {"port": 0},
         "store": str(directory / "store"),
         "clock": "wall",
         "pipelines": {program: {"json": str(P4C_OUT / f"{program}.json"), "p4info": str(P4C_OUT / f"{program}.p4info.txtpb")}
-                      for program in ("edge", "core")},
-        "network": NETCFG["apps"]["org.slotwise.app"]["network"],
+                      for program in programs},
+        "network": network,
     }))
     command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", str(JAR), "--config", str(config)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -46,6 +47,7 @@ def standalone_controller(directory: Path, addresses: dict[str, str]):
             process.terminate()
 
 
+@needs_bmv2
 def test_another_controller_drives_a_star_of_bmv2(tmp_path):
     path = tmp_path / "report.json"
     with Emulation(*EXTERNAL, "--duration", 4, "--report", path, scenario=STAR) as run:
@@ -54,7 +56,7 @@ def test_another_controller_drives_a_star_of_bmv2(tmp_path):
         configured = {device.rsplit(":", 1)[-1]: re.search(r"//(.*)\?", entry["basic"]["managementAddress"])[1]
                       for device, entry in NETCFG["devices"].items()}
         assert configured == addresses, "ONOS would look elsewhere"
-        with standalone_controller(tmp_path, addresses):
+        with standalone_controller(tmp_path, addresses, NETCFG["apps"]["org.slotwise.app"]["network"], ("edge", "core")):
             assert run.finish() == 0, run.output
     report = load_report(path)
     assert report["verdict"]["ok"] and report["controller"] is None
@@ -62,6 +64,22 @@ def test_another_controller_drives_a_star_of_bmv2(tmp_path):
     assert all(sum(pair["delivered_bytes"]) > 0 for pair in report["series"]["pairs"])
 
 
+def test_another_controller_drives_routers(tmp_path):
+    path, network = tmp_path / "report.json", tmp_path / "network.json"
+    told = slotwise("check", ROUTERS, "--network", network)
+    assert told.returncode == 0, told.stderr
+    with Emulation("--external-controller", "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS) as run:
+        run.read_until("waiting for a controller at ")
+        address = re.search(r"at ([\d.]+:\d+) ", run.output)[1]
+        with standalone_controller(tmp_path, {"all": address}, json.loads(network.read_text()), ("router",)):
+            assert run.finish() == 0, run.output
+    report = load_report(path)
+    assert report["verdict"]["ok"] and report["controller"] is None
+    (phase,) = report["phases"]
+    assert len(phase["flows"]) == 4 and all(flow["bytes"] > 0 for flow in phase["flows"])
+
+
+@needs_bmv2
 def test_a_run_that_waits_for_a_controller_can_be_ended():
     with Emulation(*EXTERNAL, scenario=STAR) as run:
         run.read_until(LAST_DEVICE)

@@ -19,18 +19,37 @@ exit
 """
 
 
-def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
+# Hosts are the clients, then the servers. The first link that is cut is gone round, the second one is the last way.
+TYPED_TO_ROUTERS = """fibre
+h0 ping -c 1 -w 30 h2
+fibre north-east down
+h0 ping -c 1 -w 30 h2
+fibre east-south down
+h1 ping -c 1 -W 1 h3
+fibre north-east up
+h1 ping -c 1 -w 30 h3
+fibre north-south down
+exit
+"""
+
+
+def mn(place, topology: str, typed: str) -> str:
+    """Runs `mn` in namespaces of its own, `place` as its /tmp; what it said if it ended well."""
     if home.root().is_relative_to("/tmp"):
         pytest.skip("the clone is below /tmp, which this test hides: when mn fails it clears /tmp")
-    options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=edge?-core0+data,snaplen=80"
-    inside = f'mount --make-rprivate / && mount --bind {tmp_path} /tmp && ip link set lo up && exec mn "$@"'
+    inside = f'mount --make-rprivate / && mount --bind {place} /tmp && ip link set lo up && exec mn "$@"'
     result = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "mn",
-         "--custom", "topologies/slotwise/mn.py", "--controller", "none", "--topo", f"agile,topologies/star3-short.yaml,{options}"],
-        cwd=home.root(), env=os.environ | {"TMPDIR": "/tmp"}, input=TYPED, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+         "--custom", "topologies/slotwise/mn.py", "--controller", "none", "--topo", topology],
+        cwd=home.root(), env=os.environ | {"TMPDIR": "/tmp"}, input=typed, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )
-    said = result.stdout + result.stderr
-    assert result.returncode == 0, said
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
+    options = "report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=edge?-core0+data,snaplen=80"
+    said = mn(tmp_path, f"agile,topologies/star3-short.yaml,{options}", TYPED)
     first, cut, mended = (part for part in said.split("ping statistics ---")[1:])
     assert " 1 received" in first, said
     assert " 0 received" in cut, said
@@ -42,3 +61,17 @@ def test_a_scenario_file_runs_and_its_fibres_are_cut_by_name(tmp_path):
     assert not [note for note in verdict["notes"] if "has gone" in note]
     captured = {path.name for path in (tmp_path / "captures").iterdir()}
     assert {"edge0-core0.pcap", "edge2-core0.pcap"} <= captured <= {f"edge{edge}-core0.pcap" for edge in range(3)}
+
+
+def test_routers_run_and_go_round_links_that_are_cut(tmp_path):
+    said = mn(tmp_path, "agile,topologies/routers4.yaml,report=/tmp/r.json", TYPED_TO_ROUTERS)
+    assert "west-north north-west north-east east-north west-south south-west south-east east-south\n" in said
+    first, round_it, cut, mended = (part for part in said.split("ping statistics ---")[1:])
+    assert " 1 received" in first, said
+    assert " 1 received" in round_it, said
+    assert " 0 received" in cut, said
+    assert " 1 received" in mended, said
+    assert "there is no fibre 'north-south'; expected one of west-north, north-west, north-east" in said
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["verdict"]["ok"] and report["invariants"] == {"astray": 0, "first": []}
+    assert report["controller"]["reroutes"] > 0

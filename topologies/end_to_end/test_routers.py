@@ -86,6 +86,31 @@ def test_routers_with_hosts_of_linux(tmp_path):
     assert used(report, "south-west", start_ms + 1000, start_ms + 2000) > 0
 
 
+def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
+    scenario, path = tmp_path / "both.yaml", tmp_path / "report.json"
+    text = re.sub(r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_bps: \2}", SCENARIO.read_text(), flags=re.MULTILINE)
+    text = re.sub(r"changes:\n(- .*\n)+", "", text)
+    flows = """\
+- {name: feedback, from: client, to: server, transport: xcp}
+- {name: bursts, from: client, to: server, udp: {rate_bps: 2000000, process: on-off-pareto, mean_on_ns: 20000000, mean_off_ns: 20000000}}
+- {name: pages, from: server, to: client, web: {mean_think_ns: 20000000, mean_bytes: 20000}}
+"""
+    scenario.write_text(text.replace("controller:", flows + "controller:"))
+    done = slotwise("emulate", scenario, "--duration", 3, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["invariants"] == {"astray": 0, "first": []}
+    (phase,) = report["phases"]
+    by = {kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["played_by"] == kind} for kind in ("linux", "engine")}
+    assert {entry for entry, _, _ in by["linux"]} == {0, 1} and {entry for entry, _, _ in by["engine"]} == {2, 3, 4}
+    assert len(by["linux"]) == 4 and len(by["engine"]) == 6
+    assert all(flow["bytes"] > 0 for flow in phase["flows"]), phase["flows"]
+    for flow in by["engine"].values():
+        # From host to host it is a millisecond and more.
+        assert flow["delay_ns"]["mean"] > MS and flow["name"].rsplit(".", 1)[0] in ("feedback", "bursts", "pages")
+    assert all(flow["stream"]["srtt_ns"] > 2 * MS for (entry, _, _), flow in by["engine"].items() if entry == 2)
+
+
 def test_a_network_made_in_python_runs(tmp_path):
     network = Network("pair", seconds=1).node("left", "right")
     network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50, xcp_bps=45_000_000)

@@ -284,7 +284,7 @@ def test_out_of_band_every_slot_is_a_frame_and_carries_data(tmp_path):
     assert sum(sum(pair["delivered_bytes"]) for pair in report["series"]["pairs"]) > 0.9 * 12 * 55e6 / 8 * 0.1
 
 
-def test_columns_are_written_and_what_hosts_of_linux_cannot_play_is_refused(tmp_path):
+def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_plays(tmp_path):
     scenario = tmp_path / "web.yaml"
     text = SCENARIO.read_text()
     web = "phases:\n- name: web\n  duration_ms: 300\n  traffic:\n  - {kind: web, from: h0_0, to: h1_0, mean_think_ns: 1000000, mean_bytes: 5000}\n"
@@ -294,8 +294,16 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_is_refused(tmp_
     assert sorted(files_below(tmp_path / "columns")) == ["access.parquet", "control.parquet", "flows.parquet", "ports.parquet", "queues.parquet"]
     (flow,) = load_report(tmp_path / "report.json")["phases"][0]["flows"]
     assert flow["kind"] == "web" and flow["pages"] > 0
-    refused = slotwise("emulate", scenario)
-    assert refused.returncode == 1 and "/phases/0/traffic/0/kind: hosts of Linux play no users of the web" in refused.stderr
+    udp = "  - {kind: udp, from: h1_0, to: h2_0, rate_bps: 1000000, payload_bytes: 500, process: %s}\n"
+    scenario.write_text(scenario.read_text() + udp % "constant" + udp % "poisson" + "  - {kind: file, from: h2_0, to: h0_0, bytes: 1000, transport: xcp}\n")
+    done = slotwise("emulate", scenario, "--duration", 2, "--report", tmp_path / "live.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    flows = sorted(load_report(tmp_path / "live.json")["phases"][0]["flows"], key=lambda flow: flow["entry"])
+    assert [flow["played_by"] for flow in flows] == ["engine", "linux", "engine", "engine"]
+    assert flows[0]["kind"] == "web" and flows[0]["pages"] > 0
+    assert flows[1].keys() >= {"lost_packets"} and all(flow["bytes"] > 0 for flow in flows)
+    assert flows[2]["received_packets"] <= flows[2]["sent_packets"] and flows[2]["delay_ns"]["min"] > 0
+    assert flows[3]["bytes"] == 1000 and flows[3]["completed_ns"] > 0
 
 
 def test_traffic_outlives_its_controller(tmp_path):

@@ -29,13 +29,13 @@ class Experiment(Document):
     def udp(
         self, source: str, destination: str, rate_bps: int, payload_bytes: int, process: str = "constant", **options,
     ) -> "Experiment":
-        """UDP datagrams, `process` constant, poisson, or (simulated) on-off-pareto with `mean_on_ns`, `mean_off_ns`, `shape`.
+        """UDP datagrams, `process` constant, poisson, or on-off-pareto with `mean_on_ns`, `mean_off_ns`, `shape`.
         Raises UnknownEndpoint."""
         options = {"rate_bps": rate_bps, "payload_bytes": payload_bytes, "process": process, **options}
         return self._traffic("udp", source, destination, options)
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, **options) -> "Experiment":
-        """Simulated users at `destination` who fetch pages; options `users`, `shape`, `max_bytes`, `transport`. Raises
+        """Users at `destination` who fetch pages; options `users`, `shape`, `max_bytes`, `transport`. Raises
         UnknownEndpoint."""
         options = {"mean_think_ns": mean_think_ns, "mean_bytes": mean_bytes, **options}
         return self._traffic("web", source, destination, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mininet's edge switch in front of a fabric process that all edges of a net share, and the CLI's commands for it."""
+"""Mininet's switch in front of a fabric process that all edges and routers of a net share, and the CLI's commands for it."""
 import json
 import os
 import signal
@@ -16,8 +16,10 @@ from mininet.log import error, output
 from slotwise import home
 from slotwise.errors import SlotwiseError
 from slotwise.experiment import Experiment
-from slotwise.net import AccessEdge, NetworkError
+from slotwise.net import AccessSwitch, NetworkError, ports_of
+from slotwise.network import Network
 from slotwise.rundir import MARK, RunDirectory
+from slotwise.scenario import fibre_names, is_routed
 
 STOP_PATIENCE_S = 20
 ANSWER_PATIENCE_S = 5
@@ -31,13 +33,14 @@ class FabricDied(SystemExit):
 
 
 class Fabric:
-    """A running `slotwise emulate SCENARIO --attach PORTS`: core, P4 edges and controller of one net."""
+    """A running `slotwise emulate SCENARIO --attach PORTS`: cores, P4 edges, routers and controller of one net."""
 
     def __init__(self, scenario: dict, ports: list[dict], options: dict[str, object] | None = None):
         """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
         self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
-        Experiment(scenario).save(here / "scenario.yaml")
+        document = Network.of(scenario) if is_routed(scenario) else Experiment(scenario)
+        document.save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
         self._log = open(here / "log", "w+b")
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -72,7 +75,7 @@ class Fabric:
         return FabricDied(f"*** the fabric {how}: {self._reason()}")
 
     def set_fibre(self, name: str, up: bool) -> None:
-        """Cuts or mends a pair of fibres, e.g. edge2-core0. Raises NetworkError."""
+        """Cuts or mends a pair of fibres, e.g. edge2-core0, or a link between routers, both ways. Raises NetworkError."""
         while not self._answers.empty():
             self._answers.get_nowait()
         try:
@@ -128,8 +131,8 @@ class Fabric:
         return "\n".join([*self._said, *lines[-KEPT_LINES:]]).strip() or "it said nothing"
 
 
-class AgileEdge(AccessEdge):
-    """An edge of an agile star. All edges of a net share one fabric."""
+class AgileSwitch(AccessSwitch):
+    """An edge or a router. All of a net share one fabric."""
 
     fabric: Fabric | None = None
 
@@ -138,9 +141,9 @@ class AgileEdge(AccessEdge):
         self.options = options
 
     @classmethod
-    def batchStartup(cls, switches: tuple["AgileEdge", ...], **_params) -> tuple["AgileEdge", ...]:
-        """Called by Mininet when all edges have their interfaces."""
-        ports = [port for switch in sorted(switches, key=lambda switch: switch.edge) for port in switch.access_ports()]
+    def batchStartup(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
+        """Called by Mininet when all switches have their interfaces."""
+        ports = ports_of(switches)
         signal.signal(signal.SIGUSR1, lambda *_: cls._end(switches))
         try:
             fabric = Fabric(switches[0].scenario, ports, switches[0].options)
@@ -153,20 +156,20 @@ class AgileEdge(AccessEdge):
             for interface in switch.intfList():
                 if interface.link:
                     _stop_before(interface.link, fabric)
-        # It may have died before the edges knew it.
+        # It may have died before the switches knew it.
         cls._end(switches)
         return switches
 
     @staticmethod
-    def _end(switches: tuple["AgileEdge", ...]) -> None:
+    def _end(switches: tuple["AgileSwitch", ...]) -> None:
         """Ends Mininet, whatever it is at, if the fabric has died: without it no packet arrives any more."""
         fabric = switches[0].fabric
         if fabric and fabric.has_died:
             raise fabric.died()
 
     @classmethod
-    def batchShutdown(cls, switches: tuple["AgileEdge", ...], **_params) -> tuple["AgileEdge", ...]:
-        """Called by Mininet before it stops edge by edge."""
+    def batchShutdown(cls, switches: tuple["AgileSwitch", ...], **_params) -> tuple["AgileSwitch", ...]:
+        """Called by Mininet before it stops switch by switch."""
         for switch in switches:
             if switch.fabric:
                 switch.fabric.stop()
@@ -199,19 +202,19 @@ class AgileCLI(CLI):
             raise
 
     def do_fibre(self, line: str) -> None:
-        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up. Without arguments: what there is."""
-        edges = [switch for switch in self.mn.switches if isinstance(switch, AgileEdge)]
-        if not edges or edges[0].fabric is None:
-            error("no agile star is running\n")
+        """Cut or mend a pair of fibres: fibre edge2-core0 down, fibre edge2-core0 up; of routers a link, both ways. Without arguments: what
+        there is."""
+        switches = [switch for switch in self.mn.switches if isinstance(switch, AgileSwitch)]
+        if not switches or switches[0].fabric is None:
+            error("no agile network is running\n")
             return
         words = line.split()
         if not words:
-            names = (f"edge{edge['id']}-core{fibre['core']}" for edge in edges[0].scenario["edges"] for fibre in edge["fibres"])
-            output(" ".join(names) + "\n")
+            output(" ".join(fibre_names(switches[0].scenario)) + "\n")
         elif len(words) != 2 or words[1] not in ("up", "down"):
             error("expected: fibre NAME up, or fibre NAME down\n")
         else:
             try:
-                edges[0].fabric.set_fibre(words[0], words[1] == "up")
+                switches[0].fabric.set_fibre(words[0], words[1] == "up")
             except NetworkError as problem:
                 error(f"{problem}\n")

@@ -46,8 +46,7 @@ class FlowRun:
 
 
 class IperfRun(FlowRun):
-    """`tcp` and `udp`: iperf3, measured at the receiver. UDP is evenly spaced here, `process: poisson` too: iperf3
-    has no other."""
+    """`tcp` and `udp`: iperf3, measured at the receiver. Its UDP is evenly spaced; other processes are the engine's."""
 
     async def prepare(self, stack: AsyncExitStack) -> None:
         server = await stack.enter_async_context(

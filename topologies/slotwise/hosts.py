@@ -3,7 +3,7 @@
 
 It builds the scenario's hosts with Mininet and runs phases on command. JSON lines on standard input:
 
-    {"command": "phase", "index": 0, "duration_ms": 6000}
+    {"command": "phase", "index": 0, "duration_ms": 6000, "by_engine": [2]}     (numbers of traffic entries that are not for hosts)
     {"command": "quit"}                                      (so does the end of the input)
 
 and on standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for
@@ -95,14 +95,15 @@ class Agent:
             return False
         if self.phase and not self.phase.done():
             raise CommandError("a phase is still running; wait for its phase_done")
-        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"]))
+        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"], command.get("by_engine", [])))
         return True
 
-    async def _run_phase(self, index: int, duration_ms: int) -> None:
+    async def _run_phase(self, index: int, duration_ms: int, by_engine: list[int]) -> None:
         patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
         try:
             async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
-                runs = [self._flow_run(number, flow) for number, flow in enumerate(flows(self.scenario, index))]
+                ours = [flow for flow in flows(self.scenario, index) if flow.entry not in by_engine]
+                runs = [self._flow_run(number, flow) for number, flow in enumerate(ours)]
                 ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack)) for run in runs))
                 emit({"event": "phase_started", "phase": index})
                 working = [run for run, prepared in zip(runs, ready) if prepared]
@@ -157,6 +158,9 @@ def parse_command(line: bytes, phases: int) -> dict:
         value = command.get(key)
         if type(value) is not int or not low <= value <= high:
             raise CommandError(f"{key}: expected an integer from {low} to {high}")
+    by_engine = command.get("by_engine", [])
+    if not isinstance(by_engine, list) or any(type(entry) is not int or entry < 0 for entry in by_engine):
+        raise CommandError("by_engine: expected a list of numbers of traffic entries")
     return command
 
 

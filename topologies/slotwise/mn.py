@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agile stars for Mininet's own command:
+"""Agile networks for Mininet's own command:
 
     sudo mn --custom topologies/slotwise/mn.py --topo agilestar,4,2 --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/star4-twin.yaml,report=r.json,pcap=captures --controller none
+    sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/routers4.yaml --controller none
 
-`agilestar` has so many edges with so many hosts each, `agile` the network of a scenario file. The edges are `AgileEdge` switches in
-front of one fabric, a `slotwise emulate --attach` process (P4 edges, cores and controller) that starts with the last edge and stops
-with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
+`agilestar` has so many edges with so many hosts each, `agile` the network of a scenario file, of stars or of routers. Edges and routers
+are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches and controller) that starts with the last
+of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
 import os
 import sys
@@ -19,7 +20,7 @@ sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent
 from slotwise import builders
 from slotwise import scenario as scenarios
 from slotwise.errors import SlotwiseError, UnknownArgument
-from slotwise.fabric import AgileCLI, AgileEdge
+from slotwise.fabric import AgileCLI, AgileSwitch
 from slotwise.net import ScenarioTopo
 from slotwise.rundir import MARK, RunDirectory
 
@@ -49,7 +50,9 @@ class MarkedTopo(ScenarioTopo):
         # 0. An exit it lets through.
         try:
             run, others = split(options)
-            scenario = scenarios.check(self.scenario(*arguments, **others), f"{self.NAME}'s scenario")
+            scenario = self.scenario(*arguments, **others)
+            check = scenarios.check_routed if scenarios.is_routed(scenario) else scenarios.check
+            check(scenario, f"{self.NAME}'s scenario")
             self.run = RunDirectory("mn")
         except SlotwiseError as problem:
             sys.exit(f"{self.NAME}: {problem}")
@@ -58,7 +61,7 @@ class MarkedTopo(ScenarioTopo):
         except OSError as problem:
             sys.exit(f"{self.NAME}: {problem.filename}: {problem.strerror}")
         os.environ[MARK] = self.run.name
-        super().build(scenario, AgileEdge, options=run)
+        super().build(scenario, AgileSwitch, options=run)
 
     @staticmethod
     def scenario(*arguments, **options) -> dict:
@@ -89,7 +92,7 @@ class Agile(MarkedTopo):
         """As the file has it."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
-        return scenarios.load(str(file))
+        return scenarios.load(str(file), routers=True)
 
 
 topos = {"agilestar": AgileStar, "agile": Agile}

@@ -5,6 +5,7 @@ Hosts have the unmodified Linux TCP stack. Offloads are off at both ends of ever
 an edge are packets of the link's MTU with checksums that are already computed.
 """
 import os
+from typing import Iterable
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet
@@ -12,7 +13,7 @@ from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
 from slotwise.errors import SlotwiseError
-from slotwise.scenario import HostId, RoutedHost, hosts, is_routed, routed_hosts
+from slotwise.scenario import hosts, is_routed, routed_hosts
 
 OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
@@ -54,25 +55,27 @@ class AccessHost(Host):
         return result
 
 
-class AccessEdge(Switch):
-    """A switch's access interfaces in Mininet's own namespace: up, without an address. It forwards nothing itself."""
+class AccessSwitch(Switch):
+    """The access interfaces of an edge (node `e<number>`) or a router (`r<number>`) in Mininet's own namespace: up, without an address.
+    It forwards nothing itself. One class for both, since Mininet starts switches of one class together."""
 
-    KIND, LETTER = "edge", "e"
-    """What the engine calls it, and the first letter of its node's name."""
+    KINDS = {"e": "edge", "r": "router"}
+    """What the engine calls it, by the first letter of its node's name."""
 
     def __init__(self, name: str, scenario: dict, **params):
         super().__init__(name, **params)
         self.scenario = scenario
 
     @property
-    def edge(self) -> int:
-        """Number of the switch in the scenario."""
-        return int(self.name.removeprefix(self.LETTER))
+    def place(self) -> tuple[str, int]:
+        """What it is, and its number in the scenario."""
+        return self.KINDS[self.name[0]], int(self.name[1:])
 
     def access_ports(self) -> list[dict]:
         """One `{"edge" (or "router"), "port", "interface"}` an access interface, in order of ports."""
+        kind, number = self.place
         return [
-            {self.KIND: self.edge, "port": port, "interface": intf.name}
+            {kind: number, "port": port, "interface": intf.name}
             for port, intf in sorted(self.intfs.items())
             if intf.name != "lo"
         ]
@@ -83,37 +86,24 @@ class AccessEdge(Switch):
             _prepare_interface(self, port["interface"], mtu(self.scenario))
 
 
-class AccessRouter(AccessEdge):
-    """The same of a router."""
-
-    KIND, LETTER = "router", "r"
-
-
 class ScenarioTopo(Topo):
-    """A scenario's hosts, each linked to its edge."""
+    """A scenario's hosts, each linked to its edge or router."""
 
     def build(
-        self, scenario: dict, edge_class: type[AccessEdge] = AccessEdge, receive_cpus: str | None = None, **edge_params,
+        self, scenario: dict, switch_class: type[AccessSwitch] = AccessSwitch, receive_cpus: str | None = None, **switch_params,
     ):
-        for edge in scenario["edges"]:
-            self.addSwitch(f"e{edge['id']}", cls=edge_class, scenario=scenario, **edge_params)
-        for host in hosts(scenario):
-            _add_host(self, host, mtu=mtu(scenario), receive_cpus=receive_cpus)
+        for name in _switches(scenario):
+            self.addSwitch(name, cls=switch_class, scenario=scenario, **switch_params)
+        for host in routed_hosts(scenario) if is_routed(scenario) else hosts(scenario):
+            self.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=mtu(scenario), receive_cpus=receive_cpus)
+            self.addLink(host.node, host.switch, port1=0, port2=host.access_port)
 
 
-class RoutedTopo(Topo):
-    """The hosts of a network of routers, each linked to its router."""
-
-    def build(self, scenario: dict, receive_cpus: str | None = None):
-        for router in range(len(scenario["routers"])):
-            self.addSwitch(f"r{router}", cls=AccessRouter, scenario=scenario)
-        for host in routed_hosts(scenario):
-            _add_host(self, host, mtu=mtu(scenario), receive_cpus=receive_cpus)
-
-
-def _add_host(topo: Topo, host: HostId | RoutedHost, **options) -> None:
-    topo.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, **options)
-    topo.addLink(host.node, host.switch, port1=0, port2=host.access_port)
+def _switches(scenario: dict) -> list[str]:
+    """Names of the nodes of its edges or routers."""
+    if is_routed(scenario):
+        return [f"r{router}" for router in range(len(scenario["routers"]))]
+    return [f"e{edge['id']}" for edge in scenario["edges"]]
 
 
 def mtu(scenario: dict) -> int:
@@ -131,8 +121,7 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
     setLogLevel("warning")
     # Mininet raises system-wide limits when first used (fixLimits); the hosts' TCP stack is to stay as it is.
     Mininet.inited = True
-    topo_class = RoutedTopo if is_routed(scenario) else ScenarioTopo
-    net = Mininet(topo=topo_class(scenario, receive_cpus=receive_cpus), controller=None, build=False)
+    net = Mininet(topo=ScenarioTopo(scenario, receive_cpus=receive_cpus), controller=None, build=False)
     try:
         net.start()
     except (Exception, KeyboardInterrupt):
@@ -143,6 +132,9 @@ def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:
 
 def access_ports(net: Mininet) -> list[dict]:
     """The access interfaces of all edges or routers, by their number and port."""
-    edges = sorted(net.switches, key=lambda switch: switch.edge)
-    return [port for switch in edges for port in switch.access_ports()]
+    return ports_of(net.switches)
 
+
+def ports_of(switches: Iterable[AccessSwitch]) -> list[dict]:
+    """The same of these."""
+    return [port for switch in sorted(switches, key=lambda switch: switch.place) for port in switch.access_ports()]

@@ -2,6 +2,7 @@
 """Networks of any shape: routers, links, groups of hosts, flows, what happens to links, faults on purpose."""
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Self
 
 from slotwise import scenario
@@ -24,6 +25,19 @@ class Network(Document):
         base = {"version": 1, "kind": "routed", "name": name, "seed": seed, "duration_ms": _ms(seconds), "packet_bytes": packet_bytes}
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
+
+    @classmethod
+    def of(cls, document: dict, source: str | None = None) -> "Network":
+        """All that a scenario of routers has; `source` is what errors call it. Checked when it is saved or run."""
+        network = cls.__new__(cls)
+        Document.__init__(network, document, source)
+        return network
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Network":
+        """The network of a scenario file. Raises ScenarioError with every problem, or OSError."""
+        document = scenario.check_routed(scenario.load(path, routers=True), str(path))
+        return cls.of(document, str(path))._of_file(Path(path))
 
     def node(self, *names: str) -> Self:
         """Adds routers."""

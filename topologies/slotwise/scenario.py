@@ -133,6 +133,13 @@ def hosts(scenario: dict) -> list[HostId]:
     return [HostId(edge["id"], index) for edge in scenario["edges"] for index in range(edge["hosts"])]
 
 
+def fibre_names(scenario: dict) -> list[str]:
+    """What may be cut by hand: pairs of fibres, or links between routers."""
+    if is_routed(scenario):
+        return [link["name"] for link in scenario["links"]]
+    return [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario["edges"] for fibre in edge["fibres"]]
+
+
 def load(path: str | Path, routers: bool = False) -> dict:
     """Reads and checks a scenario file, of a star or, where `routers` may be, of those. Raises ScenarioError with every problem, or
     OSError."""

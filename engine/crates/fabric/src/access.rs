@@ -13,6 +13,7 @@ use crate::fabric::Fabric;
 use crate::fifo::Fifo;
 use crate::lane::Flying;
 use crate::packet::{Frame, Packet, UNBORN};
+use crate::traffic::Traffic;
 
 /// A host, by the port of the switch to which it is linked.
 pub(crate) struct Host {
@@ -121,7 +122,13 @@ impl Fabric {
     }
 
     pub(crate) fn at_host(&mut self, host: usize, packet: Packet) {
-        let Some(traffic) = &mut self.traffic else {
+        let is_taken = match &mut self.traffic {
+            Some(traffic) => traffic.receive(host, self.now_ns, &packet),
+            None => false,
+        };
+        if is_taken {
+            self.pool.give_back(packet.frame);
+        } else if self.traffic.as_ref().is_none_or(Traffic::is_shared) {
             let Host { device, port, .. } = self.hosts[host];
             return self.host_output.push_back(HostFrame {
                 at_ns: self.now_ns,
@@ -129,9 +136,6 @@ impl Fabric {
                 port,
                 frame: packet.frame,
             });
-        };
-        if traffic.receive(host, self.now_ns, &packet) {
-            self.pool.give_back(packet.frame);
         } else {
             self.drop(self.hosts[host].place(), DropCause::NotForHost, packet.frame);
         }

@@ -136,12 +136,24 @@ impl Fabric {
         card
     }
 
-    /// Who plays the hosts, from now on.
-    pub(crate) fn set_traffic(&mut self, traffic: Traffic) {
-        for (index, at_ns) in traffic.starts() {
+    /// What the hosts do that the fabric plays, if it plays any.
+    pub(crate) fn set_traffic(&mut self, traffic: Option<Traffic>) {
+        self.traffic = traffic;
+        if let Some(traffic) = self.traffic.as_ref().filter(|traffic| !traffic.is_shared()) {
+            for (index, at_ns) in traffic.starts() {
+                self.events.schedule(at_ns, Event::Source(index as u32));
+            }
+        }
+    }
+
+    /// A phase begins now for the flows that the fabric plays beside external hosts ([`crate::HostMode::Shared`]): their times count from
+    /// here. Networks of routers have one phase, 0. One that has begun already, or that is not there, is left alone.
+    pub fn begin_phase(&mut self, phase: usize) {
+        let now_ns = self.now_ns;
+        let starts = self.traffic.as_mut().map(|traffic| traffic.begin_phase(phase, now_ns));
+        for (index, at_ns) in starts.into_iter().flatten() {
             self.events.schedule(at_ns, Event::Source(index as u32));
         }
-        self.traffic = Some(traffic);
     }
 
     /// Fabric time.
@@ -278,6 +290,11 @@ impl Fabric {
         Device::from_id(device_id)
             .filter(known)
             .ok_or(FabricError::UnknownDevice(device_id))
+    }
+
+    /// Every port of a switch to which a host is linked, in the order of the hosts.
+    pub fn access_ports(&self) -> impl Iterator<Item = (Device, Port)> + '_ {
+        self.hosts.iter().map(|host| (host.device, host.port))
     }
 
     /// Place of a device among the nodes.

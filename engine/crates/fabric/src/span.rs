@@ -27,6 +27,16 @@ impl Span {
 }
 
 impl Fabric {
+    /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
+    /// One that the scenario does not have is left alone.
+    pub fn set_link_up(&mut self, link: usize, is_up: bool) {
+        let card = self.routed.links.get(link);
+        let span = card.and_then(|card| self.spans.iter().position(|span| span.cards.contains(card)));
+        if let Some(span) = span {
+            self.set_span_up(span, is_up);
+        }
+    }
+
     /// A change lets a span carry packets or not.
     pub(crate) fn set_span_up(&mut self, span: usize, is_up: bool) {
         let was_light = self.spans[span].is_light();

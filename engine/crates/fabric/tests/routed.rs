@@ -330,3 +330,85 @@ fn bursts_and_pages_cross_routers() {
     let after: u64 = (0..4).map(|flow| network.take_flow_use(flow).delivered_bytes).sum();
     assert!(after < before / 100, "only what is new is counted");
 }
+
+/// Three groups of flows: hosts of Linux can play the first, the fabric plays the others in a live run.
+const MIXED: &str = "{name: bulk, from: s, to: d, transport: cubic}, {name: burst, from: s, to: d, udp: {rate_bps: 2000000, \
+     process: on-off-pareto, mean_on_ns: 20000000, mean_off_ns: 20000000}}, \
+     {name: page, from: d, to: s, web: {mean_think_ns: 20000000, mean_bytes: 20000}}";
+
+/// A datagram of 100 bytes that the fabric did not make, from the first host of `s` to the first of `d`.
+fn datagram_of_others(network: &Fabric) -> Vec<u8> {
+    let (from, to) = ([10, 1, 0, 1], [10, 1, 0, 3]);
+    let mut frame = network.router_mac(0).to_be_bytes()[2..].to_vec();
+    frame.extend([2, 0, 0, 2, 0, 0, 8, 0]);
+    frame.extend([0x45, 0, 0, 100, 0, 0, 0, 0, 64, 17, 0, 0]);
+    frame.extend(from.into_iter().chain(to));
+    let sum: u32 = frame[14..34]
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    // Ports of iperf3, and nothing in it.
+    frame.extend([0xa0, 0, 0x14, 0x51, 0, 80, 0, 0]);
+    frame.resize(114, 0);
+    frame
+}
+
+#[test]
+fn what_linux_cannot_play_the_fabric_plays_beside_it() {
+    let scenario = dumbbell(MIXED, "");
+    let options = |host_mode| FabricOptions {
+        seed: 3,
+        host_mode,
+        captures: None,
+        frame_records: false,
+    };
+    let mut network = configured(Fabric::routed(&scenario, options(HostMode::Shared)));
+    let alone = Fabric::routed(&scenario, options(HostMode::Simulated));
+    // The same flows, with the same draws, but for those that others play.
+    assert_eq!(network.routed_flows(), &alone.routed_flows()[2..]);
+    assert!(
+        Fabric::routed(
+            &dumbbell("{name: bulk, from: s, to: d, transport: cubic}", ""),
+            options(HostMode::Shared)
+        )
+        .routed_flows()
+        .is_empty()
+    );
+
+    let begins = 40_000 * MS;
+    network.run_until(begins);
+    assert_eq!(
+        network.take_link_use(0).arrived_packets,
+        0,
+        "nobody has said that the phase begins"
+    );
+    network.begin_phase(1);
+    network.begin_phase(0);
+    network.begin_phase(0);
+    network.run_until(begins + 2000 * MS);
+    let uses: Vec<FlowUse> = (0..4).map(|flow| network.take_flow_use(flow)).collect();
+    for (flow, used) in uses.iter().enumerate() {
+        assert!(
+            used.delivered_bytes > 50_000 && used.wrong_bytes == 0,
+            "flow {flow}: {used:?}"
+        );
+        assert!(used.delay_sum_ns / used.packets > 10 * MS, "flow {flow}: {used:?}");
+    }
+    // Of the bursts half of 2 Mb/s, if nobody had begun them twice.
+    assert!(uses[..2].iter().map(|used| used.delivered_bytes).sum::<u64>() < 2 * 2 * 200_000);
+    assert!(network.poll_host_output().is_none(), "that is the fabric's own");
+
+    let frame = datagram_of_others(&network);
+    network.inject_host(0, Device::Router(0), 2, &frame).unwrap();
+    network.run_until(begins + 2100 * MS);
+    let output = network
+        .poll_host_output()
+        .expect("what is not for the fabric's flows is the caller's");
+    assert_eq!(
+        (output.device, output.port, output.frame.len()),
+        (Device::Router(1), 2, 114)
+    );
+    assert!(network.poll_host_output().is_none() && network.invariants().held());
+}

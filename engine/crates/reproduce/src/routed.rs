@@ -74,7 +74,7 @@ impl RoutedRecorder {
         }
     }
 
-    /// Of a network whose hosts are outside, so that links are all that there is to measure; it lasts until somebody ends it.
+    /// Of a network of which hosts are outside: links are measured, and flows that the fabric plays. It lasts until somebody ends it.
     pub fn live(scenario: &RoutedScenario, network: &Fabric) -> RoutedRecorder {
         RoutedRecorder {
             duration_ms: u64::MAX,
@@ -88,6 +88,14 @@ impl RoutedRecorder {
         for index in 0..self.links.len() {
             network.take_link_use(index);
         }
+    }
+
+    /// The last period ends now, if it has lasted a millisecond; what happens afterwards is left out.
+    pub fn end(&mut self, network: &mut Fabric) {
+        if self.at_ms < self.duration_ms && network.now() / NS_PER_MS > self.at_ms {
+            self.sample(network);
+        }
+        self.duration_ms = self.at_ms;
     }
 
     /// End of the period under way, fabric time; `None` when the run is over.

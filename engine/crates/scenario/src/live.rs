@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What hosts of Linux can play, and what only simulated ones can.
+//! What hosts of Linux can play in a live run, what the engine plays there itself, and what a live run cannot have.
 
 use std::fmt;
 
-use crate::model::{Process, Scenario, Traffic, TrafficKind, Transport};
-use crate::routed::{RoutedScenario, Source};
+use crate::model::{Process, Scenario, TrafficKind, Transport};
+use crate::routed::{FlowGroup, RoutedScenario, Source};
 
-/// An entry of the traffic that hosts of Linux cannot play.
+impl TrafficKind {
+    /// Whether hosts of Linux can play it: they have no XCP, and iperf3 no users of the web and no process but the constant one. What
+    /// they cannot play the engine plays in a live run, too.
+    pub fn is_of_linux(&self) -> bool {
+        match self {
+            TrafficKind::Web { .. } => false,
+            TrafficKind::Udp { process, .. } => *process == Process::Constant,
+            TrafficKind::Tcp { transport, .. } | TrafficKind::File { transport, .. } => *transport != Transport::Xcp,
+        }
+    }
+}
+
+impl FlowGroup {
+    /// The same of flows between groups of hosts.
+    pub fn is_of_linux(&self) -> bool {
+        match self.source {
+            Source::Web { .. } => false,
+            Source::Udp { process, .. } => process == Process::Constant,
+            Source::Stream { .. } => self.transport != Transport::Xcp,
+        }
+    }
+}
+
+/// What of a scenario a live run cannot have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotLive {
     /// JSON pointer to what they do not have.
@@ -22,26 +45,20 @@ impl fmt::Display for NotLive {
 }
 
 impl Scenario {
-    /// What a live run cannot do: faults, or the first entry that hosts of Linux cannot play, with congestion controls that their kernel has
+    /// What a live run cannot do: faults, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
     /// (`net.ipv4.tcp_available_congestion_control`).
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
         if !self.faults.is_empty() {
-            return Some(NotLive {
-                pointer: "/faults".into(),
-                reason: "faults are drawn in virtual time only".into(),
-            });
+            return Some(faults());
         }
         let phases = self.phases.iter().enumerate();
         let mut entries = phases.flat_map(|(p, phase)| {
             let traffic = phase.traffic.iter().enumerate();
-            traffic.map(move |(t, traffic)| (format!("/phases/{p}/traffic/{t}"), traffic))
+            traffic.map(move |(t, traffic)| (format!("/phases/{p}/traffic/{t}/transport"), traffic.kind))
         });
-        entries.find_map(|(place, traffic)| {
-            let (key, reason) = refused(traffic, kernel)?;
-            Some(NotLive {
-                pointer: format!("{place}/{key}"),
-                reason,
-            })
+        entries.find_map(|(pointer, kind)| {
+            let reason = missing(kind.transport().filter(|_| kind.is_of_linux())?, kernel)?;
+            Some(NotLive { pointer, reason })
         })
     }
 }
@@ -50,61 +67,31 @@ impl RoutedScenario {
     /// The same of a network of routers.
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
         if !self.faults.is_empty() {
-            return Some(NotLive {
-                pointer: "/faults".into(),
-                reason: "faults are drawn in virtual time only".into(),
-            });
+            return Some(faults());
         }
-        let mut flows = self.flows.iter().enumerate();
-        flows.find_map(|(index, flow)| {
-            let (key, reason) = match flow.source {
-                Source::Web { .. } => (
-                    "web",
-                    "hosts of Linux play no users of the web; expected a stream or udp".into(),
-                ),
-                Source::Udp {
-                    process: Process::OnOffPareto(_),
-                    ..
-                } => ("udp/process", "iperf3 sends no bursts; expected constant".into()),
-                Source::Udp { .. } => return None,
-                Source::Stream { .. } => ("transport", missing(flow.transport, kernel)?),
-            };
+        let streams = self.flows.iter().enumerate();
+        let mut streams =
+            streams.filter(|(_, flow)| flow.is_of_linux() && matches!(flow.source, Source::Stream { .. }));
+        streams.find_map(|(index, flow)| {
             Some(NotLive {
-                pointer: format!("/flows/{index}/{key}"),
-                reason,
+                pointer: format!("/flows/{index}/transport"),
+                reason: missing(flow.transport, kernel)?,
             })
         })
     }
 }
 
-/// The key at fault and the reason.
-fn refused(traffic: &Traffic, kernel: &[&str]) -> Option<(&'static str, String)> {
-    match traffic.kind {
-        TrafficKind::Web { .. } => {
-            return Some((
-                "kind",
-                "hosts of Linux play no users of the web; expected tcp, udp or file".into(),
-            ));
-        }
-        TrafficKind::Udp {
-            process: Process::OnOffPareto(_),
-            ..
-        } => return Some(("process", "iperf3 sends no bursts; expected constant".into())),
-        _ => {}
+fn faults() -> NotLive {
+    NotLive {
+        pointer: "/faults".into(),
+        reason: "faults are drawn in virtual time only".into(),
     }
-    Some(("transport", missing(traffic.kind.transport()?, kernel)?))
 }
 
 /// Why hosts with this kernel do not have it, if they do not.
 fn missing(transport: Transport, kernel: &[&str]) -> Option<String> {
-    match transport.kernel_name() {
-        None => Some("hosts of Linux have no XCP; expected cubic, newreno or reno".into()),
-        Some(name) if !kernel.contains(&name) => {
-            let there = kernel.join(", ");
-            Some(format!("this kernel has no TCP {name}; it has: {there}"))
-        }
-        Some(_) => None,
-    }
+    let name = transport.kernel_name()?;
+    (!kernel.contains(&name)).then(|| format!("this kernel has no TCP {name}; it has: {}", kernel.join(", ")))
 }
 
 impl Transport {

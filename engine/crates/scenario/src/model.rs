@@ -197,7 +197,7 @@ pub enum TrafficKind {
         /// Congestion control of its connection in virtual time.
         transport: Transport,
     },
-    /// Users at `to` who fetch pages from `from`, one connection a page. Virtual time only.
+    /// Users at `to` who fetch pages from `from`, one connection a page. The engine plays them, live too.
     Web {
         /// Users of each flow.
         users: u32,
@@ -240,7 +240,7 @@ pub enum Transport {
     /// RFC 9438 with SACK, as Linux has it.
     #[default]
     Cubic,
-    /// XCP with SACK. Hosts of Linux have none: virtual time only.
+    /// XCP with SACK. Hosts of Linux have none: the engine plays it, live too.
     Xcp,
 }
 
@@ -271,7 +271,7 @@ pub enum Process {
     Constant,
     /// Exponentially distributed gaps.
     Poisson,
-    /// Bursts at the source's rate and silences. Virtual time only.
+    /// Bursts at the source's rate and silences. The engine plays them, live too.
     OnOffPareto(OnOff),
 }
 

@@ -7,7 +7,8 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use slotwise_scenario::Scenario;
+use slotwise_fabric::Fabric;
+use slotwise_scenario::Device;
 
 /// Longest file that is read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -16,12 +17,26 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
-    /// Number of the edge.
-    pub edge: u16,
-    /// Its port, from 1.
-    pub port: u16,
+    /// Number of the edge, if the port is one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edge: Option<u16>,
+    /// Number of the router, if the port is one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    router: Option<u16>,
+    /// The switch's port.
+    port: u16,
     /// The interface's name.
-    pub interface: String,
+    interface: String,
+}
+
+impl Attachment {
+    fn device(&self) -> Option<Device> {
+        match (self.edge, self.router) {
+            (Some(edge), None) => Some(Device::Edge(edge)),
+            (None, Some(router)) => Some(Device::Router(router)),
+            _ => None,
+        }
+    }
 }
 
 /// Why a list cannot be used.
@@ -34,25 +49,33 @@ pub enum AttachError {
     #[error("--attach: more than {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// It is no list.
-    #[error("--attach: {0}; expected a JSON list of {{\"edge\": N, \"port\": N, \"interface\": \"NAME\"}}")]
+    #[error(
+        "--attach: {0}; expected a JSON list of {{\"edge\": N, \"port\": N, \"interface\": \"NAME\"}}, or with \"router\" in place of \"edge\""
+    )]
     NoList(#[from] serde_json::Error),
-    /// An entry names an edge that the scenario does not have.
-    #[error("--attach: entry {index}: there is no edge {edge}; expected an edge from 0 to {last}")]
-    NoEdge {
+    /// An entry does not say of which switch the port is.
+    #[error("--attach: entry {index}: expected one of \"edge\" and \"router\"")]
+    NotOneSwitch {
+        /// Its place, from 0.
+        index: usize,
+    },
+    /// An entry names a switch that the scenario does not have.
+    #[error("--attach: entry {index}: there is no {switch}; expected {expected}")]
+    NoSwitch {
         /// Its place, from 0.
         index: usize,
         /// What it says.
-        edge: u16,
-        /// The scenario's last edge.
-        last: usize,
+        switch: String,
+        /// What would be right.
+        expected: String,
     },
-    /// An entry names a port that the edge does not have.
-    #[error("--attach: entry {index}: edge {edge} has no access port {port}; expected {expected}")]
+    /// An entry names a port to which no host may be linked.
+    #[error("--attach: entry {index}: {switch} has no access port {port}; expected {expected}")]
     NoPort {
         /// Its place, from 0.
         index: usize,
-        /// The edge.
-        edge: u16,
+        /// The switch.
+        switch: String,
         /// What it says.
         port: u16,
         /// What would be right.
@@ -70,44 +93,53 @@ pub enum AttachError {
     },
 }
 
-/// Reads a list and checks it against the scenario.
+/// Reads a list and checks it against the network of this fabric.
 ///
 /// # Errors
 /// [`AttachError`] with the first thing that is wrong.
-pub fn read(file: &Path, scenario: &Scenario) -> Result<Vec<Attachment>, AttachError> {
+pub fn read(file: &Path, fabric: &Fabric) -> Result<Vec<Attachment>, AttachError> {
     let mut text = Vec::new();
     File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(AttachError::TooLong);
     }
     let list: Vec<Attachment> = serde_json::from_slice(&text)?;
-    check(&list, scenario)?;
+    check(&list, fabric)?;
     Ok(list)
 }
 
-fn check(list: &[Attachment], scenario: &Scenario) -> Result<(), AttachError> {
+fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
+    let mut ports: BTreeMap<Device, Vec<u16>> = fabric.devices().map(|device| (device, Vec::new())).collect();
+    for (device, port) in fabric.access_ports() {
+        ports.entry(device).or_default().push(port);
+    }
     let mut seen = BTreeMap::new();
-    for (index, Attachment { edge, port, interface }) in list.iter().enumerate() {
-        let (edge, port) = (*edge, *port);
-        let found = scenario.edges.get(usize::from(edge)).ok_or(AttachError::NoEdge {
-            index,
-            edge,
-            last: scenario.edges.len() - 1,
-        })?;
-        if !(1..=found.hosts).contains(&port) {
-            let expected = match found.hosts {
-                0 => "another edge: this one has no hosts".to_owned(),
-                hosts => format!("a port from 1 to {hosts}"),
+    for (index, attachment) in list.iter().enumerate() {
+        let Attachment { port, interface, .. } = attachment;
+        let device = attachment.device().ok_or(AttachError::NotOneSwitch { index })?;
+        let switch = called(device);
+        let Some(known) = ports.get(&device) else {
+            let expected = known_switches(ports.keys());
+            return Err(AttachError::NoSwitch {
+                index,
+                switch,
+                expected,
+            });
+        };
+        if !known.contains(port) {
+            let expected = match (known.first(), known.last()) {
+                (Some(first), Some(last)) => format!("a port from {first} to {last}"),
+                _ => "another switch: this one has no hosts".to_owned(),
             };
             return Err(AttachError::NoPort {
                 index,
-                edge,
-                port,
+                switch,
+                port: *port,
                 expected,
             });
         }
         for what in [
-            format!("port {port} of edge {edge}"),
+            format!("port {port} of {switch}"),
             format!("interface '{}'", interface.escape_debug()),
         ] {
             if let Some(first) = seen.insert(what.clone(), index) {
@@ -122,15 +154,46 @@ fn check(list: &[Attachment], scenario: &Scenario) -> Result<(), AttachError> {
     Ok(())
 }
 
+fn called(device: Device) -> String {
+    match device {
+        Device::Edge(edge) => format!("edge {edge}"),
+        Device::Core(core) => format!("core {core}"),
+        Device::Router(router) => format!("router {router}"),
+    }
+}
+
+/// What an entry may name; switches of each kind count from 0.
+fn known_switches<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
+    let (mut edges, mut routers) = (0, 0);
+    for device in devices {
+        match device {
+            Device::Edge(_) => edges += 1,
+            Device::Router(_) => routers += 1,
+            Device::Core(_) => {}
+        }
+    }
+    let kinds = [("an edge", edges), ("a router", routers)];
+    let known = kinds.iter().filter(|(_, count)| *count > 0);
+    let known: Vec<String> = known
+        .map(|(kind, count)| format!("{kind} from 0 to {}", count - 1))
+        .collect();
+    known.join(", or ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
 
     fn refusal(list: &str) -> String {
-        let scenario = Scenario::parse(include_bytes!("../../../../topologies/star4.yaml")).unwrap();
+        refusal_by(include_bytes!("../../../../topologies/star4.yaml"), list)
+    }
+
+    fn refusal_by(scenario: &[u8], list: &str) -> String {
+        let fabric = Network::parse(scenario).unwrap().empty_fabric();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), list).unwrap();
-        read(file.path(), &scenario).map_or_else(|error| error.to_string(), |list| format!("{} entries", list.len()))
+        read(file.path(), &fabric).map_or_else(|error| error.to_string(), |list| format!("{} entries", list.len()))
     }
 
     #[test]
@@ -154,5 +217,20 @@ mod tests {
         assert!(list(&[entry(1, 1, "a"), entry(1, 2, "a")]).contains("both have interface 'a'"));
         assert!(refusal("{}").contains("expected a JSON list"));
         assert!(refusal(r#"[{"edge": 1, "port": 1, "interfaces": "a"}]"#).contains("unknown field"));
+    }
+
+    #[test]
+    fn ports_of_routers_count_after_those_to_neighbours() {
+        let routers = include_bytes!("../../../../topologies/routers4.yaml");
+        let entry = |switch, port| refusal_by(routers, &format!(r#"[{{{switch}, "port": {port}, "interface": "a"}}]"#));
+        assert_eq!(entry(r#""router": 0"#, 3), "1 entries");
+        assert_eq!(
+            entry(r#""router": 0"#, 1),
+            "--attach: entry 0: router 0 has no access port 1; expected a port from 3 to 4"
+        );
+        assert!(entry(r#""router": 1"#, 3).ends_with("expected another switch: this one has no hosts"));
+        assert!(entry(r#""router": 4"#, 3).ends_with("there is no router 4; expected a router from 0 to 3"));
+        assert!(entry(r#""edge": 0"#, 1).ends_with("there is no edge 0; expected a router from 0 to 3"));
+        assert!(entry(r#""edge": 0, "router": 0"#, 3).ends_with("expected one of \"edge\" and \"router\""));
     }
 }

@@ -10,14 +10,15 @@ use std::io::{BufRead, Read};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use slotwise_scenario::{Device, LinkChange, Scenario};
+
+use crate::network::Fibre;
 
 /// Longest line that is read as a command.
 const MAX_LINE_BYTES: u64 = 4096;
 /// More names than this are not listed.
 const MOST_LISTED: usize = 16;
 
-/// A line that is no command for this scenario.
+/// A line that is no command for this network.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It is something else.
@@ -44,59 +45,51 @@ enum Line {
 }
 
 /// A change of a fibre, as somebody asked for it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FibreCommand {
-    /// The fibre, e.g. `edge2-core0`.
-    pub name: String,
-    /// What is to become of it.
-    pub change: LinkChange,
+    /// What it was called.
+    name: String,
+    /// The fibre, both ways.
+    pub fibre: Fibre,
+    /// Whether it is to carry anything.
+    pub is_up: bool,
 }
 
 impl FibreCommand {
     /// What is said when it has been done.
     pub fn done(&self) -> Value {
-        json!({"event": "fibre", "name": self.name, "up": self.change.up})
+        json!({"event": "fibre", "name": self.name, "up": self.is_up})
     }
 
-    fn parse(line: &[u8], scenario: &Scenario) -> Result<FibreCommand, CommandError> {
+    fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
         let Line::Fibre { name, up } = serde_json::from_slice(line)?;
-        let fibres = || {
-            let edges = scenario.edges.iter();
-            edges.flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)))
-        };
-        // Either end may be named first: both fibres of the pair are cut.
-        let names = |(edge, core)| {
-            let (edge, core) = (Device::Edge(edge), Device::Core(core));
-            [format!("{edge}-{core}"), format!("{core}-{edge}")]
-        };
-        let Some((edge, core)) = fibres().find(|&fibre| names(fibre).contains(&name)) else {
-            let known: Vec<String> = fibres()
-                .take(MOST_LISTED)
-                .map(|fibre| names(fibre)[0].clone())
-                .collect();
+        let Some((_, fibre)) = fibres.iter().find(|(known, _)| *known == name) else {
+            let mut known: Vec<&str> = Vec::new();
+            let mut listed = Vec::new();
+            for (name, fibre) in fibres {
+                if known.len() < MOST_LISTED && !listed.contains(&fibre) {
+                    listed.push(fibre);
+                    known.push(name);
+                }
+            }
             return Err(CommandError::NoFibre {
                 name,
                 known: known.join(", "),
             });
         };
-        let change = LinkChange {
-            at_ms: 0,
-            core,
-            edge,
-            rate_bps: None,
-            delay_ns: None,
-            loss: None,
-            attenuation_mdb: None,
-            up: Some(up),
-        };
-        Ok(FibreCommand { name, change })
+        Ok(FibreCommand {
+            name,
+            fibre: *fibre,
+            is_up: up,
+        })
     }
 }
 
-/// Reads commands until the input ends or nobody listens any more; `tell` says whether somebody does.
+/// Reads commands for these fibres, by all their names, until the input ends or nobody listens any more; `tell` says whether somebody
+/// does.
 pub fn read(
     mut input: impl BufRead,
-    scenario: &Scenario,
+    fibres: &[(String, Fibre)],
     mut tell: impl FnMut(Result<FibreCommand, CommandError>) -> bool,
 ) {
     let mut line = Vec::new();
@@ -111,7 +104,7 @@ pub fn read(
             }
             Ok(_) if line.trim_ascii().is_empty() => {}
             Ok(_) => {
-                if !tell(FibreCommand::parse(&line, scenario)) {
+                if !tell(FibreCommand::parse(&line, fibres)) {
                     return;
                 }
             }
@@ -122,17 +115,25 @@ pub fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
 
-    fn heard(input: &[u8]) -> Vec<Result<(u16, u16, Option<bool>), String>> {
-        let twin = Scenario::parse(include_bytes!("../../../../topologies/star4-twin.yaml")).unwrap();
+    fn heard_by(scenario: &[u8], input: &[u8]) -> Vec<Result<(Fibre, bool), String>> {
+        let fibres = Network::parse(scenario).unwrap().fibres();
         let mut heard = Vec::new();
-        read(input, &twin, |command| {
-            let change = command.map(|command| command.change);
-            let what = change.map(|change| (change.edge, change.core, change.up));
+        read(input, &fibres, |command| {
+            let what = command.map(|command| (command.fibre, command.is_up));
             heard.push(what.map_err(|error| error.to_string()));
             true
         });
         heard
+    }
+
+    fn heard(input: &[u8]) -> Vec<Result<(Fibre, bool), String>> {
+        heard_by(include_bytes!("../../../../topologies/star4-twin.yaml"), input)
+    }
+
+    fn of_star(edge: u16, core: u16) -> Fibre {
+        Fibre::OfStar { edge, core }
     }
 
     #[test]
@@ -140,7 +141,20 @@ mod tests {
         let lines = br#"{"command": "fibre", "name": "edge2-core1", "up": false}
 
 {"command": "fibre", "name": "core0-edge3", "up": true}"#;
-        assert_eq!(heard(lines), [Ok((2, 1, Some(false))), Ok((3, 0, Some(true)))]);
+        assert_eq!(heard(lines), [Ok((of_star(2, 1), false)), Ok((of_star(3, 0), true))]);
+    }
+
+    #[test]
+    fn links_between_routers_have_their_own_names() {
+        let routers = include_bytes!("../../../../topologies/routers4.yaml");
+        let lines = br#"{"command": "fibre", "name": "north-east", "up": false}
+{"command": "fibre", "name": "router1-router3", "up": false}"#;
+        let answers = heard_by(routers, lines);
+        assert_eq!(answers[0], Ok((Fibre::OfRouters { link: 2 }, false)));
+        assert!(answers[1].as_ref().unwrap_err().ends_with(
+            "expected one of west-north, north-west, north-east, \
+             east-north, west-south, south-west, south-east, east-south"
+        ));
     }
 
     #[test]
@@ -163,7 +177,7 @@ cut it
                 .contains("expected {\"command\": \"fibre\"")
         );
         assert!(answers[2].is_err());
-        assert_eq!(answers[3], Ok((0, 0, Some(false))));
+        assert_eq!(answers[3], Ok((of_star(0, 0), false)));
     }
 
     #[test]

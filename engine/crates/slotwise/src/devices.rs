@@ -28,6 +28,24 @@ pub fn tells_ports(device_id: u64) -> bool {
     matches!(Device::from_id(device_id), Some(Device::Router(_)))
 }
 
+/// Whether every router of the fabric's own from which hosts are reached has a route.
+pub fn has_routes(fabric: &mut Fabric) -> bool {
+    const ROUTES: &str = "RouterIngress.ipv4_route";
+    fabric.devices().all(|device| match device {
+        Device::Router(router) => {
+            let leads_to_hosts = fabric
+                .router_ports(usize::from(router))
+                .iter()
+                .any(|port| !port.hosts.is_empty());
+            let routes = fabric
+                .pipeline_mut(device.id())
+                .map(|pipeline| pipeline.table_len(ROUTES).unwrap_or(0));
+            !leads_to_hosts || routes.is_some_and(|routes| routes > 0)
+        }
+        _ => true,
+    })
+}
+
 /// What the server is to serve.
 pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
     fabric

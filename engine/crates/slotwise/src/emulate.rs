@@ -62,10 +62,10 @@ const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_c
 pub struct EmulateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge", "port", "interface"}. Runs until SIGINT.
+    /// Join interfaces that exist instead of starting hosts: JSON list of {"edge" or "router", "port", "interface"}. Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
-    /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force.
+    /// Start no controller, but wait until another one (ONOS: docs/onos.md) has brought a schedule in force, and given routers routes.
     #[arg(long, conflicts_with = "scheduler")]
     external_controller: bool,
     /// What runs the P4 programs.
@@ -129,17 +129,12 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     args.run.check_outputs()?;
     let attachments = match &args.attach {
         Some(file) => {
-            let scenario = args.star_only(&network, "--attach")?;
-            Some(attach::read(file, scenario).map_err(|error| format!("{}: {error}", file.display()))?)
+            let read = attach::read(file, &network.empty_fabric());
+            Some(read.map_err(|error| format!("{}: {error}", file.display()))?)
         }
         None => None,
     };
-    if args.external_controller
-        && !args
-            .star_only(&network, "--external-controller")?
-            .scheduler_changes
-            .is_empty()
-    {
+    if args.external_controller && network.star().is_some_and(|star| !star.scheduler_changes.is_empty()) {
         let place = args.run.scenario.display();
         return Err(
             format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
@@ -312,12 +307,12 @@ impl Emulation<'_> {
         self.conclude(running, ended)
     }
 
-    fn listen_to_commands(&self, scenario: &Scenario) -> io::Result<()> {
-        let (scenario, sender) = (scenario.clone(), self.sender.clone());
+    fn listen_to_commands(&self) -> io::Result<()> {
+        let (fibres, sender) = (self.network.fibres(), self.sender.clone());
         let until_input_ends = self.args.until_input_ends;
         let listen = move || {
             let mut input = io::stdin().lock();
-            commands::read(&mut input, &scenario, |command| {
+            commands::read(&mut input, &fibres, |command| {
                 sender.send(Heard::Command(command)).is_ok()
             });
             if until_input_ends {
@@ -333,9 +328,7 @@ impl Emulation<'_> {
         let mut running = self.start(access, None)?;
         self.begin(&mut running);
         say!("{}", json!({"event": "ready"}));
-        if let Some(scenario) = self.network.star() {
-            self.listen_to_commands(scenario)?;
-        }
+        self.listen_to_commands()?;
         let ended = loop {
             if let Err(error) = self.listen(&mut running, VIEW_PERIOD) {
                 break Err(error);

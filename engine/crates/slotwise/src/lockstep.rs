@@ -535,7 +535,7 @@ fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, bear: Arc<Atomi
 }
 
 /// What a run in virtual time did that it must not do.
-pub fn failures(fabric: &Fabric) -> Vec<String> {
+pub fn wrong_bytes(fabric: &Fabric) -> Vec<String> {
     let flows = fabric.flow_results();
     let streams = flows.iter().filter_map(|flow| flow.stream);
     let wrong_bytes: u64 = streams.map(|stream| stream.wrong_bytes).sum();
@@ -547,8 +547,15 @@ pub fn failures(fabric: &Fabric) -> Vec<String> {
     )]
 }
 
-/// Files of phases that have begun and that have not arrived by now.
-pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario) -> Vec<String> {
+/// How many phases have begun by now, and how many are over.
+pub fn phases_so_far(fabric: &Fabric, scenario: &Scenario) -> (usize, usize) {
+    let times = || (0..scenario.phases.len()).map(|phase| scenario.phase_ns(phase));
+    let begun = times().filter(|(start_ns, _)| *start_ns < fabric.now()).count();
+    (begun, times().filter(|(_, end_ns)| *end_ns <= fabric.now()).count())
+}
+
+/// Files that the fabric moves in the `begun` first phases, of which `over` are over, and that have not arrived by now.
+pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario, (begun, over): (usize, usize)) -> Vec<String> {
     let flows = fabric.flow_results().into_iter();
     let unfinished = flows.filter_map(|result| {
         let Flow {
@@ -557,9 +564,8 @@ pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario) -> Vec<String> {
         let TrafficKind::File { bytes, .. } = kind else {
             return None;
         };
-        let has_begun = scenario.phase_ns(phase).0 < fabric.now();
-        (has_begun && result.completed_ns.is_none()).then(|| {
-            let until = if fabric.now() < scenario.phase_ns(phase).1 {
+        (phase < begun && result.completed_ns.is_none()).then(|| {
+            let until = if phase >= over {
                 "when the run ended, in"
             } else {
                 "by the end of"

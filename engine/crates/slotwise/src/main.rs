@@ -77,6 +77,9 @@ enum Command {
     Check {
         /// Scenario file (YAML; schema/scenario.schema.json)
         scenario: PathBuf,
+        /// Write what its controller is told of the network, for one of your own (JSON; schema/network.schema.json)
+        #[arg(long, value_name = "FILE")]
+        network: Option<PathBuf>,
     },
     /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
     #[command(subcommand)]
@@ -120,8 +123,12 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             reproduce::run(args)?;
             ExitCode::SUCCESS
         }
-        Command::Check { scenario } => {
-            run::load(scenario)?;
+        Command::Check { scenario, network } => {
+            let loaded = run::load(scenario)?;
+            if let Some(file) = network {
+                let plan = loaded.plan(&loaded.empty_fabric());
+                outputs::write_json(file, &plan.controller.network)?;
+            }
             ExitCode::SUCCESS
         }
         Command::Card(card) => {

@@ -3,10 +3,46 @@
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_reproduce::routed::RoutedRecorder;
-use slotwise_scenario::{NotLive, RoutedScenario, Scenario, ScenarioError, TooShort};
+use slotwise_scenario::{Device, FlowGroup, LinkChange, NotLive, RoutedScenario, Scenario, ScenarioError, TooShort};
 
 use crate::lockstep::RunPlan;
 use crate::routers;
+
+/// What joins two switches, both ways, and may be cut by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fibre {
+    /// An edge and a core.
+    OfStar {
+        /// The edge.
+        edge: u16,
+        /// The core.
+        core: u16,
+    },
+    /// Two routers, by the number of a link between them.
+    OfRouters {
+        /// The link.
+        link: usize,
+    },
+}
+
+impl Fibre {
+    /// Mends it, or cuts it: nothing passes then.
+    pub fn set_up(self, fabric: &mut Fabric, is_up: bool) {
+        match self {
+            Fibre::OfStar { edge, core } => fabric.apply_link_change(&LinkChange {
+                at_ms: 0,
+                core,
+                edge,
+                rate_bps: None,
+                delay_ns: None,
+                loss: None,
+                attenuation_mdb: None,
+                up: Some(is_up),
+            }),
+            Fibre::OfRouters { link } => fabric.set_link_up(link, is_up),
+        }
+    }
+}
 
 /// A scenario of any kind.
 pub enum Network {
@@ -86,6 +122,45 @@ impl Network {
             Network::Star(scenario) => scenario.not_live(kernel),
             Network::Routers(scenario) => scenario.not_live(kernel),
         }
+    }
+
+    /// What may be cut by hand, by each of its names: a fibre of a star by those of both ends, a link between routers by its own.
+    pub fn fibres(&self) -> Vec<(String, Fibre)> {
+        match self {
+            Network::Star(scenario) => {
+                let edges = scenario.edges.iter();
+                let ends = edges.flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)));
+                let names = ends.flat_map(|(edge, core)| {
+                    let fibre = Fibre::OfStar { edge, core };
+                    let (edge, core) = (Device::Edge(edge), Device::Core(core));
+                    [(format!("{edge}-{core}"), fibre), (format!("{core}-{edge}"), fibre)]
+                });
+                names.collect()
+            }
+            Network::Routers(scenario) => {
+                let links = scenario.links.iter().enumerate();
+                links
+                    .map(|(link, of)| (of.name.clone(), Fibre::OfRouters { link }))
+                    .collect()
+            }
+        }
+    }
+
+    /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does.
+    pub fn entries_by_engine(&self, phase: usize) -> Vec<usize> {
+        let others = |is_of_linux: Vec<bool>| {
+            let entries = is_of_linux.into_iter().enumerate();
+            entries
+                .filter_map(|(entry, is_of_linux)| (!is_of_linux).then_some(entry))
+                .collect()
+        };
+        others(match self {
+            Network::Star(scenario) => {
+                let traffic = scenario.phases[phase].traffic.iter();
+                traffic.map(|traffic| traffic.kind.is_of_linux()).collect()
+            }
+            Network::Routers(scenario) => scenario.flows.iter().map(FlowGroup::is_of_linux).collect(),
+        })
     }
 
     /// How many hosts there are.

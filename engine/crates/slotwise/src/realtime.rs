@@ -19,13 +19,15 @@ use serde_json::Value;
 use slotwise_fabric::{Fabric, FrameRecord};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_reproduce::routed::RoutedRecorder;
-use slotwise_scenario::{Device, LinkChange};
+use slotwise_scenario::Device;
 
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
+use crate::devices::has_routes;
 use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::{Change, Interface, LinkWatch};
 use crate::live::LinkNow;
+use crate::network::Fibre;
 use crate::report::SwitchAnswers;
 use crate::run::RunError;
 use crate::switches::Switches;
@@ -122,6 +124,7 @@ impl Access {
 struct Shared {
     stop: AtomicBool,
     begun: AtomicBool,
+    has_routes: AtomicBool,
     now_ns: AtomicU64,
     violations: AtomicU64,
     lateness_p99_ns: AtomicU64,
@@ -134,8 +137,18 @@ pub struct Realtime {
     thread: JoinHandle<io::Result<Outcome>>,
     frames: Receiver<FrameRecord>,
     periods: Receiver<Vec<LinkNow>>,
-    changes: Sender<LinkChange>,
+    orders: Sender<Order>,
     news: Receiver<String>,
+}
+
+/// What the thread is to do.
+enum Order {
+    /// Cut or mend a fibre.
+    Fibre(Fibre, bool),
+    /// A phase begins.
+    Begin(usize),
+    /// A phase is over.
+    End(usize),
 }
 
 /// What is left when it has stopped.
@@ -148,6 +161,8 @@ pub struct Outcome {
     pub refused: u64,
     /// Times that hosts sent what was no frame, or a super-frame of a great many tiny segments.
     pub unreadable: u64,
+    /// Of phases that are over, what each flow that the fabric plays had received by their end, in the order of [`Fabric::flow_results`].
+    pub phase_bytes: BTreeMap<usize, Vec<u64>>,
     /// What links between routers did.
     pub recorder: Option<RoutedRecorder>,
     /// How switches outside answered, if they were.
@@ -175,7 +190,7 @@ impl Realtime {
         let waker = ports.waker();
         let (frame_sender, frames) = channel();
         let (period_sender, periods) = channel();
-        let (changes, asked_for) = channel();
+        let (orders, asked_for) = channel();
         let clock = WallClock::start();
         let driver = Driver {
             timed: Timed {
@@ -198,7 +213,8 @@ impl Realtime {
             frames: frame_sender,
             recorder,
             periods: period_sender,
-            changes: asked_for,
+            orders: asked_for,
+            phase_bytes: BTreeMap::new(),
             is_patient: slot_ns >= LONG_SLOT_NS,
         };
         let thread = thread::Builder::new()
@@ -210,7 +226,7 @@ impl Realtime {
             thread,
             frames,
             periods,
-            changes,
+            orders,
             news,
         })
     }
@@ -236,10 +252,29 @@ impl Realtime {
         self.waker.wake();
     }
 
-    /// Changes a fibre as soon as the thread sees it; its `at_ms` is not looked at.
-    pub fn change_link(&self, change: LinkChange) {
+    /// Whether every router knew a way to hosts when measuring began, or knows one now.
+    pub fn has_routes(&self) -> bool {
+        self.shared.has_routes.load(Ordering::Relaxed)
+    }
+
+    /// Cuts or mends a fibre as soon as the thread sees it.
+    pub fn set_fibre(&self, fibre: Fibre, is_up: bool) {
+        self.order(Order::Fibre(fibre, is_up));
+    }
+
+    /// A phase begins for the flows that the fabric plays.
+    pub fn begin_phase(&self, phase: usize) {
+        self.order(Order::Begin(phase));
+    }
+
+    /// A phase is over: what flows and links do from now on is none of its.
+    pub fn end_phase(&self, phase: usize) {
+        self.order(Order::End(phase));
+    }
+
+    fn order(&self, order: Order) {
         // A thread that has ended is found by `has_ended`.
-        let _ = self.changes.send(change);
+        let _ = self.orders.send(order);
         self.waker.wake();
     }
 
@@ -325,7 +360,8 @@ struct Driver {
     frames: Sender<FrameRecord>,
     recorder: Option<RoutedRecorder>,
     periods: Sender<Vec<LinkNow>>,
-    changes: Receiver<LinkChange>,
+    orders: Receiver<Order>,
+    phase_bytes: BTreeMap<usize, Vec<u64>>,
     /// Slots are long.
     is_patient: bool,
 }
@@ -371,6 +407,7 @@ impl Driver {
             lateness: slot_lateness.summary(),
             refused,
             unreadable: self.ports.unreadable(),
+            phase_bytes: self.phase_bytes,
             recorder: self.recorder,
             switch_answers,
             not_realtime,
@@ -444,7 +481,8 @@ impl Driver {
             frames,
             recorder,
             periods,
-            changes,
+            orders,
+            phase_bytes,
             ..
         } = self;
         timed.turn_to(Activity::Busy(Cause::Send));
@@ -464,8 +502,18 @@ impl Driver {
             }
         }
         timed.turn_to(Activity::Busy(Cause::Control));
-        while let Ok(change) = changes.try_recv() {
-            timed.fabric.apply_link_change(&change);
+        while let Ok(order) = orders.try_recv() {
+            match order {
+                Order::Fibre(fibre, is_up) => fibre.set_up(&mut timed.fabric, is_up),
+                Order::Begin(phase) => timed.fabric.begin_phase(phase),
+                Order::End(phase) => {
+                    let results = timed.fabric.flow_results().into_iter();
+                    phase_bytes.insert(phase, results.map(|result| result.received_bytes).collect());
+                    if let Some(recorder) = recorder {
+                        recorder.end(&mut timed.fabric);
+                    }
+                }
+            }
         }
         while let Some(event) = timed.fabric.poll_control() {
             switches.tell(&mut timed.fabric, event);
@@ -489,6 +537,10 @@ impl Driver {
         }
         let invariants = timed.fabric.invariants();
         let violations = invariants.checked().iter().map(|&kind| invariants.count(kind)).sum();
+        if !timed.begun {
+            let has_routes = has_routes(&mut timed.fabric);
+            timed.shared.has_routes.store(has_routes, Ordering::Relaxed);
+        }
         timed.shared.violations.store(violations, Ordering::Relaxed);
         timed.shared.now_ns.store(timed.fabric.now(), Ordering::Relaxed);
     }

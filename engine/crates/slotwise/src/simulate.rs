@@ -2,7 +2,7 @@
 //! `slotwise simulate`: a scenario in virtual time, with the same controller in lock step. Needs no root; the same seed gives
 //! the same report and the same captures.
 
-mod routers;
+pub mod routers;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -160,8 +160,12 @@ fn star(
         mut failures,
         notes,
     } = conclude(&args.run, session, ended)?;
-    failures.extend(lockstep::failures(&fabric));
-    failures.extend(unfinished_files(&fabric, scenario));
+    failures.extend(lockstep::wrong_bytes(&fabric));
+    failures.extend(unfinished_files(
+        &fabric,
+        scenario,
+        lockstep::phases_so_far(&fabric, scenario),
+    ));
     if let (Some(directory), Some(recorder)) = (&args.columns, recorder) {
         failures.extend(write_columns(directory, &recorder.finish()).err());
     }
@@ -273,22 +277,25 @@ fn phases(scenario: &Scenario, fabric: &Fabric, phase_bytes: &BTreeMap<usize, Ve
         .map(|index| {
             let (start_ns, end_ns) = scenario.phase_ns(index);
             let end_ns = end_ns.min(fabric.now());
-            let by_its_end = phase_bytes.get(&index);
-            let flows = results.iter().enumerate();
-            let flows = flows.filter(|(_, result)| result.flow.phase == index);
             PhaseRun {
                 start_ns,
                 end_ns,
-                flows: flows
-                    .map(|(place, result)| {
-                        let phase_bytes = by_its_end.map_or(result.received_bytes, |received| received[place]);
-                        flow(result, phase_bytes, end_ns - start_ns)
-                    })
-                    .collect(),
+                flows: phase_flows(&results, index, phase_bytes.get(&index), end_ns - start_ns),
                 files: Vec::new(),
             }
         })
         .collect()
+}
+
+/// What became of the flows of a phase, of all that there are; `by_its_end` is what each of all had received then, if it is over.
+pub fn phase_flows(results: &[FlowResult], phase: usize, by_its_end: Option<&Vec<u64>>, phase_ns: u64) -> Vec<Value> {
+    let flows = results.iter().enumerate();
+    let flows = flows.filter(|(_, result)| result.flow.phase == phase);
+    let flows = flows.map(|(place, result)| {
+        let phase_bytes = by_its_end.map_or(result.received_bytes, |received| received[place]);
+        flow(result, phase_bytes, phase_ns)
+    });
+    flows.collect()
 }
 
 /// What became of a flow, of which `phase_bytes` came before its phase ended: the others waited in queues.

@@ -15,7 +15,7 @@ use slotwise_reproduce::star::Recorder;
 use crate::controller::Addresses;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
-use crate::lockstep::{RunPlan, Session, failures};
+use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::run::RunError;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -66,7 +66,7 @@ impl Stars {
             progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
         }
         let fabric = session.stop()?;
-        match violations(&fabric).into_iter().chain(failures(&fabric)).next() {
+        match violations(&fabric).into_iter().chain(wrong_bytes(&fabric)).next() {
             Some(failure) => Err(failure.into()),
             None => Ok(recorder.finish()),
         }

@@ -56,18 +56,20 @@ impl Fabric {
         fabric.changes = fabric.changes_of(scenario, &groups);
         if host_mode == HostMode::Simulated {
             fabric.schedule_link_changes(0);
-            let addresses = fabric.hosts.iter().enumerate().map(|(host, place)| {
-                let Device::Router(router) = place.device else {
-                    unreachable!("its hosts are at routers")
-                };
-                HostAddress {
-                    ip: host_ip(host),
-                    mac: host_mac(host),
-                    gateway: router_mac(usize::from(router)),
-                }
-            });
-            let addresses = addresses.collect();
-            fabric.set_traffic(Traffic::of_groups(scenario, addresses, &groups, seed));
+        }
+        let addresses = fabric.hosts.iter().enumerate().map(|(host, place)| {
+            let Device::Router(router) = place.device else {
+                unreachable!("its hosts are at routers")
+            };
+            HostAddress {
+                ip: host_ip(host),
+                mac: host_mac(host),
+                gateway: router_mac(usize::from(router)),
+            }
+        });
+        let addresses = addresses.collect();
+        fabric.set_traffic(Traffic::of_groups(scenario, addresses, &groups, (seed, host_mode)));
+        if host_mode == HostMode::Simulated {
             fabric.faults = Faults::of_routers(scenario, &fabric.spans, seed);
             fabric.faults.schedule(&mut fabric.events);
         }

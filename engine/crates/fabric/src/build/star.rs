@@ -49,8 +49,8 @@ impl Fabric {
             .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
             .collect();
         fabric.add_star(scenario);
+        fabric.set_traffic(Traffic::of_phases(scenario, seed, host_mode));
         if host_mode == HostMode::Simulated {
-            fabric.set_traffic(Traffic::of_phases(scenario, seed));
             fabric.schedule_link_changes(scenario.epoch_ns());
             fabric.faults.schedule(&mut fabric.events);
         }

@@ -28,6 +28,8 @@ struct DatagramFlow {
     payload_bytes: usize,
     departures: Departures,
     end_ns: u64,
+    /// What all times are later than the scenario's by.
+    late_ns: u64,
     sent_packets: u64,
     sent_bytes: u64,
     received_packets: u64,
@@ -45,16 +47,28 @@ pub(crate) struct Datagrams {
 }
 
 impl Datagrams {
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Datagrams {
-        let mut flows = Vec::new();
-        for phase in 0..scenario.phases.len() {
-            let phase_ns = scenario.phase_ns(phase);
-            for flow in scenario.flows(phase) {
-                let random = random::generator(seed, random::Stream::Source, flows.len() as u64);
-                flows.extend(DatagramFlow::new(flow, phase_ns, random));
-            }
-        }
-        Datagrams { flows }
+    /// Those that are played here. What a flow draws does not depend on which others are.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, is_played: impl Fn(&Flow) -> bool) -> Datagrams {
+        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_ns(phase), scenario.flows(phase)));
+        let flows = phases.flat_map(|(phase_ns, flows)| flows.into_iter().map(move |flow| (phase_ns, flow)));
+        let datagrams = flows.filter(|(_, flow)| matches!(flow.kind, TrafficKind::Udp { .. }));
+        let played = datagrams.enumerate().filter(|(_, (_, flow))| is_played(flow));
+        let flows = played.filter_map(|(number, (phase_ns, flow))| {
+            let random = random::generator(seed, random::Stream::Source, number as u64);
+            DatagramFlow::new(flow, phase_ns, random)
+        });
+        Datagrams { flows: flows.collect() }
+    }
+
+    /// The flows of a phase begin so much later, modulo 2^64 ns; (flow, time) of every source's first datagram.
+    pub(crate) fn begin_phase(&mut self, phase: usize, late_ns: u64) -> Vec<(usize, u64)> {
+        let flows = self.flows.iter_mut().enumerate();
+        let of_phase = flows.filter(|(_, flow)| flow.flow.phase == phase);
+        let starts = of_phase.filter_map(|(index, flow)| {
+            flow.late_ns = late_ns;
+            Some((index, flow.next_ns()?))
+        });
+        starts.collect()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -121,6 +135,7 @@ impl DatagramFlow {
             payload_bytes: payload_bytes as usize,
             departures,
             end_ns,
+            late_ns: 0,
             sent_packets: 0,
             sent_bytes: 0,
             received_packets: 0,
@@ -134,7 +149,8 @@ impl DatagramFlow {
 
     /// When the next datagram leaves, unless the phase is over then.
     fn next_ns(&self) -> Option<u64> {
-        Some(self.departures.next_ns()).filter(|next_ns| *next_ns < self.end_ns)
+        let next_ns = Some(self.departures.next_ns()).filter(|next_ns| *next_ns < self.end_ns);
+        next_ns.map(|next_ns| next_ns.wrapping_add(self.late_ns))
     }
 
     fn write_datagram(&self, index: u32, now_ns: u64, frame: &mut Frame) {
@@ -160,8 +176,7 @@ impl DatagramFlow {
         frame.clear();
         frame.extend_from_slice(&ethernet.encode());
         frame.extend_from_slice(&ipv4.encode());
-        frame.extend_from_slice(&(FIRST_SOURCE_PORT + (index % 16_384) as u16).to_be_bytes());
-        frame.extend_from_slice(&PORT_DISCARD.to_be_bytes());
+        frame.extend_from_slice(&ports(index));
         frame.extend_from_slice(&(udp_len as u16).to_be_bytes());
         // IPv4 lets a UDP sender do without a checksum.
         frame.extend_from_slice(&[0, 0]);
@@ -242,6 +257,13 @@ fn payload_ns(payload_bytes: u64, rate_bps: u64) -> u64 {
     (u128::from(payload_bytes) * 8_000_000_000 / u128::from(rate_bps)) as u64
 }
 
+/// Ports of a flow's datagrams, source first.
+fn ports(flow: u32) -> [u8; 4] {
+    let source = FIRST_SOURCE_PORT + (flow % 16_384) as u16;
+    let ([a, b], [c, d]) = (source.to_be_bytes(), PORT_DISCARD.to_be_bytes());
+    [a, b, c, d]
+}
+
 struct Stamp {
     flow: u32,
     sent_ns: u64,
@@ -266,6 +288,10 @@ fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
     }
     let stamp: &[u8; STAMP_BYTES] = frame.get(HEADER_BYTES..HEADER_BYTES + STAMP_BYTES)?.try_into().ok()?;
     let (flow, rest) = stamp.split_first_chunk::<4>()?;
+    // Others may send datagrams of their own to the host.
+    if !ip[Ipv4::SIZE..].starts_with(&ports(u32::from_be_bytes(*flow))) {
+        return None;
+    }
     let sent_ns = rest.last_chunk::<8>()?;
     Some(Stamp {
         flow: u32::from_be_bytes(*flow),
@@ -292,7 +318,7 @@ mod tests {
         let star = include_str!("../../../../../topologies/star4.yaml");
         let head = &star[..star.find("phases:").unwrap()];
         let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, traffic: [{entry}]}}\n");
-        Datagrams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1)
+        Datagrams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, |_| true)
     }
 
     /// Runs one flow into its sink with this delay; the times of sending.

@@ -10,6 +10,7 @@ use rand::Rng;
 use slotwise_scenario::{Flow, HostId, RoutedScenario, Scenario, Source, TrafficKind, edge_mac};
 use slotwise_transport::RtoConfig;
 
+use crate::api::HostMode;
 use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
 use crate::random;
@@ -123,6 +124,10 @@ pub(crate) struct Turn {
 pub(crate) struct Traffic {
     datagrams: Datagrams,
     streams: Streams,
+    /// Whether others play at the same hosts.
+    is_shared: bool,
+    /// When each phase starts by the scenario; what has begun beside others starts then no more.
+    phases_ns: Vec<Option<u64>>,
     /// Hosts of a star, by number.
     hosts: Vec<HostId>,
     /// What the streams are in a scenario with phases.
@@ -133,8 +138,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// The flows of a scenario's phases. Hosts count by edge.
-    pub(crate) fn of_phases(scenario: &Scenario, seed: u64) -> Traffic {
+    /// The flows of a scenario's phases that are the fabric's; none if others play them all. Hosts count by edge.
+    pub(crate) fn of_phases(scenario: &Scenario, seed: u64, host_mode: HostMode) -> Option<Traffic> {
         let hosts: Vec<HostId> = scenario
             .edges
             .iter()
@@ -145,25 +150,29 @@ impl Traffic {
             mac: mac_number(host.mac()),
             gateway: mac_number(edge_mac(host.edge)),
         });
+        let is_played = |flow: &Flow| host_mode.plays(flow.kind.is_of_linux());
+        let phases = 0..scenario.phases.len();
         let mut traffic = Traffic {
-            datagrams: Datagrams::new(scenario, seed),
+            datagrams: Datagrams::new(scenario, seed, is_played),
             streams: Streams::new(addresses.collect(), scenario.hosts.mtu as u16),
+            is_shared: host_mode == HostMode::Shared,
+            phases_ns: phases.map(|phase| Some(scenario.phase_ns(phase).0)).collect(),
             hosts,
             of_phases: Vec::new(),
             of_groups: Vec::new(),
             delivered_bytes: Vec::new(),
         };
-        for phase in 0..scenario.phases.len() {
-            let phase_ns = scenario.phase_ns(phase);
-            for flow in scenario.flows(phase) {
-                traffic.add_stream(flow, phase_ns, seed);
-            }
+        let phases = (0..scenario.phases.len()).map(|phase| (scenario.phase_ns(phase), scenario.flows(phase)));
+        let flows = phases.flat_map(|(phase_ns, flows)| flows.into_iter().map(move |flow| (phase_ns, flow)));
+        let streams = flows.filter(|(_, flow)| !matches!(flow.kind, TrafficKind::Udp { .. }));
+        // What a flow draws does not depend on who plays the others.
+        for (number, (phase_ns, flow)) in streams.enumerate().filter(|(_, (_, flow))| is_played(flow)) {
+            traffic.add_stream(flow, phase_ns, (seed, number as u64));
         }
-        traffic
+        (!traffic.is_empty()).then_some(traffic)
     }
 
-    fn add_stream(&mut self, flow: Flow, (start_ns, end_ns): (u64, u64), seed: u64) {
-        let index = self.of_phases.len() as u64;
+    fn add_stream(&mut self, flow: Flow, (start_ns, end_ns): (u64, u64), (seed, index): (u64, u64)) {
         let mut random = random::generator(seed, random::Stream::Connection, index);
         let (sends, transport) = match flow.kind {
             TrafficKind::Tcp {
@@ -203,25 +212,33 @@ impl Traffic {
         self.of_phases.push(flow);
     }
 
-    /// The flows between groups of hosts: (first host, count) of each.
+    /// The flows between groups of hosts, (first host, count) of each, that are the fabric's; none if others play them all.
     pub(crate) fn of_groups(
         scenario: &RoutedScenario,
         addresses: Vec<HostAddress>,
         groups: &[(usize, usize)],
-        seed: u64,
-    ) -> Traffic {
+        (seed, host_mode): (u64, HostMode),
+    ) -> Option<Traffic> {
         let mut traffic = Traffic {
             datagrams: Datagrams::default(),
             streams: Streams::new(addresses, scenario.packet_bytes as u16),
+            is_shared: host_mode == HostMode::Shared,
+            phases_ns: vec![Some(0)],
             hosts: Vec::new(),
             of_phases: Vec::new(),
             of_groups: Vec::new(),
             delivered_bytes: Vec::new(),
         };
+        let mut next = 0;
         for group in &scenario.flows {
             let ((from, count), (to, _)) = (groups[group.from], groups[group.to]);
+            let first = next;
+            next += count;
+            if !host_mode.plays(group.is_of_linux()) {
+                continue;
+            }
             for i in 0..count {
-                let index = traffic.of_groups.len() as u64;
+                let index = (first + i) as u64;
                 let mut random = random::generator(seed, random::Stream::Connection, index);
                 let part_ns = group.spread_ms * NS_PER_MS / count as u64;
                 let late_ns = part_ns * i as u64 + random.random_range(0..=part_ns);
@@ -255,7 +272,38 @@ impl Traffic {
                 traffic.delivered_bytes.push(0);
             }
         }
-        traffic
+        (!traffic.is_empty()).then_some(traffic)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.datagrams.count() == 0 && self.of_phases.is_empty() && self.of_groups.is_empty()
+    }
+
+    /// Whether others play at the same hosts; then nothing starts but by [`Traffic::begin_phase`].
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// A phase begins now instead of when the scenario says, for its flows' starts and ends; (source, time) of their first turns. Only for
+    /// flows that share their hosts, and once.
+    pub(crate) fn begin_phase(&mut self, phase: usize, now_ns: u64) -> Vec<(usize, u64)> {
+        let is_shared = self.is_shared;
+        let planned_ns = self
+            .phases_ns
+            .get_mut(phase)
+            .filter(|_| is_shared)
+            .and_then(Option::take);
+        let Some(planned_ns) = planned_ns else {
+            return Vec::new();
+        };
+        let late_ns = now_ns.wrapping_sub(planned_ns);
+        let datagrams = self.datagrams.begin_phase(phase, late_ns);
+        let (first, of_phases) = (self.datagrams.count(), &self.of_phases);
+        // Flows between groups have one phase.
+        let is_of_phase = |index: usize| of_phases.get(index).is_none_or(|flow| flow.phase == phase);
+        let streams = self.streams.delay(is_of_phase, late_ns).into_iter();
+        let streams = streams.map(|(index, at_ns)| (first + index, at_ns));
+        datagrams.into_iter().chain(streams).collect()
     }
 
     fn number_of(&self, host: HostId) -> usize {

@@ -227,6 +227,17 @@ impl Streams {
         flows.map(|(index, flow)| (index, flow.spec.start_ns))
     }
 
+    /// Some flows, which have not begun, start and end so much later, modulo 2^64 ns; (flow, time) of their first turns.
+    pub(crate) fn delay(&mut self, is_one: impl Fn(usize) -> bool, late_ns: u64) -> Vec<(usize, u64)> {
+        let flows = self.flows.iter_mut().enumerate().filter(|(index, _)| is_one(*index));
+        let starts = flows.map(|(index, flow)| {
+            flow.spec.start_ns = flow.spec.start_ns.wrapping_add(late_ns);
+            flow.spec.end_ns = flow.spec.end_ns.map(|end_ns| end_ns.wrapping_add(late_ns));
+            (index, flow.spec.start_ns)
+        });
+        starts.collect()
+    }
+
     /// Starts a flow, or ends it; says when to call again.
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         match self.flows[index].state {
@@ -515,6 +526,7 @@ mod tests {
 
     use super::super::Traffic;
     use super::*;
+    use crate::api::HostMode;
 
     const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
 
@@ -527,7 +539,9 @@ mod tests {
              \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
              \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
         );
-        let mut streams = Traffic::of_phases(&Scenario::parse(text.as_bytes()).unwrap(), 1).into_streams();
+        let mut streams = Traffic::of_phases(&Scenario::parse(text.as_bytes()).unwrap(), 1, HostMode::Simulated)
+            .unwrap()
+            .into_streams();
         let web = 2;
         for (index, at_ns) in streams.starts().collect::<Vec<_>>() {
             streams.turn(index, at_ns);

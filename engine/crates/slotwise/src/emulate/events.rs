@@ -110,8 +110,12 @@ impl Emulation<'_> {
     /// True when a phase has ended.
     fn host_event(&mut self, running: &mut Running, event: &Value) -> bool {
         match event["event"].as_str() {
-            Some("phase_started") => self.begin(running),
+            Some("phase_started") => {
+                self.begin(running);
+                running.fabric.begin_phase(running.phases.len() - 1);
+            }
             Some("phase_done") => {
+                running.fabric.end_phase(running.phases.len().saturating_sub(1));
                 if let Some(phase) = running.phases.last_mut() {
                     phase.end_ns = running.fabric.now_ns();
                 }
@@ -122,6 +126,7 @@ impl Emulation<'_> {
                     let mut entry = event.clone();
                     if let Some(fields) = entry.as_object_mut() {
                         fields.remove("event");
+                        fields.insert("played_by".into(), "linux".into());
                     }
                     if kind == "flow" {
                         phase.flows.push(entry)
@@ -149,7 +154,7 @@ impl Emulation<'_> {
 fn obey(running: &Running, command: Result<FibreCommand, CommandError>) {
     let answer = match command {
         Ok(command) => {
-            running.fabric.change_link(command.change);
+            running.fabric.set_fibre(command.fibre, command.is_up);
             command.done()
         }
         Err(error) => json!({"event": "error", "message": error.to_string()}),

@@ -8,14 +8,25 @@ use slotwise_netio::CpuPlan;
 use slotwise_reproduce::routed::RoutedRecorder;
 
 use super::{Emulation, Running};
+use crate::lockstep::{unfinished_files, wrong_bytes};
 use crate::neighbours::Neighbours;
 use crate::network::Network;
 use crate::realtime::Outcome;
 use crate::routers;
 use crate::run::{Gathered, RunError, report};
+use crate::simulate::phase_flows;
+use crate::simulate::routers::{flows as group_flows, strange_bytes};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Says of a flow who played it.
+fn by_engine(mut flow: Value) -> Value {
+    flow["played_by"] = "engine".into();
+    flow
+}
 
 impl Emulation<'_> {
     pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
@@ -40,6 +51,7 @@ impl Emulation<'_> {
             mut lateness,
             refused,
             unreadable,
+            phase_bytes,
             recorder,
             switch_answers,
             not_realtime,
@@ -72,6 +84,28 @@ impl Emulation<'_> {
         if let Some(error) = not_realtime {
             self.notes
                 .push(format!("no real-time priority for the fabric: {error}"));
+        }
+        match self.network {
+            Network::Star(scenario) => {
+                let (begun, over) = (running.phases.len(), phase_bytes.len());
+                self.failures.extend(wrong_bytes(&fabric));
+                self.failures.extend(unfinished_files(&fabric, scenario, (begun, over)));
+                let results = fabric.flow_results();
+                for (index, phase) in running.phases.iter_mut().enumerate() {
+                    let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;
+                    let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
+                    let flows = phase_flows(&results, index, phase_bytes.get(&index), length_ns);
+                    phase.flows.extend(flows.into_iter().map(by_engine));
+                }
+            }
+            Network::Routers(scenario) => {
+                if let (Some(recorder), Some(phase)) = (&recorder, running.phases.first_mut()) {
+                    self.failures.extend(strange_bytes(recorder));
+                    let length_ns = (phase.end_ns - phase.start_ns).max(1);
+                    let flows = group_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), length_ns);
+                    phase.flows.extend(flows.into_iter().map(by_engine));
+                }
+            }
         }
         let gathered = Gathered {
             command: "emulate",

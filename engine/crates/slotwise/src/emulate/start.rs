@@ -28,7 +28,12 @@ impl Emulation<'_> {
     pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
         let options = FabricOptions {
             seed: self.network.seed(),
-            host_mode: HostMode::External,
+            // Whoever attaches interfaces makes all traffic.
+            host_mode: if hosts.is_some() {
+                HostMode::Shared
+            } else {
+                HostMode::External
+            },
             captures: self.args.captures(self.network)?,
             frame_records: true,
         };
@@ -155,17 +160,18 @@ impl Emulation<'_> {
         )?)
     }
 
-    /// Waits until a frame has a data slot that an edge may use.
+    /// Waits until a frame has had a data slot that an edge may use, if there is a star, and every router has a route.
     fn await_schedule(&mut self, fabric: &Realtime) -> Result<(), RunError> {
+        let mut has_schedule = self.network.star().is_none();
         loop {
             self.wait_for_others()?;
             if fabric.has_ended() {
                 return Err("the fabric's thread has ended".into());
             }
-            if fabric
+            has_schedule |= fabric
                 .frames()
-                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0))
-            {
+                .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0));
+            if has_schedule && fabric.has_routes() {
                 return Ok(());
             }
         }

@@ -36,9 +36,7 @@ pub(super) fn simulate(
         mut failures,
         notes,
     } = conclude(&args.run, session, ended)?;
-    if let Some((flow, bytes)) = recorder.wrong_bytes() {
-        failures.push(format!("flow {flow}: {bytes} bytes arrived that are not what was sent"));
-    }
+    failures.extend(strange_bytes(&recorder));
     if let Some(directory) = &args.columns {
         failures.extend(write_columns(directory, recorder.recording()).err());
     }
@@ -48,7 +46,7 @@ pub(super) fn simulate(
         phases: vec![PhaseRun {
             start_ns: 0,
             end_ns,
-            flows: flows(scenario, recorder.flows(), end_ns),
+            flows: flows(scenario, |_| true, recorder.flows(), end_ns),
             files: Vec::new(),
         }],
         frames: Vec::new(),
@@ -97,8 +95,19 @@ fn snapshot(scenario: &RoutedScenario, fabric: &Fabric, recorder: &RoutedRecorde
     }
 }
 
-/// Flows as a phase of a star has them.
-fn flows(scenario: &RoutedScenario, totals: &[FlowTotals], duration_ns: u64) -> Vec<Value> {
+/// That bytes of a flow arrived that are not what was sent, if any did.
+pub fn strange_bytes(recorder: &RoutedRecorder) -> Option<String> {
+    let (flow, bytes) = recorder.wrong_bytes()?;
+    Some(format!("flow {flow}: {bytes} bytes arrived that are not what was sent"))
+}
+
+/// Flows as a phase of a star has them: those of groups that `is_played`, of which the totals are.
+pub fn flows(
+    scenario: &RoutedScenario,
+    is_played: impl Fn(&FlowGroup) -> bool,
+    totals: &[FlowTotals],
+    duration_ns: u64,
+) -> Vec<Value> {
     let of_group = |(entry, group): (usize, &FlowGroup)| {
         let (from, to) = (&scenario.hosts[group.from].name, &scenario.hosts[group.to].name);
         let (kind, transport) = match group.source {
@@ -113,7 +122,8 @@ fn flows(scenario: &RoutedScenario, totals: &[FlowTotals], duration_ns: u64) -> 
         )
         .collect::<Vec<Value>>()
     };
-    let mut flows: Vec<Value> = scenario.flows.iter().enumerate().flat_map(of_group).collect();
+    let played = scenario.flows.iter().enumerate().filter(|(_, group)| is_played(group));
+    let mut flows: Vec<Value> = played.flat_map(of_group).collect();
     for (flow, total) in flows.iter_mut().zip(totals) {
         let used = &total.used;
         flow["name"] = json!(total.name);
