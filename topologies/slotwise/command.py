@@ -11,7 +11,9 @@ from typing import NamedTuple
 from slotwise import home
 from slotwise.rundir import MARK
 
-KEPT_LINES = 40
+# Enough for every problem of a scenario; messages show the last lines.
+KEPT_BYTES = 1 << 20
+SHOWN_LINES = 40
 MOST_LINE_BYTES = 4096
 # A child of the command may hold its standard error open after its end.
 DRAIN_S = 2
@@ -23,7 +25,12 @@ class Ended(NamedTuple):
     status: int
     """Exit status; negative: the signal that ended it."""
     said: list[str]
-    """The last lines of its standard error."""
+    """The last lines of its standard error: what KEPT_BYTES hold."""
+
+    @property
+    def reason(self) -> str:
+        """What it said last, for people."""
+        return "\n".join(self.said[-SHOWN_LINES:]).strip() or "it said nothing"
 
     @property
     def how(self) -> str:
@@ -36,7 +43,7 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     the time to write its report; a second one kills it. `directory` is that of the run that it belongs to (`RunDirectory`). Raises
     home.CommandNotFound."""
     command = home.slotwise_command()
-    said: deque[str] = deque(maxlen=KEPT_LINES)
+    said = _Kept()
     try:
         # The system closes the other end of its input when this process is no more, whatever thread this is.
         process = subprocess.Popen(
@@ -62,7 +69,7 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     finally:
         process.stdin.close()
     reader.join(DRAIN_S)
-    return Ended(process.returncode, list(said))
+    return Ended(process.returncode, list(said.lines))
 
 
 def check(file: str) -> Ended:
@@ -72,10 +79,27 @@ def check(file: str) -> Ended:
         done = subprocess.run([command, "check", file], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     except OSError as error:
         raise home.CommandNotFound(f"{command}: cannot be started: {error.strerror}") from error
-    return Ended(done.returncode, done.stderr.decode(errors="replace").splitlines()[-KEPT_LINES:])
+    said = _Kept()
+    for line in done.stderr.decode(errors="replace").splitlines():
+        said.append(line)
+    return Ended(done.returncode, list(said.lines))
 
 
-def _pass_on(stream, said: deque[str], quiet: bool) -> None:
+class _Kept:
+    """The last lines of a text, as many as KEPT_BYTES hold."""
+
+    def __init__(self):
+        self.lines: deque[str] = deque()
+        self._length = 0
+
+    def append(self, line: str) -> None:
+        self.lines.append(line)
+        self._length += len(line) + 1
+        while self._length > KEPT_BYTES:
+            self._length -= len(self.lines.popleft()) + 1
+
+
+def _pass_on(stream, said: _Kept, quiet: bool) -> None:
     while line := stream.readline(MOST_LINE_BYTES):
         text = line.decode(errors="replace")
         said.append(text.rstrip())

@@ -138,12 +138,10 @@ class Document:
             given = (word for option, value in options.items() if value is not None for word in (option, str(value)))
             ended = command.run(name, str(file), *given, directory=directory, quiet=quiet)
             data = None if _stamp(report_file) == before else _read(report_file)
-            said = [line.replace(str(file), self.source) for line in ended.said]
-        ended = ended._replace(said=said)
+            ended = ended._replace(said=[line.replace(str(file), self.source) for line in ended.said])
         if data is None:
-            self._raise_problems(said)
-            reason = "\n".join(said).strip() or "it said nothing"
-            raise RunFailed(f"slotwise {name} {ended.how} and without a report: {reason}", None, ended)
+            self._raise_problems(ended.said)
+            raise RunFailed(f"slotwise {name} {ended.how} and without a report: {ended.reason}", None, ended)
         result = Report(data, columns)
         if ended.status != 0 or not result.ok:
             raise RunFailed("; ".join(result.failures) or f"slotwise {name} {ended.how}", result, ended)
@@ -158,11 +156,10 @@ class Document:
             file = Path(directory, "scenario.yaml")
             file.write_text(text)
             ended = command.check(str(file))
-            said = [line.replace(str(file), self.source) for line in ended.said]
-        self._raise_problems(said)
+            ended = ended._replace(said=[line.replace(str(file), self.source) for line in ended.said])
+        self._raise_problems(ended.said)
         if ended.status != 0:
-            reason = "\n".join(said).strip() or "it said nothing"
-            raise RunFailed(f"slotwise check {ended.how}: {reason}", None, ended._replace(said=said))
+            raise RunFailed(f"slotwise check {ended.how}: {ended.reason}", None, ended)
 
     def _raise_problems(self, said: list[str]) -> None:
         """Raises ScenarioError if the engine refused the scenario for what the schema cannot say."""

@@ -261,6 +261,16 @@ def test_what_only_the_engine_refuses_is_said_of_the_callers_scenario(command):
     assert str(Path(__file__)) in refusal.value.problems[0].place
 
 
+def test_however_many_problems_the_engine_finds_they_are_all_there(command, tmp_path):
+    place = command(None, 1)
+    (place / "slotwise").write_text('#!/bin/sh\nprintf "slotwise: %s:\\n" "$2" >&2\n'
+                                    'for i in $(seq 1000); do echo "/edges/$i: odd; expected even" >&2; done\nexit 1\n')
+    for refused in (lambda: Star().tcp().simulate(quiet=True), lambda: Star().tcp().save(tmp_path / "mine.yaml")):
+        with pytest.raises(ScenarioError) as refusal:
+            refused()
+        assert [problem.pointer for problem in refusal.value.problems] == [f"/edges/{i}" for i in range(1, 1001)]
+
+
 def test_what_only_the_engine_refuses_is_not_saved(command, tmp_path):
     place = command(None, 1)
     (place / "slotwise").write_text('#!/bin/sh\n[ "$1" = check ] && printf "slotwise: $2:\\n/frame: odd; expected even\\n" >&2\nexit 1\n')

@@ -32,11 +32,8 @@ def test_networks_of_valid_examples_fit_the_schema(file):
 
 @pytest.mark.parametrize("file", sorted((EXAMPLES / "invalid").glob("*.yaml")), ids=lambda file: file.stem)
 def test_invalid_examples_are_refused_where_the_schema_sees_it(file):
-    if directives(file, "schema") == ["accepts"]:
-        try:
-            scenario.load(file)
-        except ScenarioError as seen_besides:
-            assert [problem.pointer for problem in seen_besides.problems] == directives(file, "error")
+    if directives(file, "schema") == ["accepts"] and directives(file, "python") != ["refuses"]:
+        scenario.load(file)
         return
     with pytest.raises(ScenarioError) as refusal:
         scenario.load(file)
