@@ -368,7 +368,7 @@ final class DeviceSession {
     }
 
     private static <T extends AbstractStub<T>> T within(T stub, Duration time) {
-        return stub.withDeadlineAfter(time.toMillis(), TimeUnit.MILLISECONDS);
+        return time.equals(Patience.WITHOUT_END) ? stub : stub.withDeadlineAfter(time.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     private static <T> CompletableFuture<T> toFuture(ListenableFuture<T> call) {

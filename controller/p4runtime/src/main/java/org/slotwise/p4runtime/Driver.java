@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -104,7 +105,7 @@ public abstract class Driver implements AutoCloseable {
      * @param addresses the P4Runtime servers
      * @param security plain text or TLS, of every server
      * @param electionId higher than that of any controller before
-     * @param patience how long a switch is waited for
+     * @param patience how long a switch is waited for, where time is this machine's
      * @param noticeListener told of what applications have to tell, on the driver's thread
      */
     public record Setup(AppHost host, Map<String, Pipeline> programs, ServerAddresses addresses, ChannelSecurity security,
@@ -116,9 +117,9 @@ public abstract class Driver implements AutoCloseable {
             ManagedChannel streams = channel(setup, address, driverThread, !waits);
             return new Channels(streams, waits ? channel(setup, address, waitingThread, false) : streams);
         });
-        sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()), setup.patience(),
-                // Where the driver waits for answers, this machine's time is of no account.
-                waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), loop::execute, new SessionEvents()));
+        sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()),
+                // Where the driver waits for answers, this machine's time is of no account: it may have been stopped meanwhile.
+                waits ? Patience.ENDLESS : setup.patience(), waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), loop::execute, new SessionEvents()));
     }
 
     /** Connects to all switches. */
@@ -154,10 +155,14 @@ public abstract class Driver implements AutoCloseable {
     /** Closes all streams and ends the thread. */
     @Override
     public void close() {
-        loop.execute(() -> {
-            loop.close();
-            sessions.values().forEach(DeviceSession::close);
-        });
+        loop.close();
+        try {
+            executor.execute(() -> sessions.values().forEach(DeviceSession::close));
+        } catch (RejectedExecutionException again) {
+            LOG.debug("it has ended before", again);
+        }
+        // First what the thread may wait for.
+        channels.values().forEach(server -> server.calls().shutdownNow());
         try {
             for (Channels server : channels.values()) {
                 server.streams().shutdownNow().awaitTermination(STOP_TIMEOUT_S, TimeUnit.SECONDS);

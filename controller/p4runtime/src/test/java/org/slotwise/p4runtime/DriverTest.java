@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Any;
-import com.google.protobuf.ByteString;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
@@ -23,99 +22,29 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slotwise.control.AppHost;
 import org.slotwise.control.Event;
 import org.slotwise.control.RecordingApp;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.lockstep.Advance;
-import org.slotwise.lockstep.Done;
-import org.slotwise.lockstep.PortStatus;
 import org.slotwise.star.Networks;
-import org.slotwise.star.Phase;
 import org.slotwise.star.RequestMessage;
 import org.slotwise.star.Snapshot;
-import org.slotwise.star.StarApp;
-import org.slotwise.star.network.Network;
-import org.slotwise.star.schedule.Kinds;
-import org.slotwise.wire.CommitHeader;
-import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
 import p4.v1.P4RuntimeOuterClass.StreamMessageResponse;
 
-class DriverTest {
-    private static final long MASTER = 1;
-    private static final long CORE = 1001;
-    private static final long TIMEOUT_S = 20;
-    private static final long FRAME_NS = 20 * Networks.SLOT_NS;
-
+/** By this machine's clock. */
+class DriverTest extends DriverTestBase {
     /** The handshake is refused within a few ms; the driver tries again after 100. */
     private static final long REFUSED_MS = 300;
     private static final Duration SHORT = Duration.ofMillis(200);
     private static final Duration LONG = Duration.ofSeconds(60);
     /** Packets of 1000 bytes; far more than any buffer should hold. */
     private static final int MANY = 20_000;
-
-    private Network network = Networks.star(4, 20);
-    private Patience patience = Patience.DEFAULT;
-    private final List<Driver> drivers = new ArrayList<>();
-    private StarApp star;
-    private FakeP4Runtime switches;
-    /** Null where one server has all switches. */
-    private ServerAddresses servers;
-    private ChannelSecurity security = ChannelSecurity.plainText();
-
-    @BeforeEach
-    void startSwitches() throws IOException {
-        switches = new FakeP4Runtime(1, 2, 3, 4, CORE);
-    }
-
-    @AfterEach
-    void stop() throws InterruptedException {
-        drivers.forEach(Driver::close);
-        switches.close();
-    }
-
-    private Driver start(Function<Driver.Setup, Driver> kind, long electionId) throws IOException {
-        star = StarApp.of(network, Networks.scheduler(Kinds.FAIR), System::nanoTime);
-        Driver driver = kind.apply(new Driver.Setup(
-                new AppHost(List.of(star)), Map.of("edge", Programs.edge(), "core", Programs.core()),
-                servers == null ? ServerAddresses.common(switches.address()) : servers, security, electionId, patience,
-                notice -> { }));
-        drivers.add(driver);
-        driver.start();
-        return driver;
-    }
-
-    private Driver configured(Function<Driver.Setup, Driver> kind, long electionId) throws Exception {
-        Driver driver = start(kind, electionId);
-        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-        return driver;
-    }
-
-    private void sendRequests(long frame, long version) {
-        for (int edge = 0; edge < 4; edge++) {
-            int port = edge == 0 ? WireConstants.PORT_LINECARD : WireConstants.PORT_OPTICAL_BASE;
-            switches.sendPacket(MASTER, port,
-                    new RequestMessage(edge).frame(frame).versions(version, version).encode());
-        }
-    }
-
-    private static long committedVersion(FakeP4Runtime.PacketOutSeen packet) {
-        assertEquals(MASTER, packet.device());
-        ByteString payload = packet.payload();
-        return CommitHeader.decode(payload.toByteArray(), ControlMessage.PAYLOAD)
-                .orElseThrow().nextVersion();
-    }
 
     @Test
     void programsAndRulesReachAllSwitches() throws Exception {
@@ -469,51 +398,8 @@ class DriverTest {
     }
 
     @Test
-    void refusedWriteInLockStepEndsTheDriver() throws Exception {
-        switches.refuseWrites(true);
-        Driver driver = start(LockstepDriver::new, 1);
-        ExecutionException failure = assertThrows(ExecutionException.class,
-                () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
-        assertTrue(failure.getCause().getMessage().contains("cannot be repeated"), failure.getMessage());
-    }
-
-    @Test
     void programThatLacksATableEndsTheDriver() throws Exception {
         checkLacksATable(WallClockDriver::new);
-    }
-
-    @Test
-    void programThatLacksATableEndsTheDriverInLockStep() throws Exception {
-        checkLacksATable(LockstepDriver::new);
-    }
-
-    private void checkLacksATable(Function<Driver.Setup, Driver> kind) throws Exception {
-        AppHost host = new AppHost(List.of(
-                StarApp.of(network, Networks.scheduler(Kinds.ROTATION), System::nanoTime)));
-        Driver driver = kind.apply(new Driver.Setup(
-                host, Map.of("edge", Programs.core(), "core", Programs.edge()), ServerAddresses.common(switches.address()),
-                ChannelSecurity.plainText(), 1, patience, notice -> { }));
-        drivers.add(driver);
-        driver.start();
-        ExecutionException failure = assertThrows(ExecutionException.class,
-                () -> driver.failure().get(TIMEOUT_S, TimeUnit.SECONDS));
-        assertTrue(failure.getCause() instanceof UnknownNameException);
-    }
-
-    private static Any dark(int port) {
-        return Any.pack(PortStatus.newBuilder().setPort(port).setUp(false).build());
-    }
-
-    private RecordingApp startRecording(Function<Driver.Setup, Driver> kind) throws Exception {
-        RecordingApp app = RecordingApp.of("app", 1);
-        switches.close();
-        switches = new FakeP4Runtime(1);
-        Driver driver = kind.apply(new Driver.Setup(new AppHost(List.of(app)), Map.of("program", Programs.edge()),
-                ServerAddresses.common(switches.address()), ChannelSecurity.plainText(), 1, patience, notice -> { }));
-        drivers.add(driver);
-        driver.start();
-        driver.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
-        return app;
     }
 
     @Test
@@ -528,78 +414,5 @@ class DriverTest {
         Event.PortChanged change = (Event.PortChanged) told.get(TIMEOUT_S, TimeUnit.SECONDS);
         assertEquals(7, change.port());
         assertFalse(change.isUp());
-    }
-
-    @Test
-    void inLockStepAPortWithoutLightIsToldInTheNextTurn() throws Exception {
-        RecordingApp app = startRecording(LockstepDriver::new);
-        assertEquals(0, FakeP4Runtime.await(switches.dones).getSequence());
-        switches.sendOtherToAll(dark(7));
-        assertEquals(1, drivers.get(drivers.size() - 1).ask(app.events::size, TIMEOUT_S * 1000));
-        switches.sendOtherToAll(advance(1, 1000));
-        assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
-        assertEquals(2, drivers.get(drivers.size() - 1).ask(app.events::size, TIMEOUT_S * 1000));
-    }
-
-    @Test
-    void lockStepAnswersEachAdvanceWhenEverythingIsDone() throws Exception {
-        Driver driver = configured(LockstepDriver::new, 1);
-        Done ready = FakeP4Runtime.await(switches.dones);
-        assertEquals(0, ready.getSequence());
-
-        long packetOuts = 0;
-        long version = 0;
-        for (int frame = 1; frame <= 12; frame++) {
-            sendRequests(frame, version);
-            switches.sendOtherToAll(advance(frame, frame * FRAME_NS));
-            Done done = FakeP4Runtime.await(switches.dones);
-            assertEquals(frame, done.getSequence());
-            if (done.getPacketOuts() > packetOuts) {
-                packetOuts = done.getPacketOuts();
-                version = committedVersion(FakeP4Runtime.await(switches.packetOuts));
-            }
-        }
-        assertEquals(1, packetOuts);
-        Snapshot snapshot = driver.view(star, TIMEOUT_S * 1000);
-        assertEquals(Phase.STEADY, snapshot.phase());
-        assertEquals(1, snapshot.version().orElseThrow().value());
-    }
-
-    @Test
-    void lockStepTellsItsDeadlineWhileRequestsAreMissing() throws Exception {
-        configured(LockstepDriver::new, 1);
-        FakeP4Runtime.await(switches.dones);
-        switches.sendPacket(MASTER, WireConstants.PORT_LINECARD, new RequestMessage(0).frame(1).encode());
-        switches.sendOtherToAll(advance(1, 1000));
-        Done done = FakeP4Runtime.await(switches.dones);
-        assertEquals(1000 + 4 * Networks.SLOT_NS + FRAME_NS / 4, done.getNextDeadlineNs());
-        switches.sendOtherToAll(advance(2, done.getNextDeadlineNs()));
-        assertEquals(0, FakeP4Runtime.await(switches.dones).getNextDeadlineNs());
-    }
-
-    @Test
-    void lockStepLosesASwitchAndGetsItBackInTurns() throws Exception {
-        Driver driver = configured(LockstepDriver::new, 1);
-        FakeP4Runtime.await(switches.dones);
-        switches.sendOther(advance(1, 1000, 3), 1, 2, 4, CORE);
-        assertEquals(1, FakeP4Runtime.await(switches.dones).getSequence());
-        assertFalse(ready(driver).contains(DeviceId.of(3)));
-        switches.log.clear();
-        switches.closeStream(3);
-        switches.awaitLog("primary 3");
-        assertFalse(ready(driver).contains(DeviceId.of(3)), "time has not gone on");
-        switches.sendOtherToAll(advance(2, 2000));
-        assertEquals(2, FakeP4Runtime.await(switches.dones).getSequence());
-        assertTrue(ready(driver).contains(DeviceId.of(3)));
-    }
-
-    private Set<DeviceId> ready(Driver driver) throws Exception {
-        return driver.view(star, TIMEOUT_S * 1000).readyDevices();
-    }
-
-    private static Any advance(long sequence, long nowNs, long... absent) {
-        Advance.Builder advance = Advance.newBuilder().setSequence(sequence).setNowNs(nowNs);
-        LongStream.of(absent).forEach(advance::addAbsentDevices);
-        return Any.pack(advance.build());
     }
 }

@@ -125,7 +125,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     // ---- what tests do ----
 
-    synchronized void sendPacket(long device, int port, byte[] payload) {
+    public synchronized void sendPacket(long device, int port, byte[] payload) {
         devices.get(device).stream.onNext(StreamMessageResponse.newBuilder().setPacket(PacketIn.newBuilder()
                 .setPayload(ByteString.copyFrom(payload))
                 .addMetadata(PacketMetadata.newBuilder().setMetadataId(INGRESS_PORT_ID)
@@ -234,6 +234,8 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
 
     @Override
     public StreamObserver<StreamMessageRequest> streamChannel(StreamObserver<StreamMessageResponse> responses) {
+        // With a handler, what is said to a caller who has just gone is lost, and no exception.
+        ((ServerCallStreamObserver<StreamMessageResponse>) responses).setOnCancelHandler(() -> { });
         return new StreamObserver<>() {
             private long device;
 
