@@ -86,6 +86,17 @@ public final class ControlLoop {
         }
     }
 
+    /** Gives an application an order, and waits until that has taken it; throws as {@link #view} does. */
+    public void order(String app, Event.Order order, long timeoutMs) throws InterruptedException, TimeoutException {
+        ask(() -> {
+            guarded(() -> carryOut(host.onOrder(clock.nowNs(), app, order)));
+            if (closed) {
+                throw new IllegalStateException("the controller has ended");
+            }
+            return null;
+        }, timeoutMs);
+    }
+
     /** Gives an application an order. */
     public void submit(String app, Event.Order order) {
         execute(() -> carryOut(host.onOrder(clock.nowNs(), app, order)));
@@ -156,6 +167,12 @@ public final class ControlLoop {
         return lines.containsKey(device);
     }
 
+    /** A switch has come: it is read, and what does not work with it then is tried again soon at first. */
+    public void found(DeviceId device) {
+        line(device).retryMs = FIRST_RETRY_MS;
+        read(device);
+    }
+
     /** Reads a switch that can be used now; applications hear of it with what it has. */
     public void read(DeviceId device) {
         line(device).generation++;
@@ -192,7 +209,10 @@ public final class ControlLoop {
         deliver(new Event.DeadlineReached());
     }
 
-    /** Tries something again with a switch after a while, longer each time until a write succeeds, unless it is lost or read before. */
+    /**
+     * Reads a switch again after a while, or calls one again that was lost: longer each time until a write succeeds, and not if it is
+     * lost or read before.
+     */
     public void retry(DeviceId device, Runnable task) {
         Line line = line(device);
         long generation = ++line.generation;

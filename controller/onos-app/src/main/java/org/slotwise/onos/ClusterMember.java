@@ -16,37 +16,28 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
-import org.onosproject.cluster.ClusterService;
 import org.onosproject.cluster.ControllerNode;
 import org.onosproject.cluster.Leader;
 import org.onosproject.cluster.Leadership;
 import org.onosproject.cluster.LeadershipEvent;
 import org.onosproject.cluster.LeadershipEventListener;
-import org.onosproject.cluster.LeadershipService;
 import org.onosproject.cluster.NodeId;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigListener;
-import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.device.DeviceEvent;
 import org.onosproject.net.device.DeviceListener;
-import org.onosproject.net.device.DeviceService;
 import org.onosproject.net.packet.PacketContext;
 import org.onosproject.net.packet.PacketProcessor;
-import org.onosproject.net.packet.PacketService;
-import org.onosproject.store.cluster.messaging.ClusterCommunicationService;
 import org.onosproject.store.cluster.messaging.MessageSubject;
 import org.onosproject.store.service.MapEvent;
 import org.onosproject.store.service.MapEventListener;
 import org.onosproject.store.service.StorageException;
-import org.onosproject.store.service.StorageService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
-import org.slotwise.control.topology.DeviceId;
-import org.slotwise.control.topology.Node;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
@@ -68,14 +59,12 @@ final class ClusterMember {
     private static final long FIRST_RETRY_MS = 100;
     private static final long LEAVE_TIMEOUT_MS = 5000;
     private static final long NO_TERM = -1;
-    private static final Set<DeviceEvent.Type> PORT_EVENTS = Set.of(
-            DeviceEvent.Type.PORT_ADDED, DeviceEvent.Type.PORT_UPDATED, DeviceEvent.Type.PORT_REMOVED);
     private static final Set<DeviceEvent.Type> NEW_IN_TOPOLOGY = Set.of(
             DeviceEvent.Type.DEVICE_ADDED, DeviceEvent.Type.DEVICE_AVAILABILITY_CHANGED, DeviceEvent.Type.PORT_ADDED);
     static final int BELIEVED_REFUSALS = 20;
     private static final Logger LOG = LoggerFactory.getLogger(ClusterMember.class);
 
-    private final Services services;
+    private final ClusterServices services;
     private final ApplicationId app;
     private final FlowRuleSwitches switches;
     private final ScheduledExecutorService thread;
@@ -106,29 +95,6 @@ final class ClusterMember {
     private boolean standsBack;
     /** Whether links and hosts are about to be shown again. */
     private final AtomicBoolean publishes = new AtomicBoolean();
-
-    /** ONOS's services that a member needs. */
-    static final class Services {
-        private final NetworkConfigRegistry configuration;
-        private final ClusterService cluster;
-        private final LeadershipService leadership;
-        private final ClusterCommunicationService communication;
-        private final DeviceService devices;
-        private final PacketService packets;
-        private final StorageService storage;
-
-        Services(NetworkConfigRegistry configuration, ClusterService cluster, LeadershipService leadership,
-                ClusterCommunicationService communication, DeviceService devices, PacketService packets,
-                StorageService storage) {
-            this.configuration = configuration;
-            this.cluster = cluster;
-            this.leadership = leadership;
-            this.communication = communication;
-            this.devices = devices;
-            this.packets = packets;
-            this.storage = storage;
-        }
-    }
 
     /** Applications, the configuration that they were made of, and the term that this node rules in. */
     private static final class Running {
@@ -175,7 +141,7 @@ final class ClusterMember {
         }
     }
 
-    ClusterMember(Services services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
+    ClusterMember(ClusterServices services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
             IntSupplier lastRetryMs, Publisher publisher) {
         this.services = services;
         this.networks = new NetworkConfigs(services.configuration, app);
@@ -232,7 +198,11 @@ final class ClusterMember {
             }
         }
         try {
-            thread.submit(this::stopController).get(LEAVE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+            thread.submit(() -> {
+                stopController();
+                // Before another node leads, and shows them.
+                publisher.withdraw();
+            }).get(LEAVE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException | RejectedExecutionException e) {
@@ -272,8 +242,12 @@ final class ClusterMember {
 
     /** The state of the routers; throws as {@link #snapshot} does. */
     RoutesView routes(long timeoutMs) {
-        return view(now -> now.apps.routes().orElseThrow(
-                () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps")), timeoutMs);
+        return view(ClusterMember::routesOf, timeoutMs);
+    }
+
+    private static App<RoutesView> routesOf(Running now) {
+        return now.apps.routes().orElseThrow(
+                () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps"));
     }
 
     /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
@@ -282,10 +256,19 @@ final class ClusterMember {
     }
 
     private <V> V view(Function<Running, App<V>> app, long timeoutMs) {
+        return asked(now -> now.runner.view(app.apply(now), timeoutMs));
+    }
+
+    /** What is asked of the controller that runs here. */
+    private interface Question<T> {
+        T of(Running now) throws InterruptedException, TimeoutException;
+    }
+
+    private <T> T asked(Question<T> question) {
         Running now = current();
         try {
             now.term.check();
-            return now.runner.view(app.apply(now), timeoutMs);
+            return question.of(now);
         } catch (Fence.SupersededException e) {
             throw new UnavailableException("this node does not lead any more", e);
         } catch (StorageException e) {
@@ -308,10 +291,12 @@ final class ClusterMember {
         }
     }
 
-    /** Tells XCP another capacity, until this node's term ends. */
-    void choose(CapacityChosen choice) {
-        Running now = current();
-        now.apps.routes().ifPresent(app -> now.runner.submit(app.id(), choice));
+    /** Tells XCP another capacity, until this node's term ends; throws as {@link #routes} does. */
+    void choose(CapacityChosen choice, long timeoutMs) {
+        asked(now -> {
+            now.runner.order(routesOf(now).id(), choice, timeoutMs);
+            return null;
+        });
     }
 
     /**
@@ -357,12 +342,23 @@ final class ClusterMember {
         }
         if (term == NO_TERM || configured.isEmpty() || standsBack) {
             stopController();
+            showNothing(term);
             return;
         }
         // Applications that do not go together leave alone what runs.
         Applications apps = Applications.of(configured.get(), store);
         stopController();
         startController(apps, configured.get(), term);
+    }
+
+    /** Links and hosts are shown by the node that leads, and are those of all. */
+    private void showNothing(long term) {
+        NodeId leader = services.leadership.getLeader(LEADERSHIP_TOPIC);
+        if (leader != null && !isLocal(leader)) {
+            publisher.leave();
+        } else if (term != NO_TERM && !standsBack) {
+            publisher.withdraw();
+        }
     }
 
     /** By what the cluster knows: it forgets a node that was stopped for longer than its session lasts, and tells nobody. */
@@ -385,19 +381,8 @@ final class ClusterMember {
         running = new Running(runner, apps, configuration, begun);
         LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
         runner.start();
-        apps.host().topology().nodes().stream().map(Node::device).forEach(this::tellDarkPorts);
         publisher.publish(apps.host().topology());
         tell(SlotwiseEvent.Type.STARTED, running);
-    }
-
-    /** What happened to ports before is told by no event. */
-    private void tellDarkPorts(DeviceId device) {
-        try {
-            services.devices.getPorts(SlotwiseDevices.onos(device)).stream().filter(port -> !port.isEnabled())
-                    .forEach(port -> running.runner.portChanged(device, (int) port.number().toLong(), false));
-        } catch (RuntimeException e) {
-            LOG.warn("device {}: ONOS does not say which ports are dark: {}", device, e.toString());
-        }
     }
 
     /** ONOS shows no link of a switch that it does not know yet, or has forgotten. */
@@ -548,13 +533,7 @@ final class ClusterMember {
             });
         }
         withRunner(runner -> {
-            SlotwiseDevices.p4runtime(event.subject().id()).ifPresent(device -> {
-                runner.check(device);
-                if (PORT_EVENTS.contains(event.type()) && event.port() != null) {
-                    runner.portChanged(device, (int) event.port().number().toLong(),
-                            event.type() != DeviceEvent.Type.PORT_REMOVED && event.port().isEnabled());
-                }
-            });
+            SlotwiseDevices.p4runtime(event.subject().id()).ifPresent(runner::check);
         });
     }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos;
 
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -23,19 +27,26 @@ import org.slotwise.onos.flow.PatientSwitches;
 /** Drives applications with the switches that ONOS has, all on one thread. Any thread may call any method. */
 final class ControllerRunner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControllerRunner.class);
+    private static final long FIRST_RETRY_MS = 100;
 
     private final AppHost host;
     private final OnosSwitches switches;
     private final ScheduledExecutorService thread;
     private final ControlLoop loop;
     private final Set<DeviceId> connected = ConcurrentHashMap.newKeySet();
+    /** Whether each port of a switch had light when that was looked at last; one that has gone has none. On the thread. */
+    private final Map<DeviceId, Map<Integer, Boolean>> light = new HashMap<>();
+    /** Switches that are looked at again, since ONOS did not say what they are, and after how long the next time. On the thread. */
+    private final Map<DeviceId, Long> unsure = new HashMap<>();
+    private final Set<DeviceId> lookedAtAgain = new HashSet<>();
+    private final long lastRetryMs;
 
     /**
      * Takes applications that nobody else drives.
      *
      * @param thread runs everything; not ended by this
      * @param clockNs ns of a clock that never goes back
-     * @param lastRetryMs longest wait before a switch is read again that could not be
+     * @param lastRetryMs longest wait before a switch is read, or looked at, again that could not be
      * @param listener told of what concerns others
      */
     ControllerRunner(AppHost host, OnosSwitches switches, ScheduledExecutorService thread, LongSupplier clockNs,
@@ -43,6 +54,7 @@ final class ControllerRunner implements AutoCloseable {
         this.host = host;
         this.switches = switches;
         this.thread = thread;
+        this.lastRetryMs = lastRetryMs;
         PatientSwitches patient = new PatientSwitches(switches, this::later, this::isWorthWhile, lastRetryMs);
         this.loop = new ControlLoop(
                 host, patient, new WallClock(thread, clockNs), thread, false, lastRetryMs, listener);
@@ -53,7 +65,7 @@ final class ControllerRunner implements AutoCloseable {
         host.topology().nodes().stream().map(Node::device).forEach(this::check);
     }
 
-    /** Looks whether a switch has come or gone. */
+    /** Looks whether a switch, or one of its ports, has come or gone: what an event says may be old when its turn comes. */
     void check(DeviceId device) {
         loop.execute(() -> checkNow(device));
     }
@@ -63,14 +75,14 @@ final class ControllerRunner implements AutoCloseable {
         loop.execute(() -> loop.packetIn(device, port, frame));
     }
 
-    /** Takes that a port of a switch has lost its light, or has it again. */
-    void portChanged(DeviceId device, int port, boolean up) {
-        loop.execute(() -> loop.portChanged(device, port, up));
-    }
-
     /** Gives an application an order. */
     void submit(String app, Event.Order order) {
         loop.submit(app, order);
+    }
+
+    /** Gives an application an order, and waits until that has taken it; IllegalStateException if it has ended. */
+    void order(String app, Event.Order order, long timeoutMs) throws InterruptedException, TimeoutException {
+        loop.order(app, order, timeoutMs);
     }
 
     /** What an application shows between two events; IllegalStateException if it has ended. */
@@ -91,20 +103,51 @@ final class ControllerRunner implements AutoCloseable {
             return;
         }
         boolean available;
+        Map<Integer, Boolean> ports;
         try {
             available = switches.isAvailable(device);
+            ports = switches.ports(device);
         } catch (RuntimeException e) {
             LOG.warn("device {}: ONOS does not say whether it is there: {}", device, e.toString());
-            loop.retry(device, () -> checkNow(device));
+            checkAgain(device);
             return;
         }
+        unsure.remove(device);
+        tellPorts(device, ports);
         if (available && connected.add(device)) {
-            loop.read(device);
+            loop.found(device);
         } else if (!available && connected.remove(device)) {
             LOG.warn("device {}: lost", device);
             loop.cut(device);
             loop.lost(device);
         }
+    }
+
+    /** Apart from what the loop tries again: a read that is to come must not keep this from happening, nor this one that. */
+    private void checkAgain(DeviceId device) {
+        if (!lookedAtAgain.add(device)) {
+            return;
+        }
+        long delayMs = unsure.getOrDefault(device, FIRST_RETRY_MS);
+        unsure.put(device, Math.min(lastRetryMs, 2 * delayMs));
+        later(() -> {
+            lookedAtAgain.remove(device);
+            checkNow(device);
+        }, delayMs);
+    }
+
+    /** Ports have light until something else is known. */
+    private void tellPorts(DeviceId device, Map<Integer, Boolean> ports) {
+        Map<Integer, Boolean> known = light.computeIfAbsent(device, any -> new TreeMap<>());
+        Map<Integer, Boolean> now = new TreeMap<>();
+        known.keySet().forEach(gone -> now.put(gone, false));
+        now.putAll(ports);
+        now.forEach((port, isLit) -> {
+            Boolean before = known.put(port, isLit);
+            if (isLit != (before == null || before)) {
+                loop.portChanged(device, port, isLit);
+            }
+        });
     }
 
     private boolean isWorthWhile(DeviceId device) {

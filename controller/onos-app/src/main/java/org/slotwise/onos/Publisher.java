@@ -11,4 +11,10 @@ interface Publisher {
 
     /** These switches, links and hosts are what the controller runs; those of before that are not among them are gone. */
     void publish(Topology topology);
+
+    /** Nothing runs any more: what this node has shown is gone. */
+    void withdraw();
+
+    /** Another node shows what runs: what this one has shown is that one's affair. */
+    void leave();
 }

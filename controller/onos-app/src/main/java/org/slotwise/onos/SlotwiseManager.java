@@ -138,7 +138,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
             topology = new TopologyPublisher(links, hosts);
             FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
                     new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers, checks);
-            member = new ClusterMember(new ClusterMember.Services(configuration, cluster, leadership, communication,
+            member = new ClusterMember(new ClusterServices(configuration, cluster, leadership, communication,
                     devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers());
             member.join();
         } catch (RuntimeException e) {
@@ -199,10 +199,24 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
 
         @Override
         public void publish(Topology shown) {
+            onTopology(() -> topology.publish(shown));
+        }
+
+        @Override
+        public void withdraw() {
+            onTopology(topology::withdraw);
+        }
+
+        @Override
+        public void leave() {
+            onTopology(topology::leave);
+        }
+
+        private void onTopology(Runnable change) {
             try {
-                topology.publish(shown);
+                change.run();
             } catch (RuntimeException e) {
-                LOG.warn("links and hosts were not shown to ONOS: {}", e.toString());
+                LOG.warn("ONOS's links and hosts are not what they should be: {}", e.toString());
             }
         }
     }
@@ -244,7 +258,8 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         List<AppResources> apps = new ArrayList<>();
         for (String name : member.apps()) {
             if (name.equals(RoutesApp.ID)) {
-                apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs), member::choose));
+                apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs),
+                        choice -> member.choose(choice, answerTimeoutMs)));
             } else {
                 apps.addAll(ControllerService.super.apps());
             }

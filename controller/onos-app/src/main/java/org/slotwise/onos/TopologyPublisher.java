@@ -89,6 +89,17 @@ final class TopologyPublisher implements AutoCloseable {
         shownHosts = nextHosts;
     }
 
+    /** Takes away what it has shown. */
+    void withdraw() {
+        publish(new Topology.Builder().build());
+    }
+
+    /** Leaves what it has shown as it is, to whoever shows from now on: ONOS has one topology for all nodes. */
+    void leave() {
+        shownLinks = new LinkedHashSet<>();
+        shownHosts = new LinkedHashMap<>();
+    }
+
     private static LinkDescription describe(Lane lane) {
         return new DefaultLinkDescription(
                 new ConnectPoint(SlotwiseDevices.onos(lane.from()), PortNumber.portNumber(lane.fromPort())),
@@ -113,11 +124,11 @@ final class TopologyPublisher implements AutoCloseable {
         });
     }
 
-    /** Takes away what was shown; nothing is any more. */
+    /** Takes away what it has shown; nothing is any more. */
     @Override
     public void close() {
         try {
-            publish(new Topology.Builder().build());
+            withdraw();
         } finally {
             linkRegistry.unregister(provider);
             hostRegistry.unregister(provider);

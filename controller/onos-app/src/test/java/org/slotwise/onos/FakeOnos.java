@@ -91,6 +91,7 @@ final class FakeOnos {
     final Storage storage = new Storage();
     final List<SlotwiseEvent> events = new ArrayList<>();
     final List<Topology> published = new ArrayList<>();
+    final List<String> shown = new ArrayList<>();
     final Publisher publisher = new Publisher() {
         @Override
         public void post(SlotwiseEvent event) {
@@ -100,6 +101,16 @@ final class FakeOnos {
         @Override
         public void publish(Topology topology) {
             published.add(topology);
+        }
+
+        @Override
+        public void withdraw() {
+            shown.add("withdrawn");
+        }
+
+        @Override
+        public void leave() {
+            shown.add("left");
         }
     };
     final ClusterServiceAdapter cluster = new ClusterServiceAdapter() {
@@ -114,8 +125,8 @@ final class FakeOnos {
         }
     };
 
-    ClusterMember.Services services() {
-        return new ClusterMember.Services(
+    ClusterServices services() {
+        return new ClusterServices(
                 configuration, cluster, leadership, messages, devices, packets, storage);
     }
 

@@ -118,4 +118,18 @@ class TopologyPublisherTest {
         assertEquals(Map.of(), hosts);
         assertEquals(0, registered);
     }
+
+    @Test
+    void whoLedOnceTakesNothingAwayFromWhoLeadsNow() {
+        TopologyPublisher former = new TopologyPublisher(new Links(), new Hosts());
+        former.publish(StarTopology.of(Networks.star(4, 20)));
+        former.leave();
+        TopologyPublisher leader = new TopologyPublisher(new Links(), new Hosts());
+        leader.publish(StarTopology.of(Networks.star(4, 20)));
+        former.close();
+        assertEquals(8, links.size());
+        leader.withdraw();
+        assertEquals(Set.of(), links);
+        assertEquals(Map.of(), hosts);
+    }
 }

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -148,6 +149,13 @@ public final class FlowRuleSwitches {
         @Override
         public boolean isAvailable(org.slotwise.control.topology.DeviceId device) {
             return devices.isAvailable(SlotwiseDevices.onos(device));
+        }
+
+        @Override
+        public Map<Integer, Boolean> ports(org.slotwise.control.topology.DeviceId device) {
+            Map<Integer, Boolean> ports = new TreeMap<>();
+            devices.getPorts(SlotwiseDevices.onos(device)).forEach(port -> ports.put((int) port.number().toLong(), port.isEnabled()));
+            return ports;
         }
 
         @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos.flow;
 
+import java.util.Map;
 import org.slotwise.control.Switches;
 import org.slotwise.control.topology.DeviceId;
 
@@ -10,4 +11,7 @@ import org.slotwise.control.topology.DeviceId;
 public interface OnosSwitches extends Switches {
     /** Whether the switch is connected and runs its program. */
     boolean isAvailable(DeviceId device);
+
+    /** Whether each of its ports has light; none of a switch that ONOS does not know. */
+    Map<Integer, Boolean> ports(DeviceId device);
 }
