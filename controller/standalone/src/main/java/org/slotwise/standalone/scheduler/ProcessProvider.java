@@ -16,12 +16,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.star.schedule.Scheduler;
@@ -238,20 +240,21 @@ final class ProcessProvider implements SchedulerProvider, AutoCloseable {
         }
     }
 
-    /** Asks a program to end, and soon ends it with all that it has started. */
+    /** Closes what it reads, which is to end it, and after a while ends it with all that it has started, then or meanwhile. */
     private static void end(Process process) {
-        List<ProcessHandle> children = process.descendants().toList();
+        Set<ProcessHandle> children = process.descendants().collect(Collectors.toSet());
         try {
             process.getOutputStream().close();
-            process.destroy();
-            process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS);
         } catch (IOException e) {
             LOG.debug("it does not listen any more", e);
+        }
+        try {
+            process.waitFor(END_LIMIT_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } finally {
-            process.destroyForcibly();
-            children.forEach(ProcessHandle::destroyForcibly);
         }
+        process.descendants().forEach(children::add);
+        process.destroyForcibly();
+        children.forEach(ProcessHandle::destroyForcibly);
     }
 }

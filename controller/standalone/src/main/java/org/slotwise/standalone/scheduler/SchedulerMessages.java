@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.standalone.scheduler;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.List;
+import java.io.IOException;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.schedule.FrameSchedule;
 
 /** What a scheduling program is asked, and what it answers: version 1 of {@code schema/scheduler.schema.json}. */
 final class SchedulerMessages {
     /** Version of both. */
     static final int VERSION = 1;
+
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION).build();
 
     private SchedulerMessages() {
     }
@@ -45,43 +52,108 @@ final class SchedulerMessages {
         return question;
     }
 
-    /** Reads a schedule of the size of {@code current}; throws with place and reason for anything else. */
+    /**
+     * Reads a schedule of the size of {@code current}; throws with place and reason for anything else, at the first value that is
+     * wrong: whatever a program answers, no more is made of it than a schedule.
+     */
     static FrameSchedule answer(byte[] body, FrameSchedule current) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of("", JsonFields.parse(body), "version", "schedule");
-        fields.integer("version", VERSION, VERSION);
-        List<JsonNode> slots = fields.array("schedule");
-        checkSize("schedule", "slots", slots.size(), current.slots());
-        FrameSchedule.Builder schedule = new FrameSchedule.Builder(current.edges(), current.slots());
-        for (int slot = 0; slot < slots.size(); slot++) {
-            JsonNode row = slots.get(slot);
-            checkSize("schedule[" + slot + "]", "senders", row.isArray() ? row.size() : -1, current.edges());
-            for (int sender = 0; sender < row.size(); sender++) {
-                connect(schedule, slot, sender, row.get(sender), current.edges());
+        try (JsonParser json = JSON.createParser(body)) {
+            return new Answer(json, current).read();
+        } catch (JsonProcessingException e) {
+            throw new InvalidJsonException("line " + e.getLocation().getLineNr() + ", column " + e.getLocation().getColumnNr(),
+                    "not JSON: " + e.getOriginalMessage());
+        } catch (IOException e) {
+            throw new InvalidJsonException("", "not JSON: " + e.getMessage());
+        }
+    }
+
+    private static final class Answer {
+        private final JsonParser json;
+        private final FrameSchedule current;
+
+        Answer(JsonParser json, FrameSchedule current) {
+            this.json = json;
+            this.current = current;
+        }
+
+        private FrameSchedule read() throws IOException, InvalidJsonException {
+            expect("", JsonToken.START_OBJECT, json.nextToken(), "an object");
+            boolean hasVersion = false;
+            FrameSchedule schedule = null;
+            while (json.nextToken() == JsonToken.FIELD_NAME) {
+                String field = json.currentName();
+                json.nextToken();
+                if (field.equals("version")) {
+                    version();
+                    hasVersion = true;
+                } else if (field.equals("schedule")) {
+                    schedule = schedule();
+                } else {
+                    throw new InvalidJsonException("", "unknown field; known are version, schedule");
+                }
+            }
+            if (!hasVersion || schedule == null) {
+                throw new InvalidJsonException(hasVersion ? "schedule" : "version", "missing");
+            }
+            if (json.nextToken() != null) {
+                throw new InvalidJsonException("", "there is more after the object");
+            }
+            return schedule;
+        }
+
+        private void version() throws IOException, InvalidJsonException {
+            if (!isInt() || json.getIntValue() != VERSION) {
+                throw new InvalidJsonException("version", VERSION + " is needed, got " + shown());
             }
         }
-        return schedule.build();
-    }
 
-    private static void connect(FrameSchedule.Builder schedule, int slot, int sender, JsonNode value, int edges)
-            throws InvalidJsonException {
-        String place = "schedule[" + slot + "][" + sender + "]";
-        if (!value.isInt() || value.intValue() < FrameSchedule.NONE || value.intValue() >= edges) {
-            throw new InvalidJsonException(place, "the place of an edge is needed, 0 .. " + (edges - 1) + ", or -1 for none, got " + shown(value));
+        private FrameSchedule schedule() throws IOException, InvalidJsonException {
+            String what = "an array of " + current.slots() + " slots";
+            expect("schedule", JsonToken.START_ARRAY, json.currentToken(), what);
+            FrameSchedule.Builder schedule = new FrameSchedule.Builder(current.edges(), current.slots());
+            for (int slot = 0; slot < current.slots(); slot++) {
+                String place = "schedule[" + slot + "]";
+                String row = "an array of " + current.edges() + " senders";
+                expect(place, JsonToken.START_ARRAY, json.nextToken(), row);
+                for (int sender = 0; sender < current.edges(); sender++) {
+                    json.nextToken();
+                    connect(schedule, slot, sender);
+                }
+                expect(place, JsonToken.END_ARRAY, json.nextToken(), row);
+            }
+            expect("schedule", JsonToken.END_ARRAY, json.nextToken(), what);
+            return schedule.build();
         }
-        if (value.intValue() != FrameSchedule.NONE && !schedule.connectIfFree(slot, sender, value.intValue())) {
-            throw new InvalidJsonException(place, "edge " + sender + " cannot send to edge " + value
-                    + (value.intValue() == sender ? ", itself" : ", to which another one sends in this slot"));
+
+        private void connect(FrameSchedule.Builder schedule, int slot, int sender) throws IOException, InvalidJsonException {
+            if (!isInt() || json.getIntValue() < FrameSchedule.NONE || json.getIntValue() >= current.edges()) {
+                throw new InvalidJsonException("schedule[" + slot + "][" + sender + "]", "the place of an edge is needed, 0 .. "
+                        + (current.edges() - 1) + ", or -1 for none, got " + shown());
+            }
+            int receiver = json.getIntValue();
+            if (receiver != FrameSchedule.NONE && !schedule.connectIfFree(slot, sender, receiver)) {
+                throw new InvalidJsonException("schedule[" + slot + "][" + sender + "]", "edge " + sender + " cannot send to edge "
+                        + receiver + (receiver == sender ? ", itself" : ", to which another one sends in this slot"));
+            }
         }
-    }
 
-    private static String shown(JsonNode value) {
-        return value.isNumber() ? value.toString() : "a value of type " + value.getNodeType();
-    }
+        private boolean isInt() throws IOException {
+            return json.currentToken() == JsonToken.VALUE_NUMBER_INT && json.getNumberType() == JsonParser.NumberType.INT;
+        }
 
-    private static void checkSize(String place, String what, int size, int right) throws InvalidJsonException {
-        if (size != right) {
-            throw new InvalidJsonException(place, "an array of " + right + " " + what + " is needed"
-                    + (size < 0 ? "" : ", got " + size));
+        private void expect(String place, JsonToken right, JsonToken token, String what) throws IOException, InvalidJsonException {
+            if (token != right) {
+                throw new InvalidJsonException(place, what + " is needed, got " + shown());
+            }
+        }
+
+        private String shown() throws IOException {
+            JsonToken token = json.currentToken();
+            if (token == null || token.isStructEnd()) {
+                return "fewer";
+            }
+            String type = token.isNumeric() ? "number" : token.name().toLowerCase(Locale.ROOT).replaceFirst("^(value|start)_", "");
+            return isInt() ? Integer.toString(json.getIntValue()) : "a value of type " + type;
         }
     }
 }

@@ -19,20 +19,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.standalone.Jars;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Scheduler;
 import org.slotwise.star.schedule.SchedulerKind;
-import org.slotwise.star.schedule.SchedulerProvider;
 import org.slotwise.star.schedule.Schedulers;
 
 /** Schedulers of one's own: the examples for users, and programs that misbehave. */
@@ -99,19 +96,7 @@ class OwnSchedulersTest {
 
     /** Compiles a class as docs/write-your-own.md says, and names it as a provider. */
     private ObjectNode jar(Path source, String provider) throws IOException {
-        Path classes = Files.createDirectories(directory.resolve("classes"));
-        assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, "-proc:none", "-cp",
-                System.getProperty("java.class.path"), "-d", classes.toString(), source.toString()));
-        Path jar = directory.resolve("own.jar");
-        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar)); var files = Files.list(classes)) {
-            for (Path file : files.toList()) {
-                out.putNextEntry(new JarEntry(file.getFileName().toString()));
-                Files.copy(file, out);
-            }
-            out.putNextEntry(new JarEntry("META-INF/services/" + SchedulerProvider.class.getName()));
-            out.write(provider.getBytes());
-        }
-        return object().put("jar", jar.toString());
+        return object().put("jar", Jars.of(directory, source, provider).toString());
     }
 
     private static void checkGreedy(Scheduler greedy) {
@@ -273,6 +258,36 @@ class OwnSchedulersTest {
         own.close();
         process.onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
         assertFalse(process.isAlive());
+    }
+
+    /** It goes on for longer than it is waited for, and begins something then. */
+    @Test
+    void aProgramThatIsToEndHasItsTimeAndLeavesNothing() throws Exception {
+        Path signal = directory.resolve("signal");
+        Path child = directory.resolve("child");
+        ObjectNode entry = program("self.say('no')");
+        Path file = Path.of(entry.get("command").get(1).asText());
+        Files.writeString(file, """
+                import signal, subprocess, time
+                signal.signal(signal.SIGTERM, lambda *_: open('SIGNAL', 'w').close())
+                """.replace("SIGNAL", signal.toString()) + Files.readString(file) + """
+                begun = subprocess.Popen(['sleep', '1000'])
+                open('CHILD', 'w').write(str(begun.pid))
+                while True:
+                    time.sleep(1)
+                """.replace("CHILD", child.toString()));
+        Scheduler scheduler = scheduler("mine", entry);
+        assertThrows(Scheduler.FailedException.class, () -> scheduler.schedule(new int[2][2], FrameSchedule.empty(2, 1)));
+        ProcessHandle process = begun().orElseThrow();
+        own.close();
+        process.onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
+        assertFalse(Files.exists(signal), "it was ended before its time");
+        if (Files.exists(child) && Files.size(child) > 0) {
+            Optional<ProcessHandle> left = ProcessHandle.of(Long.parseLong(Files.readString(child)));
+            if (left.isPresent()) {
+                left.get().onExit().get(TIMEOUT_S, TimeUnit.SECONDS);
+            }
+        }
     }
 
     private String refusal(String section) throws IOException {

@@ -3,6 +3,8 @@ package org.slotwise.standalone.scheduler;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -10,11 +12,13 @@ import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.schedule.FrameSchedule;
 
 class SchedulerMessagesTest {
@@ -46,5 +50,38 @@ class SchedulerMessagesTest {
         assertEquals(Set.of(), SCHEMA.validate(new ObjectMapper().readTree(answer)));
         assertEquals(current, SchedulerMessages.answer(answer.getBytes(), current));
         assertFalse(SCHEMA.validate(new ObjectMapper().readTree("{\"version\": 2, \"schedule\": []}")).isEmpty());
+    }
+
+    private String refusal(String answer) {
+        return assertThrows(InvalidJsonException.class, () -> SchedulerMessages.answer(answer.getBytes(StandardCharsets.UTF_8), current), answer)
+                .getMessage();
+    }
+
+    @Test
+    void theFirstThingThatIsWrongIsNamed() {
+        assertEquals("an object is needed, got a value of type array", refusal("[]"));
+        assertEquals("an object is needed, got fewer", refusal(""));
+        assertEquals("version: missing", refusal("{\"schedule\": [[1, -1, -1], [-1, -1, 0]]}"));
+        assertEquals("schedule: missing", refusal("{\"version\": 1}"));
+        assertEquals("version: 1 is needed, got a value of type string", refusal("{\"version\": \"1\"}"));
+        assertEquals("unknown field; known are version, schedule", refusal("{\"version\": 1, \"more\": [[[[[[[["));
+        assertEquals("schedule: an array of 2 slots is needed, got a value of type null", refusal("{\"schedule\": null}"));
+        assertEquals("schedule[1]: an array of 3 senders is needed, got fewer", refusal("{\"schedule\": [[1, -1, -1]]}"));
+        assertEquals("schedule: an array of 2 slots is needed, got a value of type array",
+                refusal("{\"schedule\": [[1, -1, -1], [-1, -1, 0], ["));
+        assertEquals("schedule[0]: an array of 3 senders is needed, got 2", refusal("{\"schedule\": [[1, -1, -1, 2"));
+        assertEquals("schedule[0][2]: the place of an edge is needed, 0 .. 2, or -1 for none, got fewer", refusal("{\"schedule\": [[1, -1]"));
+        assertEquals("schedule[0][0]: the place of an edge is needed, 0 .. 2, or -1 for none, got a value of type number",
+                refusal("{\"schedule\": [[99999999999"));
+        assertEquals("schedule[0][0]: edge 0 cannot send to edge 0, itself", refusal("{\"schedule\": [[0"));
+        assertEquals("there is more after the object", refusal("{\"version\": 1, \"schedule\": [[1, -1, -1], [-1, -1, 0]]} {}"));
+        assertTrue(refusal("{\"version\": 1, \"version\": 1}").contains("Duplicate field 'version'"));
+    }
+
+    /** Of these a tree would have millions of objects. */
+    @Test
+    void whatIsNoScheduleIsNotReadToItsEnd() {
+        String many = "{\"version\": 1, \"schedule\": [" + "{},".repeat(1_000_000);
+        assertEquals("schedule[0]: an array of 3 senders is needed, got a value of type object", refusal(many));
     }
 }
