@@ -26,6 +26,16 @@ pub const CONTROL_LATENCY_NS: RangeInclusive<u64> = 0..=10_000_000_000;
 pub const SEED: RangeInclusive<u64> = 0..=9_007_199_254_740_991;
 /// Length of a phase or a run: a day.
 pub const DURATION_MS: RangeInclusive<u64> = 1..=86_400_000;
+/// Routers of a network, as the controller is told.
+pub const ROUTERS: RangeInclusive<u64> = 1..=1024;
+/// Ports of a router.
+pub const ROUTER_PORTS: RangeInclusive<u64> = 0..=255;
+/// Number of a router's port.
+pub const ROUTER_PORT: RangeInclusive<u64> = 1..=255;
+/// Hosts at a port of a router.
+pub const PORT_HOSTS: RangeInclusive<u64> = 0..=255;
+/// Routes of a router: what its table holds.
+pub const ROUTES: RangeInclusive<u64> = 0..=8192;
 /// Bytes of a scenario file.
 pub const FILE_BYTES: RangeInclusive<u64> = 0..=1_048_576;
 /// How deep lists and mappings lie in one another in a scenario file.

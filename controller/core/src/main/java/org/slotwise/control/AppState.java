@@ -11,4 +11,7 @@ public interface AppState {
 
     /** Keeps a text under a key. Throws IOException if it cannot, as on a full disk; what was kept before holds then. */
     void keep(String key, String value) throws IOException;
+
+    /** Keeps these, and nothing else any more. Throws as {@link #keep} does. */
+    void keepOnly(Map<String, String> texts) throws IOException;
 }

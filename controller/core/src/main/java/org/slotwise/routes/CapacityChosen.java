@@ -14,12 +14,17 @@ public final class CapacityChosen extends Event.Order {
 
     /** Takes the router, its port, which has XCP, and {@link Limits#MIN_RATE_BPS} .. {@link Limits#MAX_RATE_BPS} bit/s. */
     public CapacityChosen(DeviceId device, int port, long bps) {
-        if (bps < Limits.MIN_RATE_BPS || bps > Limits.MAX_RATE_BPS) {
+        if (!isPossible(bps)) {
             throw new IllegalArgumentException("a capacity is " + Limits.MIN_RATE_BPS + " .. " + Limits.MAX_RATE_BPS + " bit/s, got " + bps);
         }
         this.device = Objects.requireNonNull(device);
         this.port = port;
         this.bps = bps;
+    }
+
+    /** Whether XCP can reckon with so many bit/s. */
+    public static boolean isPossible(long bps) {
+        return bps >= Limits.MIN_RATE_BPS && bps <= Limits.MAX_RATE_BPS;
     }
 
     /** The router. */

@@ -3,7 +3,7 @@ package org.slotwise.routes;
 
 import org.slotwise.control.Command;
 
-/** A link was lost or came back, and routes are others now. */
+/** Links were lost or came back, and routes are others now. */
 public final class Rerouted extends Command.Notice {
     private final String cause;
     private final int routes;

@@ -2,11 +2,11 @@
 package org.slotwise.routes;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.DeviceId;
@@ -68,28 +68,37 @@ final class RouteTables {
     }
 
     private void addShortest(Map<DeviceId, List<Route>> routes, Routing.Metric metric, ShortestPaths.Light light) {
-        Map<DeviceId, ShortestPaths> paths = new TreeMap<>();
+        ShortestPaths.Links links = new ShortestPaths.Links(network, metric, light);
+        Map<DeviceId, ShortestPaths> paths = new HashMap<>();
+        List<DeviceId> routers = List.copyOf(routes.keySet());
+        List<List<Route>> lists = List.copyOf(routes.values());
         places.forEach((host, at) -> {
-            for (Router router : network.routers().values()) {
-                ShortestPaths.Way best = null;
-                Route route = null;
-                for (Place place : at) {
-                    if (!light.has(place.router.device(), place.port.number())) {
-                        continue;
-                    }
-                    ShortestPaths.Way way = paths.computeIfAbsent(place.router.device(),
-                            target -> new ShortestPaths(network, target, metric, light)).from(router.device()).orElse(null);
-                    if (way != null && (best == null || way.isShorterThan(best))) {
-                        best = way;
-                        route = way.port() == null ? new Route(Prefix.of(host), place.port.number(), place.mac)
-                                : new Route(Prefix.of(host), way.port().number(), way.port().peer().orElseThrow().mac());
+            Prefix prefix = Prefix.of(host);
+            List<Place> lit = new ArrayList<>();
+            List<ShortestPaths> ways = new ArrayList<>();
+            for (Place place : at) {
+                if (light.has(place.router.device(), place.port.number())) {
+                    lit.add(place);
+                    ways.add(paths.computeIfAbsent(place.router.device(), target -> new ShortestPaths(links, target)));
+                }
+            }
+            for (int router = 0; router < routers.size(); router++) {
+                int best = -1;
+                for (int i = 0; i < ways.size(); i++) {
+                    if (ways.get(i).reaches(router) && (best < 0 || ways.get(i).isShorterThan(ways.get(best), router))) {
+                        best = i;
                     }
                 }
-                if (route != null) {
-                    routes.get(router.device()).add(route);
+                if (best >= 0) {
+                    lists.get(router).add(route(prefix, ways.get(best).port(router), lit.get(best)));
                 }
             }
         });
+    }
+
+    private static Route route(Prefix prefix, RouterPort first, Place place) {
+        return first == null ? new Route(prefix, place.port.number(), place.mac)
+                : new Route(prefix, first.number(), first.peer().orElseThrow().mac());
     }
 
     private void addStatic(Map<DeviceId, List<Route>> routes) {

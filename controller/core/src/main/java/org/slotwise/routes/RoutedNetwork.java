@@ -2,6 +2,7 @@
 package org.slotwise.routes;
 
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,16 +18,13 @@ import org.slotwise.control.topology.Link;
 import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.wire.Limits;
-import org.slotwise.wire.WireConstants;
 
 /** Routers, and how routes between their hosts are found. Immutable and valid. */
 public final class RoutedNetwork {
     /** Name of the program of a router. */
     public static final String PROGRAM = "router";
-    /** Most routers. */
-    public static final int MAX_ROUTERS = 1024;
-    /** Most entries of a router's table of routes. */
-    public static final int MAX_ROUTES = 8192;
+    /** Most routes of all routers together, since all of them are found anew when a link is lost. */
+    public static final int MAX_ROUTES_OF_ALL = 1 << 18;
     /** Most bytes of a packet that XCP counts besides its IP length. */
     public static final int MAX_OVERHEAD_BYTES = 65_535;
 
@@ -38,7 +36,7 @@ public final class RoutedNetwork {
     public RoutedNetwork(List<Router> routers, Routing routing, int xcpOverheadBytes) {
         this.routing = Objects.requireNonNull(routing);
         this.xcpOverheadBytes = (int) inRange("xcp.overhead_bytes", xcpOverheadBytes, 0, MAX_OVERHEAD_BYTES);
-        inRange("nodes", routers.size(), 1, MAX_ROUTERS);
+        inRange("nodes", routers.size(), Limits.MIN_ROUTERS, Limits.MAX_ROUTERS);
         for (int i = 0; i < routers.size(); i++) {
             if (this.routers.put(routers.get(i).device(), routers.get(i)) != null) {
                 throw new InvalidNetworkException("nodes[" + i + "].device_id", routers.get(i).device() + " is used twice");
@@ -49,22 +47,32 @@ public final class RoutedNetwork {
         for (int i = 0; i < routers.size(); i++) {
             checkPorts("nodes[" + i + "].ports", routers.get(i), hosts, all);
         }
-        inRange("nodes", all.size(), 0, MAX_ROUTES);
+        inRange("nodes", all.size(), 0, Limits.MAX_ROUTES);
+        checkFound((long) all.size() * routers.size());
         checkStatic();
     }
 
+    private void checkFound(long routes) {
+        if (routing.metric().isPresent() && routes > MAX_ROUTES_OF_ALL) {
+            throw new InvalidNetworkException("nodes", "all routers together have at most " + MAX_ROUTES_OF_ALL
+                    + " routes, one of each router to each host, got " + routes);
+        }
+    }
+
     private void checkPorts(String where, Router router, Set<Ipv4Address> hosts, Set<Ipv4Address> all) {
+        inRange(where, router.ports().size(), Limits.MIN_ROUTER_PORTS, Limits.MAX_ROUTER_PORTS);
         Set<Integer> numbers = new HashSet<>();
         for (int i = 0; i < router.ports().size(); i++) {
             RouterPort port = router.ports().get(i);
             String place = where + "[" + i + "]";
-            inRange(place + ".port", port.number(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
+            inRange(place + ".port", port.number(), Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
             if (!numbers.add(port.number())) {
                 throw new InvalidNetworkException(place + ".port", port.number() + " is used twice");
             }
             inRange(place + ".rate_bps", port.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
             inRange(place + ".delay_ns", port.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
             port.xcpBps().ifPresent(bps -> inRange(place + ".xcp_bps", bps, Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
+            inRange(place + ".hosts", port.hosts().size(), Limits.MIN_PORT_HOSTS, Limits.MAX_PORT_HOSTS);
             for (Host host : port.hosts()) {
                 if (!hosts.add(host.ip())) {
                     throw new InvalidNetworkException(place + ".hosts", host.ip() + " is used twice");
@@ -72,6 +80,7 @@ public final class RoutedNetwork {
                 all.add(host.ip());
             }
             port.peer().ifPresent(peer -> {
+                inRange(place + ".peer.beyond", peer.beyond().size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
                 checkPeer(place + ".peer", router, port, peer);
                 all.addAll(peer.beyond());
             });
@@ -97,6 +106,9 @@ public final class RoutedNetwork {
     }
 
     private void checkStatic() {
+        inRange("routing.routes", routing.routes().size(), 0, Limits.MAX_ROUTES);
+        Map<DeviceId, Set<Prefix>> known = new HashMap<>();
+        routers.values().forEach(router -> known.put(router.device(), hostsOf(router)));
         for (int i = 0; i < routing.routes().size(); i++) {
             Routing.Static route = routing.routes().get(i);
             String place = "routing.routes[" + i + "]";
@@ -108,8 +120,22 @@ public final class RoutedNetwork {
                 throw new InvalidNetworkException(place + ".port",
                         "port " + route.port() + " of device " + route.device() + " does not lead to another switch");
             }
+            Set<Prefix> own = known.get(route.device());
+            if (!own.add(route.prefix())) {
+                throw new InvalidNetworkException(place + ".prefix",
+                        "device " + route.device() + " has a route to " + route.prefix() + " already");
+            }
+            if (own.size() > Limits.MAX_ROUTES) {
+                throw new InvalidNetworkException(place, "device " + route.device() + " has more than " + Limits.MAX_ROUTES
+                        + " routes, with those to the hosts of its own ports");
+            }
         }
-        inRange("routing.routes", routing.routes().size(), 0, MAX_ROUTES);
+    }
+
+    private static Set<Prefix> hostsOf(Router router) {
+        Set<Prefix> hosts = new HashSet<>();
+        router.ports().forEach(port -> port.hosts().forEach(host -> hosts.add(Prefix.of(host.ip()))));
+        return hosts;
     }
 
     private static long inRange(String where, long value, long low, long high) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.routes;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.slotwise.control.topology.DeviceId;
@@ -13,6 +15,7 @@ public final class Router {
     private final DeviceId device;
     private final MacAddress mac;
     private final List<RouterPort> ports;
+    private final Map<Integer, RouterPort> byNumber = new HashMap<>();
 
     /** Takes what it has; {@link RoutedNetwork} checks that it fits the rest. */
     public Router(String name, DeviceId device, MacAddress mac, List<RouterPort> ports) {
@@ -20,6 +23,7 @@ public final class Router {
         this.device = Objects.requireNonNull(device);
         this.mac = Objects.requireNonNull(mac);
         this.ports = List.copyOf(ports);
+        this.ports.forEach(port -> byNumber.putIfAbsent(port.number(), port));
     }
 
     /** Its name. */
@@ -44,6 +48,6 @@ public final class Router {
 
     /** The port with a number. */
     public Optional<RouterPort> port(int number) {
-        return ports.stream().filter(port -> port.number() == number).findFirst();
+        return Optional.ofNullable(byNumber.get(number));
     }
 }

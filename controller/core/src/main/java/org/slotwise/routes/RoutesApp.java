@@ -21,8 +21,9 @@ import org.slotwise.control.topology.Topology;
 
 /**
  * The application of routers: fixed routes or shortest paths, found anew when a link is lost or comes back, and the capacities that
- * XCP reckons with. A change is written to each router as soon as that has answered the one before; routers change one after the
- * other, so for a few batches a packet may go around.
+ * XCP reckons with. Ways are found once for all that happened to links at one time, since both ends of a link tell. A change is written
+ * to each router as soon as that has answered the one before; routers change one after the other, so for a few batches a packet may
+ * go around.
  */
 public final class RoutesApp implements App<RoutesView> {
     /** Its name. */
@@ -34,6 +35,10 @@ public final class RoutesApp implements App<RoutesView> {
     private final RouteTables tables;
     private final Map<DeviceId, State> states = new LinkedHashMap<>();
     private Map<DeviceId, List<Route>> routes;
+    /** Ports that have changed since ways were found, and the first of them. */
+    private int causes;
+    private String cause = "";
+    private long deadlineNs;
     private long lastBatch;
     private long reroutes;
     private long writeFailures;
@@ -66,11 +71,6 @@ public final class RoutesApp implements App<RoutesView> {
         this.routes = tables.routes(this::hasLight);
     }
 
-    /** What it runs. */
-    public RoutedNetwork network() {
-        return network;
-    }
-
     @Override
     public String id() {
         return ID;
@@ -100,7 +100,9 @@ public final class RoutesApp implements App<RoutesView> {
             if (state == null) {
                 throw new IllegalArgumentException("device " + ((Event.AtDevice) event).device() + " is not in this network");
             }
-            onDeviceEvent(state, (Event.AtDevice) event);
+            onDeviceEvent(nowNs, state, (Event.AtDevice) event);
+        } else if (event instanceof Event.DeadlineReached) {
+            reroute();
         } else if (event instanceof CapacityChosen) {
             choose((CapacityChosen) event);
         }
@@ -108,7 +110,7 @@ public final class RoutesApp implements App<RoutesView> {
         return commands;
     }
 
-    private void onDeviceEvent(State state, Event.AtDevice event) {
+    private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
         if (event instanceof Event.DeviceReady) {
             state.device.becomeReady(((Event.DeviceReady) event).entries());
             state.changed = true;
@@ -121,11 +123,12 @@ public final class RoutesApp implements App<RoutesView> {
             state.device.becomeLost();
             commands.add(new Command.ReadTables(state.device.id()));
         } else if (event instanceof Event.PortChanged) {
-            onPort(state, (Event.PortChanged) event);
+            onPort(nowNs, state, (Event.PortChanged) event);
         }
     }
 
-    private void onPort(State state, Event.PortChanged change) {
+    /** What a router tells that is known is nothing new: one that is back tells all. */
+    private void onPort(long nowNs, State state, Event.PortChanged change) {
         if (state.router.port(change.port()).isEmpty()) {
             return;
         }
@@ -133,19 +136,31 @@ public final class RoutesApp implements App<RoutesView> {
         if (!isNews) {
             return;
         }
+        if (causes == 0) {
+            deadlineNs = nowNs;
+            cause = "device " + state.device.id() + ", port " + change.port()
+                    + (change.isUp() ? " has light again" : " has no light");
+        }
+        causes++;
+    }
+
+    private void reroute() {
+        if (causes == 0) {
+            return;
+        }
         Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
         int different = 0;
-        for (State other : states.values()) {
-            int own = differences(routes.get(other.device.id()), next.get(other.device.id()));
-            other.changed |= own > 0;
+        for (State state : states.values()) {
+            int own = differences(routes.get(state.device.id()), next.get(state.device.id()));
+            state.changed |= own > 0;
             different += own;
         }
         routes = next;
         if (different > 0) {
             reroutes++;
-            commands.add(new Rerouted("device " + state.device.id() + ", port " + change.port()
-                    + (change.isUp() ? " has light again" : " has no light"), different));
+            commands.add(new Rerouted(causes == 1 ? cause : cause + ", and " + (causes - 1) + " more", different));
         }
+        causes = 0;
     }
 
     /** Prefixes whose route is another one, came or went. */
@@ -183,9 +198,10 @@ public final class RoutesApp implements App<RoutesView> {
         commands.add(state.device.startWrite(++lastBatch, updates));
     }
 
+    /** At once, after what has happened already. */
     @Override
     public OptionalLong nextDeadlineNs() {
-        return OptionalLong.empty();
+        return causes > 0 ? OptionalLong.of(deadlineNs) : OptionalLong.empty();
     }
 
     @Override
@@ -197,7 +213,7 @@ public final class RoutesApp implements App<RoutesView> {
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
         states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.device.isReady(),
-                state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
+                causes == 0 && state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
         return new RoutesView(network, isConfigured(), shown, reroutes, writeFailures);
     }
 }

@@ -17,14 +17,12 @@ public final class StarApp implements App<Snapshot> {
     /** Its name. */
     public static final String ID = "star";
 
-    private final Network network;
     private final NetworkController controller;
     private final Topology topology;
     private final Ownership tables;
 
     /** Takes a controller of this network that nobody else uses. */
     StarApp(Network network, NetworkController controller) {
-        this.network = network;
         this.controller = controller;
         this.topology = StarTopology.of(network);
         this.tables = Ownership.allOf(network.devices());
@@ -38,11 +36,6 @@ public final class StarApp implements App<Snapshot> {
      */
     public static StarApp of(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
         return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
-    }
-
-    /** What it runs. */
-    public Network network() {
-        return network;
     }
 
     @Override

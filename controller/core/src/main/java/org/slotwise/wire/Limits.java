@@ -48,6 +48,26 @@ public final class Limits {
     public static final int MIN_DURATION_MS = 1;
     /** Length of a phase or a run: a day, at most. */
     public static final int MAX_DURATION_MS = 86_400_000;
+    /** Routers of a network, as the controller is told, at least. */
+    public static final int MIN_ROUTERS = 1;
+    /** Routers of a network, as the controller is told, at most. */
+    public static final int MAX_ROUTERS = 1024;
+    /** Ports of a router, at least. */
+    public static final int MIN_ROUTER_PORTS = 0;
+    /** Ports of a router, at most. */
+    public static final int MAX_ROUTER_PORTS = 255;
+    /** Number of a router's port, at least. */
+    public static final int MIN_ROUTER_PORT = 1;
+    /** Number of a router's port, at most. */
+    public static final int MAX_ROUTER_PORT = 255;
+    /** Hosts at a port of a router, at least. */
+    public static final int MIN_PORT_HOSTS = 0;
+    /** Hosts at a port of a router, at most. */
+    public static final int MAX_PORT_HOSTS = 255;
+    /** Routes of a router: what its table holds, at least. */
+    public static final int MIN_ROUTES = 0;
+    /** Routes of a router: what its table holds, at most. */
+    public static final int MAX_ROUTES = 8192;
     /** Bytes of a scenario file, at least. */
     public static final int MIN_FILE_BYTES = 0;
     /** Bytes of a scenario file, at most. */

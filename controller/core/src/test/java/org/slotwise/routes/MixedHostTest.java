@@ -53,6 +53,7 @@ class MixedHostTest {
         }
         assertEquals(1, others.size(), "a commit");
         deliver(new Event.PortChanged(RoutedNetworks.device(1), 2, false));
+        deliver(new Event.DeadlineReached());
         assertEquals(Rerouted.class, others.get(1).getClass());
         deliver(new Event.PortChanged(network.master().device(), 1, false));
         assertEquals(2, others.size());

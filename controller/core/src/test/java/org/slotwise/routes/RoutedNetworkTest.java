@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -12,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.wire.Limits;
 
 class RoutedNetworkTest {
     private static final long RATE_BPS = 1_000_000;
@@ -52,6 +54,43 @@ class RoutedNetworkTest {
                 refusal(Routing.fixed(List.of(new Routing.Static(DeviceId.of(5), prefix, 1))), router(0)));
         assertEquals("routing.routes[0].port: port 3 of device 2001 does not lead to another switch",
                 refusal(Routing.fixed(List.of(new Routing.Static(RoutedNetworks.device(0), prefix, 3))), router(0)));
+    }
+
+    private static Routing.Static route(int router, String prefix, int port) {
+        return new Routing.Static(RoutedNetworks.device(router), Prefix.parse(prefix), port);
+    }
+
+    @Test
+    void aRouterHasOneRouteToEachPrefix() {
+        RoutedNetworks triangle = RoutedNetworks.triangle();
+        triangle.build(Routing.fixed(List.of(route(0, "10.0.0.0/8", 1), route(1, "10.0.0.0/8", 1), route(0, "10.0.0.0/9", 2))));
+        assertEquals("routing.routes[1].prefix: device 2001 has a route to 10.0.0.0/8 already", assertThrows(InvalidNetworkException.class,
+                () -> triangle.build(Routing.fixed(List.of(route(0, "10.0.0.0/8", 1), route(0, "10.0.0.0/8", 2))))).getMessage());
+        assertEquals("routing.routes[0].prefix: device 2001 has a route to 10.1.0.1/32 already", assertThrows(InvalidNetworkException.class,
+                () -> triangle.build(Routing.fixed(List.of(route(0, "10.1.0.1/32", 1))))).getMessage(), "a host of its own");
+    }
+
+    @Test
+    void hostsAndFixedRoutesOfARouterFitItsTableTogether() {
+        List<Routing.Static> routes = new ArrayList<>();
+        for (int i = 0; i < Limits.MAX_ROUTES; i++) {
+            routes.add(route(0, "11.0." + (i >> 8) + "." + (i & 0xff) + "/32", 1));
+        }
+        assertEquals("routing.routes[8191]: device 2001 has more than 8192 routes, with those to the hosts of its own ports",
+                assertThrows(InvalidNetworkException.class, () -> RoutedNetworks.triangle().build(Routing.fixed(routes))).getMessage());
+        RoutedNetworks.triangle().build(Routing.fixed(routes.subList(1, routes.size())));
+    }
+
+    /** All of them are found anew when a link is lost. */
+    @Test
+    void shortestWaysOfAllRoutersTogetherHaveABound() {
+        RoutedNetworks many = new RoutedNetworks();
+        for (int router = 1; router < 513; router++) {
+            many.link(router - 1, router, 1);
+        }
+        assertEquals("nodes: all routers together have at most 262144 routes, one of each router to each host, got 263169",
+                assertThrows(InvalidNetworkException.class, () -> many.build(Routing.shortest(Routing.Metric.HOPS))).getMessage());
+        many.build(Routing.fixed(List.of()));
     }
 
     @ParameterizedTest

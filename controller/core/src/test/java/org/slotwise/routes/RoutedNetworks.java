@@ -23,13 +23,13 @@ public final class RoutedNetworks {
 
     /** Address of a router. */
     static MacAddress mac(int router) {
-        return MacAddress.parse(String.format("02:00:01:00:00:%02x", router));
+        return MacAddress.parse(String.format("02:00:01:00:%02x:%02x", router >> 8, router & 0xff));
     }
 
     /** A router's host. */
     static Host host(int router, int port) {
-        return new Host("h" + router, Ipv4Address.parse("10.1.0." + (router + 1)),
-                MacAddress.parse(String.format("02:00:02:00:00:%02x", router)), port);
+        return new Host("h" + router, Ipv4Address.parse("10.1." + (router + 1 >> 8) + "." + (router + 1 & 0xff)),
+                MacAddress.parse(String.format("02:00:02:00:%02x:%02x", router >> 8, router & 0xff)), port);
     }
 
     private List<RouterPort> of(int router) {

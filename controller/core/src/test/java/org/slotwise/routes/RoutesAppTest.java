@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -50,6 +51,15 @@ class RoutesAppTest {
         }
     }
 
+    /** What happens after what has happened already. */
+    private void endTurn() {
+        if (app.nextDeadlineNs().isPresent()) {
+            assertEquals(OptionalLong.of(0), app.nextDeadlineNs(), "at once");
+            deliver(new Event.DeadlineReached());
+            assertEquals(OptionalLong.empty(), app.nextDeadlineNs());
+        }
+    }
+
     private void obey(Command.Write write) {
         write.updates().stream().map(Update::entry).filter(TableEntry::isDefault).forEach(entry -> defaults.add(entry.toString()));
         switches.get(write.device()).apply(write.updates());
@@ -63,6 +73,11 @@ class RoutesAppTest {
     }
 
     private void port(int router, int port, boolean up) {
+        change(router, port, up);
+        endTurn();
+    }
+
+    private void change(int router, int port, boolean up) {
         deliver(new Event.PortChanged(RoutedNetworks.device(router), port, up));
     }
 
@@ -113,6 +128,23 @@ class RoutesAppTest {
         assertEquals(before, table(2));
         assertInstanceOf(Rerouted.class, others.remove(0));
         assertEquals(2, app.view().reroutes());
+    }
+
+    @Test
+    void waysAreFoundOnceForAllThatHappenedAtOneTime() {
+        start(RoutedNetworks.triangle().build(Routing.shortest(Routing.Metric.DELAY)));
+        change(1, 2, false);
+        change(2, 1, false);
+        assertFalse(app.view().routers().get(RoutedNetworks.device(0)).isSettled(), "there is another way to come");
+        assertEquals(1L, table(0).get(3L));
+        endTurn();
+        assertEquals("[device 2002, port 2 has no light, and 1 more: 4 routes changed]", others.toString());
+        assertEquals(2L, table(0).get(3L));
+        assertTrue(app.view().routers().get(RoutedNetworks.device(0)).isSettled());
+        change(1, 2, true);
+        change(1, 2, false);
+        endTurn();
+        assertEquals(1, app.view().reroutes(), "all is as it was");
     }
 
     @Test

@@ -2,6 +2,8 @@
 package org.slotwise.rest;
 
 import java.util.List;
+import java.util.Optional;
+import org.slotwise.routes.RoutesView;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
@@ -27,6 +29,16 @@ public interface ControllerService {
      */
     default void shutDown(MasterShutdown shutdown) {
         throw new UnavailableException("masters cannot be shut down here", null);
+    }
+
+    /** The state of the routers now, empty if there are none; throws {@link UnavailableException} if it does not answer in time. */
+    default Optional<RoutesView> routes() {
+        return Optional.empty();
+    }
+
+    /** Packet-ins that no application wanted; throws {@link UnavailableException} if the controller does not answer in time. */
+    default long unclaimedPackets() {
+        return 0;
     }
 
     /** The resources of each application that runs; those of the star if a host says nothing else. */

@@ -23,10 +23,11 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.topology.DeviceId;
 
 /**
  * Who changed what, and what came of it: one JSON object a line. {@code audit.jsonl} has each request that would change
- * something, each choice of a scheduler, and each master that was shut down or taken back; {@code schedules.jsonl}, which
+ * something, each choice of a scheduler or a capacity, and each master that was shut down or taken back; {@code schedules.jsonl}, which
  * grows faster, each schedule that came into force. Each file is kept to {@link #MAX_BYTES}, with as much of what came before
  * in {@code audit.1.jsonl} and {@code schedules.1.jsonl}. A thread of its own writes, so that no disk delays the controller; what
  * a disk that is full, or too slow, does not take is lost, and the log says so.
@@ -121,6 +122,11 @@ final class AuditLog implements AutoCloseable {
     /** A master was shut down, or taken back. */
     void shutdown(int core, boolean before, boolean after) {
         write(access, entry("shutdown").put("core", core).put("before", before).put("after", after));
+    }
+
+    /** XCP reckons with another capacity of an output. */
+    void capacity(DeviceId device, int port, long beforeBps, long afterBps) {
+        write(access, entry("capacity").put("device_id", device.value()).put("port", port).put("before", beforeBps).put("after", afterBps));
     }
 
     /** A schedule came into force; {@code core} says in which of several stars. */

@@ -11,10 +11,14 @@ import io.prometheus.metrics.model.snapshots.Quantile;
 import io.prometheus.metrics.model.snapshots.Quantiles;
 import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.routes.RoutesView;
 import org.slotwise.star.Phase;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarSnapshot;
@@ -24,6 +28,7 @@ import org.slotwise.star.Statistics;
 final class Metrics implements MultiCollector {
     private static final String PREFIX = "slotwise_controller_";
     private static final double NS = 1e-9;
+    private static final Logger LOG = LoggerFactory.getLogger(Metrics.class);
 
     private final ControllerService service;
 
@@ -33,17 +38,34 @@ final class Metrics implements MultiCollector {
 
     @Override
     public MetricSnapshots collect() {
-        Snapshot snapshot;
-        try {
-            snapshot = service.snapshot();
-        } catch (ControllerService.NoSuchApplicationException noStar) {
-            return new MetricSnapshots();
-        }
-        Statistics statistics = snapshot.statistics();
         List<MetricSnapshot> metrics = new ArrayList<>();
+        metrics.add(counter("packets_unclaimed", "Packets of switches that no application wanted.", service.unclaimedPackets()));
+        service.routes().ifPresent(view -> addRoutes(metrics, view));
+        try {
+            addStar(metrics, service.snapshot());
+        } catch (ControllerService.NoSuchApplicationException noStar) {
+            LOG.trace("there is no star", noStar);
+        }
+        return new MetricSnapshots(metrics);
+    }
+
+    private static void addRoutes(List<MetricSnapshot> metrics, RoutesView view) {
+        Collection<RoutesView.RouterView> routers = view.routers().values();
+        metrics.add(counter("routes_reroutes", "How often routes have changed since links came or went.", view.reroutes()));
+        metrics.add(counter("routes_write_failures", "Batches that a router refused.", view.writeFailures()));
+        metrics.add(gauge("routes_routers", "Routers of the network.", routers.size()));
+        metrics.add(gauge("routes_routers_ready", "Routers that are there.",
+                routers.stream().filter(RoutesView.RouterView::isReady).count()));
+        metrics.add(gauge("routes_routers_settled", "Routers that have all their routes and capacities.",
+                routers.stream().filter(RoutesView.RouterView::isSettled).count()));
+        metrics.add(gauge("routes_dark_ports", "Ports without light.",
+                routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
+    }
+
+    private static void addStar(List<MetricSnapshot> metrics, Snapshot snapshot) {
+        Statistics statistics = snapshot.statistics();
         for (Statistics.Counter counter : Statistics.Counter.values()) {
-            metrics.add(CounterSnapshot.builder().name(PREFIX + name(counter)).help("Count since the start.")
-                    .dataPoint(counted(Labels.EMPTY, statistics.get(counter))).build());
+            metrics.add(counter(name(counter), "Count since the start.", statistics.get(counter)));
         }
         metrics.add(refused("requests_refused", "Packets that were no acceptable request.", statistics.refusals()));
         metrics.add(refused("member_messages_refused", "Messages of edges about their membership that were not taken.",
@@ -66,7 +88,6 @@ final class Metrics implements MultiCollector {
         if (!snapshot.stars().isEmpty()) {
             addStars(metrics, snapshot);
         }
-        return new MetricSnapshots(metrics);
     }
 
     /** Of overlaid stars, each; parts of a pair's traffic are sixteenths. */
@@ -145,6 +166,10 @@ final class Metrics implements MultiCollector {
         CounterSnapshot.Builder refused = CounterSnapshot.builder().name(PREFIX + name).help(help);
         counts.forEach((reason, count) -> refused.dataPoint(counted(Labels.of("reason", name(reason)), count)));
         return refused.build();
+    }
+
+    private static CounterSnapshot counter(String name, String help, long count) {
+        return CounterSnapshot.builder().name(PREFIX + name).help(help).dataPoint(counted(Labels.EMPTY, count)).build();
     }
 
     private static CounterSnapshot.CounterDataPointSnapshot counted(Labels labels, long count) {

@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
@@ -34,6 +34,7 @@ import org.slotwise.rest.json.RoutesCodec;
 import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.RoutesApp;
+import org.slotwise.routes.RoutesView;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.ScheduleInForce;
 import org.slotwise.star.SchedulerChosen;
@@ -46,7 +47,6 @@ import org.slotwise.star.network.Network;
 final class StandaloneController implements ControllerService, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneController.class);
     private static final long ANSWER_TIMEOUT_MS = 2000;
-    private static final String CAPACITY = "capacity_";
 
     private final Configuration configuration;
     /** What is to be closed, the last one first. */
@@ -55,6 +55,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private final AuditLog audit;
     private final Optional<StarApp> star;
     private final Optional<RoutesApp> routes;
+    private final Optional<KeptCapacities> capacities;
+    private final AppHost host;
     private final Driver driver;
     private final RestServer rest;
     private volatile Optional<SchedulerChosen> chosen;
@@ -71,6 +73,11 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             this.star = configuration.network().star()
                     .map(known -> StarApp.of(known.network(), chosen.orElseThrow(), System::nanoTime));
             this.routes = configuration.network().routes().map(RoutesApp::new);
+            this.capacities = configuration.network().routes().map(network -> new KeptCapacities(store.state(RoutesApp.ID), network));
+            List<App<?>> apps = new ArrayList<>();
+            star.ifPresent(apps::add);
+            routes.ifPresent(apps::add);
+            this.host = new AppHost(apps);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
         } catch (IOException | RuntimeException | Error e) {
@@ -85,10 +92,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     private Driver driver(long electionId) {
-        List<App<?>> apps = new ArrayList<>();
-        star.ifPresent(apps::add);
-        routes.ifPresent(apps::add);
-        Driver.Setup setup = new Driver.Setup(new AppHost(apps), configuration.programs(), configuration.p4runtime(),
+        Driver.Setup setup = new Driver.Setup(host, configuration.programs(), configuration.p4runtime(),
                 configuration.p4runtimeSecurity(), electionId, Patience.DEFAULT, this::onNotice);
         return switch (configuration.clock()) {
             case WALL -> new WallClockDriver(setup);
@@ -102,10 +106,9 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         try {
             controller.sayWhatItWaitsFor();
             configuration.schedulers().prepare();
-            configuration.network().star().filter(known -> !known.scheduler().kind().runsElsewhere())
-                    .ifPresent(known -> WarmUp.run(known.network(), known.scheduler()));
+            controller.practise();
             controller.shutDownAgain();
-            controller.takeCapacitiesAgain();
+            controller.capacities.ifPresent(kept -> kept.take().forEach(choice -> controller.driver.submit(RoutesApp.ID, choice)));
             controller.driver.start();
             return controller;
         } catch (RuntimeException | Error e) {
@@ -113,6 +116,12 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             controller.close();
             throw e;
         }
+    }
+
+    /** With what is chosen, which need not be what is configured. */
+    private void practise() {
+        chosen.filter(choice -> !choice.kind().runsElsewhere())
+                .ifPresent(choice -> WarmUp.run(configuration.network().star().orElseThrow().network(), choice));
     }
 
     /** Before the practice, so that who started it knows what is to come; in virtual time the switches are there already. */
@@ -158,9 +167,23 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return apps;
     }
 
+    @Override
+    public Optional<RoutesView> routes() {
+        return routes.map(this::view);
+    }
+
+    @Override
+    public long unclaimedPackets() {
+        return ask(host::unclaimedPackets);
+    }
+
     private <V> V view(App<V> app) {
+        return ask(app::view);
+    }
+
+    private <V> V ask(Callable<V> question) {
         try {
-            return driver.view(app, ANSWER_TIMEOUT_MS);
+            return driver.ask(question, ANSWER_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new UnavailableException("the controller is ending", e);
@@ -186,10 +209,11 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()), after);
     }
 
-    /** What XCP reckons with holds over restarts, until a port has no XCP any more. */
+    /** What XCP reckons with holds over restarts, until the port is configured otherwise. */
     private synchronized void choose(CapacityChosen choice) {
+        long beforeBps = view(routes.orElseThrow()).routers().get(choice.device()).xcpBps().get(choice.port());
         try {
-            store.state(RoutesApp.ID).keep(CAPACITY + choice.device() + "_" + choice.port(), Long.toString(choice.bps()));
+            capacities.orElseThrow().keep(choice);
         } catch (IOException e) {
             throw notKept("a capacity", e);
         }
@@ -197,25 +221,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         ObjectNode changed = Main.event("changed");
         changed.set("capacity", RoutesCodec.capacity(choice.device(), choice.port(), choice.bps()));
         Main.tell(changed);
-    }
-
-    private void takeCapacitiesAgain() {
-        Map<String, String> kept = store.state(RoutesApp.ID).all();
-        routes.ifPresent(app -> app.network().routers().values().forEach(router -> router.ports().stream()
-                .filter(port -> port.xcpBps().isPresent()).forEach(port -> {
-                    String bps = kept.get(CAPACITY + router.device() + "_" + port.number());
-                    if (bps != null) {
-                        takeAgain(router.device(), port.number(), bps);
-                    }
-                })));
-    }
-
-    private void takeAgain(DeviceId device, int port, String bps) {
-        try {
-            driver.submit(RoutesApp.ID, new CapacityChosen(device, port, Long.parseLong(bps)));
-        } catch (IllegalArgumentException e) {
-            LOG.warn("port {} of device {} has its configured capacity; that of the store is none: {}", port, device, e.getMessage());
-        }
+        audit.capacity(choice.device(), choice.port(), beforeBps, choice.bps());
     }
 
     private static NotKeptException notKept(String what, IOException cause) {
@@ -234,13 +240,13 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     private void auditSchedule(ScheduleInForce inForce) {
-        boolean several = star.orElseThrow().network().cores().size() > 1;
+        boolean several = configuration.network().star().orElseThrow().network().cores().size() > 1;
         audit.schedule(several ? OptionalInt.of(inForce.core().value()) : OptionalInt.empty(),
                 inForce.version().value(), inForce.changedConnections());
     }
 
     private void shutDownAgain() {
-        star.map(StarApp::network).filter(Network::canShutDown).ifPresent(network -> network.cores().stream()
+        configuration.network().star().map(NetworkDocument.Star::network).filter(Network::canShutDown).ifPresent(network -> network.cores().stream()
                 .filter(core -> store.isShutDown(core.id()))
                 .forEach(core -> driver.submit(StarApp.ID, new MasterShutdown(core.id(), true))));
     }

@@ -140,6 +140,9 @@ final class Store implements AutoCloseable {
         next.forEach(state::put);
         byte[] body = (state + "\n").getBytes(StandardCharsets.UTF_8);
         byte[] head = (HEAD + hash(body) + "\n").getBytes(StandardCharsets.US_ASCII);
+        if (head.length + body.length > MAX_BYTES) {
+            throw new IOException("the store in " + directory + " is full: it has at most " + MAX_BYTES + " bytes");
+        }
         Path written = directory.resolve(NEXT_FILE);
         try {
             try (FileChannel file = openFile(written, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING,
@@ -243,6 +246,14 @@ final class Store implements AutoCloseable {
             public void keep(String key, String value) throws IOException {
                 Map<String, String> changed = new TreeMap<>(values);
                 changed.put(prefix + key, value);
+                replace(changed);
+            }
+
+            @Override
+            public void keepOnly(Map<String, String> texts) throws IOException {
+                Map<String, String> changed = new TreeMap<>(values);
+                changed.keySet().removeIf(key -> key.startsWith(prefix));
+                texts.forEach((key, value) -> changed.put(prefix + key, value));
                 replace(changed);
             }
         };

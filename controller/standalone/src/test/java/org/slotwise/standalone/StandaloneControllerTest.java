@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -20,10 +24,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 import org.slotwise.p4runtime.FakeP4Runtime;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.star.Networks;
@@ -149,14 +156,19 @@ class StandaloneControllerTest {
         } finally {
             cores.close();
         }
+        assertEquals(List.of("1 false true", "1 true false"), audited("shutdown", "core", "before", "after"));
+    }
+
+    /** Values of some fields of each audit record of a kind. */
+    private List<String> audited(String kind, String... fields) throws IOException {
         List<String> events = new ArrayList<>();
-        for (String line : Files.readAllLines(configuration.store().resolve("audit.jsonl"))) {
+        for (String line : Files.readAllLines(directory.resolve("store/audit.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
-            if (entry.get("event").textValue().equals("shutdown")) {
-                events.add(entry.get("core") + " " + entry.get("before") + " " + entry.get("after"));
+            if (entry.get("event").textValue().equals(kind)) {
+                events.add(Stream.of(fields).map(field -> entry.get(field).asText()).collect(Collectors.joining(" ")));
             }
         }
-        assertEquals(List.of("1 false true", "1 true false"), events);
+        return events;
     }
 
     @Test
@@ -213,6 +225,82 @@ class StandaloneControllerTest {
     }
 
     @Test
+    void aCapacityHoldsUntilItsPortIsConfiguredOtherwise() throws Exception {
+        serve(2001, 2002, 2003);
+        String chosen = "{\"device_id\":2001,\"port\":2,\"xcp_bps\":5000000}";
+        ObjectNode node = configuration("network-routers.json");
+        ObjectNode first = (ObjectNode) node.at("/network/apps/routes/nodes/0/ports/0");
+        ObjectNode second = (ObjectNode) node.at("/network/apps/routes/nodes/0/ports/1");
+        first.put("xcp_bps", 700_000_000L);
+        second.put("xcp_bps", 800_000_000L);
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertEquals(200, call(controller, "apps/routes/capacities", chosen).statusCode());
+            assertEquals(200, call(controller, "apps/routes/capacities", chosen.replace("port\":2", "port\":1")).statusCode());
+        }
+        assertEquals(List.of("2 800000000 5000000", "1 700000000 5000000"), audited("capacity", "port", "before", "after"));
+        first.put("xcp_bps", 600_000_000L);
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            String capacities = call(controller, "apps/routes/capacities", null).body();
+            assertTrue(capacities.contains(chosen), capacities);
+            assertTrue(capacities.contains("\"port\":1,\"xcp_bps\":600000000"), capacities);
+        }
+        first.put("xcp_bps", 700_000_000L);
+        second.remove("xcp_bps");
+        for (int start = 0; start < 2; start++) {
+            try (StandaloneController controller = StandaloneController.start(read(node))) {
+                String capacities = call(controller, "apps/routes/capacities", null).body();
+                assertTrue(capacities.contains("\"port\":1,\"xcp_bps\":700000000"), "it was forgotten: " + capacities);
+                assertEquals(second.has("xcp_bps"), capacities.contains("\"port\":2,\"xcp_bps\":800000000"), capacities);
+            }
+            second.put("xcp_bps", 800_000_000L);
+        }
+    }
+
+    @Test
+    void whatRunsAfterARestartIsPractised() throws Exception {
+        List<String> warnings = new ArrayList<>();
+        AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                warnings.add(event.getFormattedMessage());
+            }
+        };
+        appender.start();
+        Logger log = (Logger) LoggerFactory.getLogger(WarmUp.class);
+        log.setLevel(Level.WARN);
+        log.addAppender(appender);
+        ObjectNode node = configuration();
+        node.putObject("schedulers").putObject("unable").put("jar", unable().toString());
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertEquals(List.of(), warnings);
+            assertEquals(200, call(controller, "scheduler", "{\"name\":\"unable\"}").statusCode());
+        }
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertEquals("unable", controller.scheduler().orElseThrow().get("name").textValue());
+            assertEquals(1, warnings.size(), warnings::toString);
+            assertTrue(warnings.get(0).startsWith("scheduler 'unable' fails on made-up demand"), warnings.get(0));
+        } finally {
+            log.setLevel(null);
+            log.detachAppender(appender);
+        }
+    }
+
+    /** A jar with a scheduler that can make no schedule. */
+    private Path unable() throws IOException {
+        Path source = directory.resolve("Unable.java");
+        Files.writeString(source, """
+                import org.slotwise.star.schedule.*;
+                public final class Unable implements SchedulerProvider, Scheduler {
+                    public String name() { return "unable"; }
+                    public String description() { return "Can make no schedule."; }
+                    public Scheduler create(SchedulerSettings settings) { return new Unable(); }
+                    public FrameSchedule schedule(int[][] demand, FrameSchedule current) { throw new IllegalStateException("unable"); }
+                }
+                """);
+        return Jars.of(directory, source, "Unable");
+    }
+
+    @Test
     void routersAloneNeedNoStar() throws Exception {
         serve(2001, 2002, 2003);
         try (StandaloneController controller = StandaloneController.start(read(configuration("network-routers.json")))) {
@@ -220,12 +308,30 @@ class StandaloneControllerTest {
             JsonNode routes = JSON.readTree(call(controller, "apps/routes/routes", null).body());
             assertEquals("10.1.0.0/16", routes.at("/routers/0/routes/1/prefix").textValue());
             assertTrue(routes.at("/routers/0/settled").booleanValue());
+            switches.sendPacket(2001, 1, new byte[60]);
+            String metrics = awaitMetric(controller, "slotwise_controller_packets_unclaimed_total 1.0");
+            assertTrue(metrics.contains("slotwise_controller_routes_routers_settled 3.0"), metrics);
+            assertTrue(metrics.contains("slotwise_controller_routes_reroutes_total 0.0"), metrics);
+            assertTrue(metrics.contains("slotwise_controller_routes_dark_ports 0.0"), metrics);
             assertEquals(404, call(controller, "status", null).statusCode());
             assertEquals(404, call(controller, "apps/star", null).statusCode());
         }
         ObjectNode noProgram = configuration("network-routers.json");
         ((ObjectNode) noProgram.get("pipelines")).remove("router");
         checkRefused("pipelines.router: missing", noProgram);
+    }
+
+    /** All metrics, when one of them has come to what it is to be. */
+    private static String awaitMetric(StandaloneController controller, String line) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
+        while (true) {
+            String metrics = HttpClient.newHttpClient().send(
+                    HttpRequest.newBuilder(URI.create(controller.restUrl() + "/metrics")).build(), HttpResponse.BodyHandlers.ofString()).body();
+            if (metrics.contains(line) || System.nanoTime() > end) {
+                assertTrue(metrics.contains(line), metrics);
+                return metrics;
+            }
+        }
     }
 
     @Test

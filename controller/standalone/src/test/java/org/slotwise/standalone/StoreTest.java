@@ -14,7 +14,9 @@ import java.time.Clock;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,6 +113,24 @@ class StoreTest {
             assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
             assertFalse(store.isShutDown(CoreId.of(0)));
             assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
+        }
+    }
+
+    @Test
+    void moreThanCanBeReadAgainIsNotWritten() throws IOException {
+        String text = "x".repeat(600_000);
+        try (Store store = Store.open(directory)) {
+            store.state("app").keep("one", text);
+            String refusal = assertThrows(IOException.class, () -> store.state("app").keep("two", text)).getMessage();
+            assertTrue(refusal.contains("is full: it has at most 1048576 bytes"), refusal);
+            assertEquals(Set.of("one"), store.state("app").all().keySet());
+        }
+        try (Store store = Store.open(directory)) {
+            assertEquals(text, store.state("app").all().get("one"));
+            store.state("other").keep("three", "3");
+            store.state("app").keepOnly(Map.of("two", text));
+            assertEquals(Set.of("two"), store.state("app").all().keySet());
+            assertEquals(Map.of("three", "3"), store.state("other").all());
         }
     }
 

@@ -23,7 +23,6 @@ import org.slotwise.routes.RouterPort;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.routes.Routing;
 import org.slotwise.wire.Limits;
-import org.slotwise.wire.WireConstants;
 
 /** Routers in the form of {@code schema/network.schema.json}, and the views of what an application of routes shows. */
 public final class RoutesCodec {
@@ -83,7 +82,7 @@ public final class RoutesCodec {
     }
 
     private static int number(JsonFields fields) throws InvalidJsonException {
-        return (int) fields.integer("port", 1, WireConstants.PORT_OPTICAL_BASE - 1);
+        return (int) fields.integer("port", Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
     }
 
     private static RouterPort.Peer peer(String place, JsonNode value) throws InvalidJsonException {

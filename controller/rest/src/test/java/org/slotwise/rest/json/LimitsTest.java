@@ -59,11 +59,13 @@ class LimitsTest {
         boolean star = border.document.equals("network");
         JsonNode document = star ? read("examples/network-star4.json") : read("examples/network-mixed.json").at("/apps/routes");
         JsonNode parent = document.at(border.place.head());
+        JsonNode next = document.at(border.place).isArray() ? copies(document.at(border.place).get(0), value)
+                : JSON.getNodeFactory().numberNode(value);
         JsonPointer last = border.place.last();
         if (parent instanceof ArrayNode) {
-            ((ArrayNode) parent).set(last.getMatchingIndex(), JSON.getNodeFactory().numberNode(value));
+            ((ArrayNode) parent).set(last.getMatchingIndex(), next);
         } else {
-            ((ObjectNode) parent).put(last.getMatchingProperty(), value);
+            ((ObjectNode) parent).set(last.getMatchingProperty(), next);
         }
         try {
             if (star) {
@@ -77,13 +79,31 @@ class LimitsTest {
         }
     }
 
+    /** So many that are equal, which is wrong, but is seen after their number. */
+    private static JsonNode copies(JsonNode one, long count) {
+        ArrayNode copies = JSON.getNodeFactory().arrayNode();
+        for (long i = 0; i < count; i++) {
+            copies.add(one.deepCopy());
+        }
+        return copies;
+    }
+
+    private static boolean isList(Case border) throws IOException {
+        return border.document.equals("routes") && read("examples/network-mixed.json").at("/apps/routes").at(border.place).isArray();
+    }
+
     @ParameterizedTest
     @MethodSource("cases")
     void boundsAreTakenAndWhatIsBeyondIsRefused(Case border) throws IOException {
         String place = border.place.toString().substring(1).replaceAll("/([0-9]+)", "[$1]").replace('/', '.');
         for (long value : new long[] {border.least - 1, border.least, border.most, border.most + 1}) {
             boolean beyond = value < border.least || value > border.most;
-            String expected = place + ": an integer " + border.least + " .. " + border.most + " is needed, got " + value;
+            String range = border.least + " .. " + border.most;
+            String expected = isList(border) ? place + ": must be " + range + ", got " + value
+                    : place + ": an integer " + range + " is needed, got " + value;
+            if (isList(border) && value < 0) {
+                continue;
+            }
             String refusal = refusal(border, value);
             assertEquals(beyond, refusal.equals(expected), value + ": " + refusal);
         }

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -29,6 +30,8 @@ import org.slotwise.star.schedule.Schedulers;
 /** The reader and {@code schema/network.schema.json} must agree; both are tried on the same example files. */
 class NetworkCodecTest {
     private static final Path SCHEMAS = Path.of("../../schema");
+    /** Examples that are wrong only between parts of the document, which no schema sees. */
+    private static final Set<String> BETWEEN_PARTS = Set.of("network-invalid-prefix-twice.json");
     private static final String PREFIX = "network-";
     private static final String INVALID_PREFIX = PREFIX + "invalid-";
 
@@ -63,11 +66,11 @@ class NetworkCodecTest {
     }
 
     @Test
-    void invalidExamplesAreRefusedByBothWithPlaceAndReason() throws IOException {
+    void invalidExamplesAreRefusedWithPlaceAndReasonAndBySchemaUnlessItIsBetweenParts() throws IOException {
         Map<String, String> reasons = new TreeMap<>();
         for (Path file : examples(true)) {
             JsonNode network = read(file);
-            assertEquals(1, violations(network).size() > 0 ? 1 : 0, () -> file + " passes the schema");
+            assertEquals(BETWEEN_PARTS.contains(file.getFileName().toString()), violations(network).isEmpty(), file::toString);
             Exception refusal = assertThrows(Exception.class, () -> {
                 NetworkDocument.decode("", network, Schedulers.ours());
             }, file::toString);
@@ -92,6 +95,8 @@ class NetworkCodecTest {
         expected.put("network-invalid-unknown-application.json", "apps.ring: unknown field; known are star, routes");
         expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
                 + " 0 .. 32, got '10.1.0.0/40'");
+        expected.put("network-invalid-prefix-twice.json",
+                "apps.routes.routing.routes[2].prefix: device 2002 has a route to 10.1.0.2/32 already");
         expected.put("network-invalid-peer-and-hosts.json",
                 "apps.routes.nodes[0].ports[0]: either 'peer' or 'hosts' is needed");
         assertEquals(expected,
