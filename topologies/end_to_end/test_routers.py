@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of routers with their controller: in virtual time, and live with Mininet hosts."""
 import re
+from pathlib import Path
 
 from slotwise import Network, plot
 from test_runs import ROOT, load_report, slotwise
@@ -18,10 +19,11 @@ def simulated(scenario, path, *arguments) -> dict:
 
 
 def used(report: dict, link: str, start_ms: int, end_ms: int) -> float:
-    """Mean utilization of a link in the periods between two times."""
+    """Mean utilization of a link in the periods that end between two times."""
     series = report["series"]
     (column,) = (each["utilization"] for each in series["links"] if each["name"] == link)
     values = [value for time_ms, value in zip(series["time_ms"], column) if start_ms < time_ms <= end_ms]
+    assert values, f"no period ends between {start_ms} and {end_ms} ms: {series['time_ms']}"
     return sum(values) / len(values)
 
 
@@ -41,25 +43,65 @@ def test_a_lost_link_is_gone_round_and_taken_again(tmp_path):
     assert (tmp_path / "report.png").stat().st_size > 10_000
 
 
-def test_the_same_seed_gives_the_same_report_and_faults_are_borne(tmp_path):
-    scenario = tmp_path / "faults.yaml"
+def scenario_with(path: Path, faults: list[str], *changes: tuple[float, str, bool]) -> Path:
+    """The scenario with these faults, and these changes, which are (ms, link, whether it is up), instead of its own."""
     text = re.sub(r"changes:\n(- .*\n)+", "", SCENARIO.read_text())
-    faults = "faults:\n- {kind: link-cut, every_ms: 400, for_ms: 40}\n- {kind: router-restart, every_ms: 700, for_ms: 20}\n"
-    scenario.write_text(text + faults)
+    text += "".join(["faults:\n", *(f"- {{{fault}}}\n" for fault in faults)])
+    ups = [f"- {{at_ms: {round(at_ms)}, link: {link}, up: {str(is_up).lower()}}}\n" for at_ms, link, is_up in changes]
+    path.write_text(text + "".join(["changes:\n", *ups] if ups else []))
+    return path
+
+
+def faults_ms(report: dict, *routers: str) -> list[tuple[float, float]]:
+    """Start and end of each fault of a report, or of those of some routers."""
+    rows = (row for row in report["faults"]["rows"] if not routers or set(routers) & set(row["routers"]))
+    return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in rows]
+
+
+def test_the_same_seed_gives_the_same_report_and_faults_are_borne(tmp_path):
+    faults = ["kind: link-cut, every_ms: 400, for_ms: 40", "kind: router-restart, every_ms: 700, for_ms: 20"]
+    scenario = scenario_with(tmp_path / "faults.yaml", faults)
     first, second = (simulated(scenario, tmp_path / name) for name in ("one.json", "two.json"))
     assert first == second
     kinds = {kind["kind"]: kind for kind in first["faults"]["kinds"]}
     assert set(kinds) == {"link-cut", "router-restart"}
     assert all(kind["injected"] > 0 and kind["not_recovered"] == 0 for kind in kinds.values()), kinds
     assert all(re.fullmatch(r"router\d", router) for row in first["faults"]["rows"] for router in row["routers"])
+    # After the last one all links are there, so all goes the short way.
+    last_ms = max(end_ms for _, end_ms in faults_ms(first))
+    assert used(first, "north-west", last_ms + 100, 6000) > 0.3 and used(first, "south-west", last_ms + 100, 6000) < 0.1
 
 
-def test_a_controller_that_is_killed_finds_the_network_again(tmp_path):
-    scenario = tmp_path / "restarts.yaml"
-    scenario.write_text(SCENARIO.read_text() + "faults:\n- {kind: controller-restart, every_ms: 1500, for_ms: 200}\n")
-    report = simulated(scenario, tmp_path / "report.json")
+def test_a_link_that_is_mended_while_its_router_is_away_is_used_again(tmp_path):
+    restarts = ["kind: router-restart, every_ms: 900, for_ms: 200"]
+    seen = simulated(scenario_with(tmp_path / "restarts.yaml", restarts), tmp_path / "seen.json")
+    # Faults come by the seed, whatever else happens: north and east are at the link's ends.
+    start_ms, end_ms = faults_ms(seen, "router1", "router3")[0]
+    cut_ms, mended_ms = start_ms - 200, (start_ms + end_ms) / 2
+    changes = (cut_ms, "north-east", False), (mended_ms, "north-east", True)
+    report = simulated(scenario_with(tmp_path / "mended.yaml", restarts, *changes), tmp_path / "report.json")
+    assert faults_ms(report) == faults_ms(seen)
+    next_ms = min(other_ms for other_ms, _ in [*faults_ms(seen), (6000, 0)] if other_ms > end_ms)
+    assert used(report, "south-west", cut_ms + 50, start_ms) > 0.3
+    # TCP may wait for a timeout before it goes on.
+    assert used(report, "north-west", end_ms, next_ms) > 0.2 and used(report, "south-west", end_ms + 100, next_ms) < 0.1
+
+
+def test_a_controller_that_was_away_hears_of_links_that_changed_meanwhile(tmp_path):
+    restarts = ["kind: controller-restart, every_ms: 1000, for_ms: 400"]
+    seen = simulated(scenario_with(tmp_path / "restarts.yaml", restarts), tmp_path / "seen.json")
+    (first_ms, first_end_ms), (second_ms, second_end_ms) = faults_ms(seen)[:2]
+    changes = ((first_ms + first_end_ms) / 2, "north-east", False), ((second_ms + second_end_ms) / 2, "north-east", True)
+    report = simulated(scenario_with(tmp_path / "changes.yaml", restarts, *changes), tmp_path / "report.json")
+    assert faults_ms(report) == faults_ms(seen)
     (kind,) = report["faults"]["kinds"]
-    assert kind["injected"] > 0 and kind["not_recovered"] == 0
+    assert kind["injected"] > 1 and kind["not_recovered"] == 0
+    assert used(report, "north-west", 0, first_ms) > 0.5 and used(report, "south-west", 0, first_ms) < 0.1
+    # Without a controller nothing goes another way.
+    assert used(report, "south-west", first_ms + 100, first_end_ms) < 0.1
+    assert used(report, "south-west", first_end_ms + 100, second_ms) > 0.3
+    assert used(report, "south-west", second_ms + 100, second_end_ms) > 0.3
+    assert used(report, "north-west", second_end_ms + 100, 6000) > 0.5 and used(report, "south-west", second_end_ms + 100, 6000) < 0.1
 
 
 def test_a_capacity_that_changes_is_told_xcp(tmp_path):

@@ -52,12 +52,6 @@ impl Fabric {
         was_cut != cut
     }
 
-    /// Ports between routers that carry nothing now.
-    pub fn dark_ports(&self) -> impl Iterator<Item = (Device, Port)> + '_ {
-        let dark = self.spans.iter().filter(|span| !span.is_light());
-        dark.flat_map(|span| span.ends)
-    }
-
     /// What is on a span arrives; what waits for it when it goes dark, or comes until it is light again, is lost. Both switches see
     /// it at once.
     fn span_changed(&mut self, span: usize, was_light: bool) {

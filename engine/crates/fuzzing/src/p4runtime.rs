@@ -71,6 +71,7 @@ impl Bench {
         let device = DeviceConfig {
             device_id: DEVICE,
             pipeline: config(),
+            tells_ports: true,
             program: None,
         };
         let server = ServerConfig::new(([127, 0, 0, 1], 0).into(), vec![device]);

@@ -290,6 +290,7 @@ fn main() {
     let device = DeviceConfig {
         device_id: 1,
         pipeline,
+        tells_ports: false,
         program: Some(program),
     };
     let config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"), vec![device]);

@@ -112,7 +112,7 @@ impl Shared {
         }
         reconfigure::check(&active.info, &installed.info)?;
         let mut books = reconfigure::carry_books(&active.info, &installed.info, &active.books)?;
-        let down = device.link().down_ports.clone();
+        let down = device.link().down_ports();
         let (devices, id) = (self.devices.clone(), device.id);
         let (from, to) = (active.info.clone(), installed.info.clone());
         let migrate = move |access: &mut dyn DeviceAccess| {

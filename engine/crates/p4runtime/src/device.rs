@@ -15,7 +15,7 @@ use crate::device_config;
 use crate::entity::Books;
 use crate::error::ApiError;
 use crate::learning::LearningQueue;
-use crate::link::{Link, StreamSender};
+use crate::link::Link;
 use crate::p4info::{Array, P4Info};
 use crate::programs::{Blob, Programs};
 use crate::proto::p4::v1::{self, get_forwarding_pipeline_config_request::ResponseType};
@@ -200,20 +200,15 @@ fn mismatch(error: &dyn std::fmt::Display) -> ApiError {
 }
 
 impl Device {
-    pub fn new(id: u64, pipeline_config: PipelineConfig) -> Device {
+    pub fn new(id: u64, pipeline_config: PipelineConfig, tells_ports: bool) -> Device {
         Device {
             id,
             pipeline_config,
             control: tokio::sync::Mutex::default(),
             presence: watch::Sender::new(true),
             learning: LearningQueue::default(),
-            link: Mutex::new(Link::new(id)),
+            link: Mutex::new(Link::new(id, tells_ports)),
         }
-    }
-
-    /// [`Link::receiver`].
-    pub fn receiver(&self, role: &str, object_id: u32) -> Option<StreamSender> {
-        self.link().receiver(role, object_id)
     }
 
     /// Short critical sections only: the owner's thread takes it for every packet-in.

@@ -12,13 +12,14 @@ use slotwise_p4::{Bits, Pipeline, Port};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::arbitration::StreamId;
 use crate::device::{Control, Device};
 use crate::entity::EntryId;
-use crate::error::{ApiError, any};
+use crate::error::ApiError;
 use crate::learning::{self, Ready};
-use crate::link::SHARED_DIGEST_BYTES;
+use crate::link::{SHARED_DIGEST_BYTES, send};
 use crate::proto::p4::v1::stream_message_response::Update;
-use crate::proto::slotwise::v1::{Done, PortStatus};
+use crate::proto::slotwise::v1::Done;
 use crate::service::Shared;
 
 /// Called after each command, from the server's threads: an owner that sleeps wakes up.
@@ -93,14 +94,14 @@ pub(crate) enum HubEvent {
     DeviceForgotten,
 }
 
-/// What a device tells its controllers by itself: a list of digests, entries of a table that were idle, a port's status.
+/// What a device tells its controllers by itself: a list of digests, entries of a table that were idle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     device_id: u64,
-    /// The role whose primary it is for; `None`: of all.
-    role: Option<String>,
-    /// In P4Info: who may not use it does not hear of it. `None`: it is about nothing there.
-    object_id: Option<u32>,
+    /// The role whose primary it is for, and that primary; `None`: those of all roles.
+    receiver: Option<(String, StreamId)>,
+    /// In P4Info: who may not use it does not hear of it.
+    object_id: u32,
     update: Update,
 }
 
@@ -172,12 +173,12 @@ impl DeviceHub {
 
     fn digest_lists(&self, device_id: u64, ready: Vec<Ready>, now_ns: u64) -> Vec<Notification> {
         let notification = |ready: Ready| {
-            let role = ready.role.name.clone();
+            let receiver = (ready.role.name.clone(), ready.primary);
             let (object_id, update) = ready.encode(self.shared.timestamp_ns(now_ns))?;
             Some(Notification {
                 device_id,
-                role: Some(role),
-                object_id: Some(object_id),
+                receiver: Some(receiver),
+                object_id,
                 update,
             })
         };
@@ -189,6 +190,7 @@ impl DeviceHub {
     pub fn tick(&self, device_id: u64, now_ns: u64, pipeline: &mut Pipeline) -> Option<u64> {
         pipeline.advance_time(now_ns);
         let device = self.devices().get(&device_id)?;
+        device.link().tell_ports();
         let lists_ns = device.learning.tick(now_ns);
         let mut due = Vec::new();
         let idle_ns = self.idle_due(device, now_ns, pipeline, &mut due);
@@ -228,8 +230,8 @@ impl DeviceHub {
             let updates = link.idle_notifications(expired, self.shared.timestamp_ns(now_ns));
             due.extend(updates.into_iter().map(|(object_id, update)| Notification {
                 device_id: device.id,
-                role: None,
-                object_id: Some(object_id),
+                receiver: None,
+                object_id,
                 update,
             }));
         }
@@ -240,36 +242,39 @@ impl DeviceHub {
     pub(crate) fn notify(&self, notification: &Notification) -> bool {
         let Notification {
             device_id,
-            role,
+            receiver,
             object_id,
             update,
         } = notification;
-        self.devices()
-            .get(device_id)
-            .is_none_or(|device| device.link().notify(role.as_deref(), *object_id, update))
-    }
-
-    /// A port of a device got or lost its link: groups leave out members that watch it. Never blocks; all ports are up
-    /// at first.
-    pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
-        self.begin_port_status(device_id, port, is_up);
-    }
-
-    /// A port got or lost its link, for the primaries: P4Runtime has no word for it (`PortStatus` in `schema/lockstep.proto`).
-    pub(crate) fn port_notification(device_id: u64, port: Port, is_up: bool) -> Notification {
-        let port = u32::from(port);
-        let status = PortStatus { port, up: is_up };
-        Notification {
-            device_id,
-            role: None,
-            object_id: None,
-            update: Update::Other(any("slotwise.v1.PortStatus", &status)),
+        let Some(device) = self.devices().get(device_id) else {
+            return true;
+        };
+        let link = device.link();
+        match receiver {
+            Some((role, primary)) => {
+                let receiver = link.receiver(role, *primary, *object_id);
+                receiver.is_none_or(|receiver| send(&receiver, update.clone()))
+            }
+            None => link.notify(Some(*object_id), update),
         }
     }
 
-    /// Tells the primaries of a device that one of its ports got or lost its link. Who does not read fast enough misses it.
-    pub fn tell_port_status(&self, device_id: u64, port: Port, is_up: bool) {
-        self.notify(&DeviceHub::port_notification(device_id, port, is_up));
+    /// A port of a device got or lost its link: groups leave out members that watch it, and primaries hear of it if the device tells
+    /// of its ports. Who becomes primary later hears it then. Never blocks; all ports are up at first.
+    pub fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
+        if self.begin_port_status(device_id, port, is_up) {
+            self.devices()[&device_id].link().tell_port(port);
+        }
+    }
+
+    /// What was said of a port reaches the primaries. False if one of them does not read fast enough and misses it.
+    pub(crate) fn port_arrives(&self, device_id: u64, port: Port, is_up: bool) -> bool {
+        let Some(device) = self.devices().get(&device_id) else {
+            return true;
+        };
+        let link = device.link();
+        let update = link.port_update(port, is_up);
+        update.is_none_or(|update| link.notify(None, &update))
     }
 
     /// Begins what follows from a port's status; true if [`HubEvent::PortsRefreshed`] will say that it is done.
@@ -277,13 +282,7 @@ impl DeviceHub {
         let Some(device) = self.devices().get(&device_id) else {
             return false;
         };
-        let mut link = device.link();
-        let has_changed = if is_up {
-            link.down_ports.remove(&port)
-        } else {
-            link.down_ports.insert(port)
-        };
-        drop(link);
+        let has_changed = device.link().set_port(port, is_up);
         if has_changed {
             let shared = self.shared.clone();
             self.runtime.spawn(async move {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use slotwise_p4::Bits;
 use tokio::sync::Notify;
 
+use crate::arbitration::StreamId;
 use crate::digest::{Digests, List, Message};
 use crate::link::{SHARED_DIGEST_BYTES, send};
 use crate::p4info::P4Info;
@@ -42,6 +43,8 @@ impl Learned {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub role: Arc<RoleDigests>,
+    /// That primary: who comes after it has not heard of what was told before.
+    pub primary: StreamId,
     info: Arc<P4Info>,
     list: List,
 }
@@ -77,7 +80,17 @@ pub(crate) struct RoleDigests {
 pub(crate) struct State {
     /// Of the program whose digests these are.
     pub info: Option<Arc<P4Info>>,
+    /// Whose they are.
+    primary: Option<StreamId>,
     pub digests: Digests,
+}
+
+impl State {
+    /// Another is the primary, or nobody: it has heard of nothing.
+    pub fn begin(&mut self, primary: Option<StreamId>) {
+        self.primary = primary;
+        self.digests.forget();
+    }
 }
 
 impl RoleDigests {
@@ -85,7 +98,11 @@ impl RoleDigests {
         let digests = Digests::default();
         RoleDigests {
             name: name.to_owned(),
-            state: Mutex::new(State { info, digests }),
+            state: Mutex::new(State {
+                info,
+                primary: None,
+                digests,
+            }),
         }
     }
 
@@ -108,9 +125,11 @@ pub(crate) fn learn(roles: &[Arc<RoleDigests>], learned: &Learned, shared_bytes:
         let mut state = role.state();
         // Another program is in force by now.
         state.info.as_ref().filter(|now| Arc::ptr_eq(now, info))?;
+        let primary = state.primary?;
         let list = state.digests.learn(*digest_id, message, *now_ns, &mut free_bytes)?;
         Some(Ready {
             role: role.clone(),
+            primary,
             info: info.clone(),
             list,
         })
@@ -123,9 +142,12 @@ pub(crate) fn due(roles: &[Arc<RoleDigests>], now_ns: u64) -> Vec<Ready> {
     let mut ready = Vec::new();
     for role in roles {
         let mut state = role.state();
-        let Some(info) = state.info.clone() else { continue };
+        let (Some(info), Some(primary)) = (state.info.clone(), state.primary) else {
+            continue;
+        };
         ready.extend(state.digests.due(now_ns).into_iter().map(|list| Ready {
             role: role.clone(),
+            primary,
             info: info.clone(),
             list,
         }));
@@ -245,9 +267,9 @@ impl Shared {
                     Event::Time { now_ns } => (due(&roles, now_ns), now_ns),
                 };
                 for ready in ready {
-                    let role = ready.role.clone();
+                    let (role, primary) = (ready.role.clone(), ready.primary);
                     if let Some((digest_id, update)) = ready.encode(self.timestamp_ns(now_ns))
-                        && let Some(receiver) = device.receiver(&role.name, digest_id)
+                        && let Some(receiver) = device.link().receiver(&role.name, primary, digest_id)
                     {
                         // Whoever does not read misses it.
                         send(&receiver, update);

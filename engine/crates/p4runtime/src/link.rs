@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::arbitration::{Advisory, Election, StreamId};
 use crate::digest::OWN_BYTES;
 use crate::entity::{Books, EntryId, Note};
-use crate::error::ApiError;
+use crate::error::{ApiError, any};
 use crate::hub::Delivery;
 use crate::idle::{Expired, IdleTimers};
 use crate::incoming::{Caller, PrimaryMark};
@@ -20,6 +20,7 @@ use crate::p4info::P4Info;
 use crate::proto::google::rpc;
 use crate::proto::p4::v1::digest_entry::Config as DigestConfig;
 use crate::proto::p4::v1::{self, stream_message_response::Update};
+use crate::proto::slotwise::v1::PortStatus;
 use crate::role::Access;
 
 /// Messages that wait for one controller; what is above is dropped and counted.
@@ -64,6 +65,8 @@ pub(crate) struct Client {
 struct Member {
     client: Client,
     was_primary: bool,
+    /// Ports of which it has to hear yet, while it is the primary.
+    untold: BTreeSet<Port>,
 }
 
 /// Controllers of a device, and what the owner's thread needs to send them something.
@@ -74,8 +77,10 @@ pub(crate) struct Link {
     /// Digests that are sent.
     digests: BTreeMap<u32, DigestConfig>,
     pub idle: IdleTimers,
-    /// Ports without a link.
-    pub down_ports: BTreeSet<Port>,
+    /// What was last said of each port: whether it has a link. All others have one.
+    ports: BTreeMap<Port, bool>,
+    /// Primaries hear of ports by messages.
+    tells_ports: bool,
     roles: BTreeMap<String, Role>,
     /// How often the last stream of a role has ended so far.
     departures: u64,
@@ -94,13 +99,14 @@ struct Role {
 }
 
 impl Link {
-    pub fn new(device_id: u64) -> Link {
+    pub fn new(device_id: u64, tells_ports: bool) -> Link {
         Link {
             device_id,
             info: None,
             digests: BTreeMap::new(),
             idle: IdleTimers::default(),
-            down_ports: BTreeSet::new(),
+            ports: BTreeMap::new(),
+            tells_ports,
             roles: BTreeMap::from([(String::new(), Role::new("", None))]),
             departures: 0,
         }
@@ -127,10 +133,9 @@ impl Link {
                 .sender
                 .finish(Some(Status::unavailable("the switch has stopped")));
         }
-        let down_ports = std::mem::take(&mut self.down_ports);
         *self = Link {
-            down_ports,
-            ..Link::new(self.device_id)
+            ports: std::mem::take(&mut self.ports),
+            ..Link::new(self.device_id, self.tells_ports)
         };
     }
 
@@ -179,9 +184,13 @@ impl Link {
         let member = role.streams.entry(stream).or_insert(Member {
             client,
             was_primary: false,
+            untold: BTreeSet::new(),
         });
         if is_primary {
             member.was_primary = true;
+            if before != Some(stream) && self.tells_ports {
+                member.untold.extend(self.ports.keys());
+            }
             role.mark = Some(member.client.caller.mark_primary());
             role.access = Arc::new(access);
         } else if role.election.primary().is_none() {
@@ -189,11 +198,55 @@ impl Link {
         }
         if role.election.primary() != before {
             // What the one before has learned, the new one has not.
-            role.digests.state().digests.forget();
+            role.digests.state().begin(role.election.primary());
         }
         role.configure_digests(&self.digests);
         role.advise(self.device_id, role_name, advisory);
+        self.tell_ports();
         Ok(())
+    }
+
+    /// Ports without a link.
+    pub fn down_ports(&self) -> BTreeSet<Port> {
+        let down = self.ports.iter().filter(|(_, is_up)| !**is_up);
+        down.map(|(port, _)| *port).collect()
+    }
+
+    /// A port has a link, or not. False if that is no news.
+    pub fn set_port(&mut self, port: Port, is_up: bool) -> bool {
+        let is_news = self.ports.get(&port).copied().unwrap_or(true) != is_up;
+        if is_news {
+            self.ports.insert(port, is_up);
+        }
+        is_news
+    }
+
+    /// Primaries are to hear how a port is.
+    pub fn tell_port(&mut self, port: Port) {
+        if self.tells_ports {
+            for primary in self.roles.values_mut().filter_map(Role::primary_mut) {
+                primary.untold.insert(port);
+            }
+            self.tell_ports();
+        }
+    }
+
+    /// Tells primaries what they have not heard of ports. False if one of them does not read fast enough: what it misses waits
+    /// for the next call.
+    pub fn tell_ports(&mut self) -> bool {
+        let Link { roles, ports, .. } = self;
+        let primaries = roles.values_mut().filter_map(Role::primary_mut);
+        primaries.fold(true, |all, primary| primary.tell_ports(ports) && all)
+    }
+
+    /// Whether there is anything of ports that who becomes primary has to hear.
+    pub fn has_ports_to_tell(&self) -> bool {
+        self.tells_ports && !self.ports.is_empty()
+    }
+
+    /// What primaries hear of a port, if they hear of ports at all.
+    pub fn port_update(&self, port: Port, is_up: bool) -> Option<Update> {
+        self.tells_ports.then(|| port_update(port, is_up))
     }
 
     /// Makes room for another role: forgets that of those without streams which has been so for longest, with the highest
@@ -235,13 +288,11 @@ impl Link {
         Some(self.roles.get(role_name)?.digests.clone())
     }
 
-    /// Where what concerns an object of P4Info goes for a role.
-    pub fn receiver(&self, role_name: &str, object_id: u32) -> Option<StreamSender> {
-        let role = self
-            .roles
-            .get(role_name)
-            .filter(|role| role.access.permits(object_id))?;
-        let primary = role.streams.get(&role.election.primary()?)?;
+    /// Where what concerns an object of P4Info goes for a role, while this stream is its primary.
+    pub fn receiver(&self, role_name: &str, primary: StreamId, object_id: u32) -> Option<StreamSender> {
+        let role = self.roles.get(role_name)?;
+        let is_for_it = role.election.primary() == Some(primary) && role.access.permits(object_id);
+        let primary = role.streams.get(&primary).filter(|_| is_for_it)?;
         Some(primary.client.sender.clone())
     }
 
@@ -252,7 +303,7 @@ impl Link {
             let advisory = role.election.leave(stream);
             if role.election.primary().is_none() {
                 role.mark = None;
-                role.digests.state().digests.forget();
+                role.digests.state().begin(None);
             }
             if role.streams.is_empty() {
                 self.departures += 1;
@@ -307,12 +358,12 @@ impl Link {
         })
     }
 
-    /// Sends something about an object of P4Info, or about none, to the primary of a role, or of all, if it may use it. False if one of them
+    /// Sends something about an object of P4Info, or about none, to the primaries of all roles, if they may use it. False if one of them
     /// does not read fast enough and misses it.
-    pub fn notify(&self, role: Option<&str>, object_id: Option<u32>, update: &Update) -> bool {
-        let concerned = self.entitled().filter(|(name, _, access)| {
-            role.is_none_or(|role| role == *name) && object_id.is_none_or(|id| access.permits(id))
-        });
+    pub fn notify(&self, object_id: Option<u32>, update: &Update) -> bool {
+        let concerned = self
+            .entitled()
+            .filter(|(_, _, access)| object_id.is_none_or(|id| access.permits(id)));
         concerned.fold(true, |all, (_, sender, _)| send(sender, update.clone()) && all)
     }
 
@@ -384,6 +435,10 @@ impl Role {
         }
     }
 
+    fn primary_mut(&mut self) -> Option<&mut Member> {
+        self.streams.get_mut(&self.election.primary()?)
+    }
+
     /// These digests go to its primary, if it may use them.
     fn configure_digests(&self, configs: &BTreeMap<u32, DigestConfig>) {
         let is_for_it = |id: &u32| self.election.primary().is_some() && self.access.permits(*id);
@@ -445,11 +500,30 @@ impl Role {
 }
 
 impl Member {
+    /// Tells it how the ports are of which it has to hear. False if it does not read fast enough.
+    fn tell_ports(&mut self, ports: &BTreeMap<Port, bool>) -> bool {
+        while let Some(port) = self.untold.first().copied() {
+            if let Some(is_up) = ports.get(&port)
+                && !send(&self.client.sender, port_update(port, *is_up))
+            {
+                return false;
+            }
+            self.untold.remove(&port);
+        }
+        true
+    }
+
     /// Others need its place.
     fn end(&self) {
         let message = "this role has many streams, or the device many roles: one that never was primary made room";
         self.client.sender.cut(Status::resource_exhausted(message));
     }
+}
+
+/// A port has a link, or not: P4Runtime has no word for it (`PortStatus` in `schema/lockstep.proto`).
+fn port_update(port: Port, is_up: bool) -> Update {
+    let port = u32::from(port);
+    Update::Other(any("slotwise.v1.PortStatus", &PortStatus { port, up: is_up }))
 }
 
 /// Queues a message unless the stream is congested or gone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Virtual time: fabric and controller take turns. See docs/architecture.md, "lock step".
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use slotwise_p4::{Bits, Pipeline, Port};
@@ -26,8 +26,17 @@ pub struct ControllerPacket {
 pub enum Arrival {
     /// What left a CPU port.
     Packet(ControllerPacket),
-    /// What [`LockstepLink::learn`], [`LockstepLink::due`] or [`LockstepLink::port_notification`] gave.
+    /// What [`LockstepLink::learn`] or [`LockstepLink::due`] gave.
     Notification(Notification),
+    /// A port got or lost its link, as [`LockstepLink::port_status`] was told.
+    Port {
+        /// Whose port.
+        device_id: u64,
+        /// Which one.
+        port: Port,
+        /// It has a link.
+        is_up: bool,
+    },
 }
 
 /// What the controller did with its turn.
@@ -187,9 +196,9 @@ impl LockstepLink {
         Ok(())
     }
 
-    /// What the controller is to hear of a port that got or lost its link, when it comes to it.
-    pub fn port_notification(&self, device_id: u64, port: Port, is_up: bool) -> Notification {
-        DeviceHub::port_notification(device_id, port, is_up)
+    /// Whether a controller that begins has heard of ports, which it handles in its first turn.
+    pub fn has_told_ports(&self) -> bool {
+        self.hub.devices().values().any(|device| device.link().has_ports_to_tell())
     }
 
     /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the lists that are full with it.
@@ -209,20 +218,21 @@ impl LockstepLink {
         self.hub.due(device_id, now_ns, pipeline, due)
     }
 
-    /// A port got or lost its link. Groups leave out members that watch it when this returns; `execute` gets the commands.
+    /// A port got or lost its link. Groups leave out members that watch it when this returns; `execute` gets the commands. True if
+    /// primaries are to hear of it, when it arrives there ([`Arrival::Port`]); who becomes primary before that hears it at once.
     pub fn port_status(
         &mut self,
         device_id: u64,
         port: Port,
         is_up: bool,
         execute: &mut dyn FnMut(DeviceCommand),
-    ) -> Result<(), LockstepError> {
+    ) -> Result<bool, LockstepError> {
         if !self.hub.begin_port_status(device_id, port, is_up) {
-            return Ok(());
+            return Ok(false);
         }
         loop {
             match self.next_event()? {
-                HubEvent::PortsRefreshed => return Ok(()),
+                HubEvent::PortsRefreshed => return Ok(self.hub.devices()[&device_id].link().has_ports_to_tell()),
                 event => self.handle(event, execute)?,
             }
         }
@@ -279,7 +289,8 @@ impl LockstepLink {
     ) -> Result<Turn, LockstepError> {
         self.sequence += 1;
         let sequence = self.sequence;
-        for arrival in arrivals {
+        let last_of_ports = last_of_ports(arrivals);
+        for (place, arrival) in arrivals.iter().enumerate() {
             match arrival {
                 // Its stream ended with the device.
                 Arrival::Packet(ControllerPacket { device_id, .. }) if self.absent.contains(device_id) => {}
@@ -291,6 +302,12 @@ impl LockstepLink {
                 }
                 Arrival::Notification(notification) => {
                     if !self.hub.notify(notification) {
+                        return Err(LockstepError::Congested { sequence });
+                    }
+                }
+                Arrival::Port { device_id, port, is_up } => {
+                    let is_last = last_of_ports[&(*device_id, *port)] == place;
+                    if is_last && !self.hub.port_arrives(*device_id, *port, *is_up) {
                         return Err(LockstepError::Congested { sequence });
                     }
                 }
@@ -306,10 +323,12 @@ impl LockstepLink {
             },
         );
         for device in self.hub.devices().values() {
-            if !device
-                .link()
-                .primaries()
-                .all(|stream| send(stream, Update::Other(advance.clone())))
+            let mut link = device.link();
+            let has_told = link.tell_ports();
+            if !has_told
+                || !link
+                    .primaries()
+                    .all(|stream| send(stream, Update::Other(advance.clone())))
             {
                 return Err(LockstepError::Congested { sequence });
             }
@@ -357,4 +376,13 @@ impl LockstepLink {
             .values()
             .any(|device| device.link().primaries().next().is_some())
     }
+}
+
+/// Where the last is that arrives of each port: what a port was before it in the same turn is no news.
+fn last_of_ports(arrivals: &[Arrival]) -> BTreeMap<(u64, Port), usize> {
+    let ports = arrivals.iter().enumerate().filter_map(|(place, arrival)| match arrival {
+        Arrival::Port { device_id, port, .. } => Some(((*device_id, *port), place)),
+        _ => None,
+    });
+    ports.collect()
 }

@@ -40,6 +40,8 @@ pub struct DeviceConfig {
     pub device_id: u64,
     /// For each pipeline that a controller installs.
     pub pipeline: PipelineConfig,
+    /// Its controllers hear by `PortStatus` (`schema/lockstep.proto`) which of its ports have a link.
+    pub tells_ports: bool,
     /// Program to begin with; `None` waits for SetForwardingPipelineConfig.
     pub program: Option<InitialProgram>,
 }
@@ -136,10 +138,11 @@ impl Server {
         for DeviceConfig {
             device_id,
             pipeline,
+            tells_ports,
             program,
         } in config.devices
         {
-            let mut device = Device::new(device_id, pipeline);
+            let mut device = Device::new(device_id, pipeline, tells_ports);
             if let Some(InitialProgram { p4info, json }) = program {
                 let program = ForwardingPipelineConfig {
                     p4info: Some(p4info),

@@ -86,7 +86,7 @@ impl Shared {
         control: &mut Control,
         call: impl FnOnce(&mut State<'_>) -> R + Send + 'static,
     ) -> Result<R, ApiError> {
-        let down = device.link().down_ports.clone();
+        let down = device.link().down_ports();
         if let Some((Installed { info, books, .. }, pipeline)) = &mut control.staged {
             let (info, touched) = (info.clone(), Touched::default());
             return Ok(call(&mut State {
@@ -142,7 +142,7 @@ impl Shared {
     /// After a port of a device went up or down.
     pub async fn refresh_ports(&self, device: &Device) -> Result<(), ApiError> {
         let mut control = device.control.lock().await;
-        let down = device.link().down_ports.clone();
+        let down = device.link().down_ports();
         let Control { active, staged } = &mut *control;
         if let Some((Installed { info, books, .. }, pipeline)) = staged {
             let (info, touched) = (info.clone(), Touched::default());

@@ -54,6 +54,7 @@ fn start(lock_step: bool) -> (Server, DeviceHub) {
     let device = DeviceConfig {
         device_id: 1,
         pipeline: pipeline_config(),
+        tells_ports: false,
         program: Some(program),
     };
     let config = ServerConfig {

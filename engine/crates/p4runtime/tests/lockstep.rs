@@ -50,10 +50,10 @@ struct Fabric {
 
 impl Fabric {
     fn new(patience: Duration) -> (Server, Fabric) {
-        Fabric::with(server_config(true), patience)
+        Fabric::start(server_config(true), patience)
     }
 
-    fn with(config: ServerConfig, patience: Duration) -> (Server, Fabric) {
+    fn start(config: ServerConfig, patience: Duration) -> (Server, Fabric) {
         let (server, hub) = Server::start(config, Arc::new(|| {})).unwrap();
         let devices = BTreeMap::from([(1, Device::default()), (2, Device::default())]);
         (
@@ -66,8 +66,8 @@ impl Fabric {
         )
     }
 
-    /// A port of device 1 has a link, or not.
-    fn port_status(&mut self, port: u16, is_up: bool) {
+    /// Does something with the link, whose commands are carried out.
+    fn with<R>(&mut self, call: impl FnOnce(&mut LockstepLink, &mut dyn FnMut(DeviceCommand)) -> R) -> R {
         let Fabric { link, devices, writes } = self;
         let mut execute = |DeviceCommand { device_id, work }: DeviceCommand| {
             if let Work::Call(call) = work {
@@ -75,21 +75,20 @@ impl Fabric {
                 call.run(devices.get_mut(&device_id).unwrap());
             }
         };
-        link.port_status(1, port, is_up, &mut execute).unwrap();
+        call(link, &mut execute)
+    }
+
+    /// A port of a device has a link, or not: whether its primaries are to hear of it.
+    fn port_status(&mut self, device_id: u64, port: u16, is_up: bool) -> bool {
+        self.with(|link, execute| link.port_status(device_id, port, is_up, execute))
+            .unwrap()
     }
 
     fn turn(&mut self, at: Option<(u64, &[Arrival])>) -> Result<Turn, LockstepError> {
-        let Fabric { link, devices, writes } = self;
-        let mut execute = |DeviceCommand { device_id, work }: DeviceCommand| {
-            if let Work::Call(call) = work {
-                *writes += 1;
-                call.run(devices.get_mut(&device_id).unwrap());
-            }
-        };
-        match at {
-            None => link.ready(&mut execute),
-            Some((now_ns, arrivals)) => link.exchange(now_ns, arrivals, &mut execute),
-        }
+        self.with(|link, execute| match at {
+            None => link.ready(execute),
+            Some((now_ns, arrivals)) => link.exchange(now_ns, arrivals, execute),
+        })
     }
 }
 
@@ -289,8 +288,8 @@ fn notifications_come_before_their_turn_and_links_change_at_once() {
     assert!(due.is_empty());
     assert_eq!(link.due(1, 700, pipeline, &mut due), None);
     let writes_before = fabric.writes;
-    fabric.port_status(3, false);
-    fabric.port_status(3, false);
+    fabric.port_status(1, 3, false);
+    fabric.port_status(1, 3, false);
     assert_eq!(fabric.writes, writes_before + 1, "the second one is no news");
     let late: Vec<Arrival> = due.into_iter().map(Arrival::Notification).collect();
     fabric.turn(Some((900, &late))).unwrap();
@@ -298,25 +297,119 @@ fn notifications_come_before_their_turn_and_links_change_at_once() {
     controller.join().unwrap();
 }
 
+/// The next message, which says how a port is.
+async fn status(primary: &mut Primary) -> (u32, bool) {
+    match primary.stream.next().await.unwrap() {
+        Response::Other(any) if any.type_url == "type.googleapis.com/slotwise.v1.PortStatus" => {
+            let PortStatus { port, up } = PortStatus::decode(any.value.as_slice()).unwrap();
+            (port, up)
+        }
+        other => panic!("expected a status, got {other:?}"),
+    }
+}
+
+fn port(device_id: u64, port: u16, is_up: bool) -> Arrival {
+    Arrival::Port { device_id, port, is_up }
+}
+
 #[test]
-fn the_status_of_a_port_comes_before_its_turn_on_its_devices_stream_only() {
+fn the_status_of_a_port_comes_before_its_turn_on_its_devices_stream_if_that_tells_of_ports() {
     let (server, mut fabric) = Fabric::new(PATIENCE);
     let controller = controller(&server, move |mut one, mut two| async move {
         done(&two, 0, 0, 0).await;
-        let Response::Other(message) = one.stream.next().await.unwrap() else {
-            panic!("expected a status")
-        };
-        assert_eq!(message.type_url, "type.googleapis.com/slotwise.v1.PortStatus");
-        let status = PortStatus::decode(message.value.as_slice()).unwrap();
-        assert_eq!(status, PortStatus { port: 3, up: false });
+        assert_eq!(status(&mut two).await, (3, false));
         assert_eq!(advance(&mut one).await.now_ns, 150);
         assert_eq!(advance(&mut two).await.now_ns, 150);
         done(&one, 1, 0, 0).await;
         one.stream.next().await.unwrap_err();
     });
     fabric.turn(None).unwrap();
-    let status = fabric.link.port_notification(1, 3, false);
-    fabric.turn(Some((150, &[Arrival::Notification(status)]))).unwrap();
+    assert!(!fabric.port_status(1, 3, false), "it does not tell of ports");
+    assert!(fabric.port_status(2, 3, false));
+    assert!(!fabric.port_status(2, 3, false), "no news");
+    let arrivals = [port(1, 3, false), port(2, 3, false)];
+    fabric.turn(Some((150, &arrivals))).unwrap();
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn who_becomes_primary_hears_of_all_ports_that_have_changed() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let address = server.address();
+    let controller = controller(&server, move |mut one, mut two| async move {
+        done(&one, 0, 0, 0).await;
+        assert_eq!(status(&mut two).await, (3, false));
+        assert_eq!(advance(&mut one).await.sequence, 1);
+        assert_eq!(advance(&mut two).await.sequence, 1);
+        done(&one, 1, 0, 0).await;
+        two.stream.next().await.unwrap_err();
+        let mut back = Primary::at(address, 2, 1).await;
+        assert_eq!(status(&mut back).await, (3, true), "mended while it was away");
+        assert_eq!(status(&mut back).await, (4, false));
+        assert_eq!(status(&mut back).await, (4, false), "what was on its way comes, too");
+        assert_eq!(advance(&mut back).await.sequence, 2);
+        assert_eq!(advance(&mut one).await.sequence, 2);
+        done(&one, 2, 0, 0).await;
+        one.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    fabric.port_status(2, 3, false);
+    fabric.turn(Some((100, &[port(2, 3, false)]))).unwrap();
+    fabric.with(|link, execute| link.device_down(2, execute)).unwrap();
+    fabric.port_status(2, 3, true);
+    fabric.port_status(2, 4, false);
+    fabric.with(|link, execute| link.device_up(2, execute)).unwrap();
+    fabric.turn(Some((200, &[port(2, 4, false)]))).unwrap();
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
+fn a_controller_that_begins_has_a_turn_to_hear_of_ports() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let (end, ended) = tokio::sync::oneshot::channel();
+    let first = controller(&server, |one, _two| async move {
+        done(&one, 0, 0, 0).await;
+        ended.await.unwrap();
+    });
+    fabric.turn(None).unwrap();
+    end.send(()).unwrap();
+    first.join().unwrap();
+    fabric.link.forget_controller().unwrap();
+    assert!(!fabric.link.has_told_ports());
+    fabric.port_status(2, 7, false);
+    let second = controller(&server, |mut one, mut two| async move {
+        done(&one, 0, 0, 0).await;
+        assert_eq!(status(&mut two).await, (7, false));
+        assert_eq!(advance(&mut one).await.sequence, 1);
+        done(&one, 1, 0, 0).await;
+        one.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    assert!(fabric.link.has_told_ports());
+    fabric.turn(Some((1, &[]))).unwrap();
+    drop((fabric, server));
+    second.join().unwrap();
+}
+
+#[test]
+fn of_a_port_that_changes_often_in_one_turn_only_the_last_is_told() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let controller = controller(&server, |mut one, mut two| async move {
+        done(&one, 0, 0, 0).await;
+        // It reads nothing before the turn is announced.
+        assert_eq!(advance(&mut one).await.sequence, 1);
+        assert_eq!(status(&mut two).await, (4, true));
+        assert_eq!(status(&mut two).await, (3, false));
+        assert_eq!(advance(&mut two).await.sequence, 1);
+        done(&one, 1, 0, 0).await;
+        one.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    let mut arrivals: Vec<Arrival> = (0..20_000).map(|turn| port(2, 3, turn % 2 == 0)).collect();
+    arrivals.insert(9_999, port(2, 4, true));
+    fabric.turn(Some((100, &arrivals))).unwrap();
     drop((fabric, server));
     controller.join().unwrap();
 }
@@ -384,7 +477,7 @@ fn who_does_not_show_the_token_may_look_on_and_is_no_controller() {
         takes_guests: true,
         ..server_config(true)
     };
-    let (server, mut fabric) = Fabric::with(config, PATIENCE);
+    let (server, mut fabric) = Fabric::start(config, PATIENCE);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -23,11 +23,6 @@ impl DeviceAccess for FabricDevice<'_> {
     }
 }
 
-/// Whether the controller of a device hears of its ports by messages: routes change with them. Edges tell of theirs by their programs.
-pub fn tells_ports(device_id: u64) -> bool {
-    matches!(Device::from_id(device_id), Some(Device::Router(_)))
-}
-
 /// Whether every router of the fabric's own from which hosts are reached has a route.
 pub fn has_routes(fabric: &mut Fabric) -> bool {
     const ROUTES: &str = "RouterIngress.ipv4_route";
@@ -53,6 +48,8 @@ pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
         .map(|device| DeviceConfig {
             device_id: device.id(),
             pipeline: fabric.pipeline_config(device),
+            // Routes change with them. Edges tell of theirs by their programs.
+            tells_ports: matches!(device, Device::Router(_)),
             program: None,
         })
         .collect()

@@ -18,7 +18,7 @@ use slotwise_p4runtime::{
 };
 use slotwise_reproduce::set_capacity;
 use slotwise_reproduce::star::Recorder;
-use slotwise_scenario::{Device, FaultKind, Flow, RoutedScenario, Scenario, TrafficKind};
+use slotwise_scenario::{FaultKind, Flow, RoutedScenario, Scenario, TrafficKind};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
@@ -90,8 +90,6 @@ struct RemoteController {
     link: LockstepLink,
     process: Arc<Mutex<Process>>,
     meter: ControlMeter,
-    /// A controller that begins knows of no port that is dark.
-    is_new: bool,
 }
 
 impl RemoteController {
@@ -117,22 +115,11 @@ impl RemoteController {
     }
 }
 
-impl RemoteController {
-    fn port_notice(&self, device_id: u64, port: Port, is_up: bool) -> Notice {
-        Notice::Notification(self.link.port_notification(device_id, port, is_up))
-    }
-
-    /// Has the controller hear of the ports of some devices that are dark.
-    fn tell_dark(&self, fabric: &Fabric, served: &mut Served<Notice>, of: impl Fn(Device) -> bool) {
-        let dark = fabric.dark_ports().filter(|(device, _)| of(*device));
-        let notices = dark.map(|(device, port)| (device.id(), self.port_notice(device.id(), port, false)));
-        served.notices.extend(notices);
-    }
-}
-
 /// What an agent has for the controller.
 enum Notice {
     Notification(Notification),
+    /// A port got or lost its link.
+    Port { port: Port, is_up: bool },
     /// The device has come or gone. The controller hears that by its stream; a turn is due.
     Presence,
 }
@@ -143,8 +130,13 @@ impl Controller for RemoteController {
 
     fn start(&mut self, fabric: &mut Fabric) -> Result<Exchange, RunError> {
         let turn = self.link.ready(&mut |command| devices::execute(fabric, command));
-        self.is_new = true;
-        self.answer(turn)
+        let mut exchange = self.answer(turn)?;
+        if self.link.has_told_ports() {
+            let soonest_ns = fabric.now() + 1;
+            let deadline_ns = exchange.next_deadline_ns.unwrap_or(soonest_ns);
+            exchange.next_deadline_ns = Some(deadline_ns.min(soonest_ns));
+        }
+        Ok(exchange)
     }
 
     fn serve(
@@ -164,11 +156,8 @@ impl Controller for RemoteController {
                 }
                 ControlMessage::Link { port, is_up } => {
                     let mut execute = |command| devices::execute(fabric, command);
-                    self.link.port_status(device_id, port, is_up, &mut execute)?;
-                    if devices::tells_ports(device_id) {
-                        served
-                            .notices
-                            .push((device_id, self.port_notice(device_id, port, is_up)));
+                    if self.link.port_status(device_id, port, is_up, &mut execute)? {
+                        served.notices.push((device_id, Notice::Port { port, is_up }));
                     }
                 }
                 ControlMessage::Capacity { port, xcp_bps } => set_capacity(fabric, device_id, port, xcp_bps)?,
@@ -180,15 +169,9 @@ impl Controller for RemoteController {
                         self.link.device_down(device_id, &mut execute)?;
                     }
                     served.notices.push((device_id, Notice::Presence));
-                    if is_up {
-                        self.tell_dark(fabric, &mut served, |device| device.id() == device_id);
-                    }
                 }
                 ControlMessage::Packet(_) => {}
             }
-        }
-        if std::mem::take(&mut self.is_new) {
-            self.tell_dark(fabric, &mut served, |_| true);
         }
         for device in fabric.devices() {
             if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
@@ -223,6 +206,11 @@ impl Controller for RemoteController {
                     frame: frame.to_vec(),
                 })),
                 Message::Notice(Notice::Notification(notification)) => Some(Arrival::Notification(notification)),
+                Message::Notice(Notice::Port { port, is_up }) => Some(Arrival::Port {
+                    device_id: arrival.device_id,
+                    port,
+                    is_up,
+                }),
                 Message::Notice(Notice::Presence) => None,
             })
             .collect();
@@ -394,7 +382,6 @@ impl Session {
             )),
             process: process.clone(),
             meter,
-            is_new: true,
         };
         let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
         let ready = lock(&process).await_ready()?;

@@ -77,6 +77,7 @@ pub fn run(args: &Args, manner: Manner) -> Result<(), RunError> {
     let device = DeviceConfig {
         device_id,
         pipeline: config,
+        tells_ports: false,
         program,
     };
     let server = ServerConfig {

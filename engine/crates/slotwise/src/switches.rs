@@ -12,7 +12,7 @@ use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
 use slotwise_reproduce::set_capacity;
 
-use crate::devices::{execute, tells_ports};
+use crate::devices::execute;
 use crate::notes::note;
 use crate::report::SwitchAnswers;
 
@@ -58,7 +58,7 @@ impl Switches {
     /// A host's link came or went.
     pub fn port_status(&mut self, device_id: u64, port: Port, is_up: bool) {
         if let Switches::Inside(switches) = self {
-            switches.port_status(device_id, port, is_up);
+            switches.hub.port_status(device_id, port, is_up);
         }
     }
 
@@ -103,13 +103,6 @@ impl OwnSwitches {
         has_served
     }
 
-    fn port_status(&self, device_id: u64, port: Port, is_up: bool) {
-        self.hub.port_status(device_id, port, is_up);
-        if tells_ports(device_id) {
-            self.hub.tell_port_status(device_id, port, is_up);
-        }
-    }
-
     fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
         let ControlEvent {
             at_ns,
@@ -123,7 +116,7 @@ impl OwnSwitches {
                 fabric.recycle(frame);
             }
             ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
-            ControlMessage::Link { port, is_up } => self.port_status(device_id, port, is_up),
+            ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
             ControlMessage::Capacity { port, xcp_bps } => {
                 if let Err(error) = set_capacity(fabric, device_id, port, xcp_bps) {
                     note!("slotwise emulate: {error}");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+use prost::Message;
 use slotwise_p4::Memory;
+use tokio_stream::StreamExt;
 
 use super::*;
-use crate::learning::{Event, learn};
-use crate::outbox::{Bounds, Budget, outbox};
+use crate::learning::{Event, due, learn};
+use crate::outbox::{Bounds, Budget, Inbox, outbox};
 use crate::testing::unserved_in_lock_step;
 
 const WAITS: DigestConfig = DigestConfig {
@@ -37,7 +39,7 @@ fn held(link: &Link) -> usize {
 
 #[test]
 fn digests_of_all_roles_are_bounded_together() {
-    let mut link = Link::new(1);
+    let mut link = Link::new(1, false);
     let name = learning(&mut link, 8);
     for number in 0..100u8 {
         let learned = link.learned(&name, &[vec![number; 1 << 20]], 0).unwrap();
@@ -73,7 +75,7 @@ fn a_digest_costs_the_owners_thread_the_same_with_any_number_of_roles() {
 
 #[test]
 fn a_program_in_force_hears_nothing_of_the_one_before() {
-    let mut link = Link::new(1);
+    let mut link = Link::new(1, false);
     let name = learning(&mut link, 1);
     let learned = link.learned(&name, &[vec![1]], 0).unwrap();
     learning(&mut link, 1);
@@ -83,23 +85,75 @@ fn a_program_in_force_hears_nothing_of_the_one_before() {
     assert!(link.learned(&name, &[vec![1]], 0).is_none(), "nobody asks for it");
 }
 
+#[test]
+fn a_digest_list_is_for_the_primary_for_which_it_was_made() {
+    let mut link = Link::new(1, false);
+    let name = learning(&mut link, 1);
+    let learned = link.learned(&name, &[vec![1]], 0).unwrap();
+    learn(&link.digest_roles(), &learned, SHARED_DIGEST_BYTES);
+    let ready = due(&link.digest_roles(), u64::MAX).pop().expect("its time has come");
+    let (role, primary) = (ready.role.name.clone(), ready.primary);
+    let (id, _) = ready.encode(0).unwrap();
+    assert!(link.receiver(&role, primary, id).is_some());
+    link.arbitrate(&role, 77, Some(2), Access::default(), &client()).unwrap();
+    assert!(link.receiver(&role, primary, id).is_none(), "another has come");
+    assert!(link.receiver(&role, 77, id).is_some());
+    link.leave(&role, 77);
+    assert!(link.receiver(&role, 77, id).is_none());
+}
+
 fn client() -> Client {
+    let (client, inbox) = client_and_inbox();
+    // Nobody reads what it is sent.
+    std::mem::forget(inbox);
+    client
+}
+
+fn client_and_inbox() -> (Client, Inbox<v1::StreamMessageResponse>) {
     let bounds = Bounds {
         messages: STREAM_QUEUE,
         bytes: 1 << 20,
     };
     let (sender, inbox) = outbox(bounds, &Budget::new(1 << 20));
-    // Nobody reads what it is sent.
-    std::mem::forget(inbox);
-    Client {
-        sender,
-        caller: Caller::default(),
+    let caller = Caller::default();
+    (Client { sender, caller }, inbox)
+}
+
+#[tokio::test]
+async fn who_reads_slowly_hears_how_ports_are_when_it_reads() {
+    let mut link = Link::new(1, true);
+    let (client, mut inbox) = client_and_inbox();
+    link.arbitrate("", 1, Some(1), Access::default(), &client).unwrap();
+    let error = v1::StreamError::default;
+    while client.sender.try_send(message_of(Update::Error(error())), NOTICE).is_ok() {}
+    for turn in 0..10_000u32 {
+        let port = (turn % 3) as Port;
+        assert!(link.set_port(port, turn / 3 % 2 == 1));
+        link.tell_port(port);
     }
+    assert!(!link.tell_ports());
+    while link.roles[""].streams[&1].untold.len() == 3 {
+        inbox.next().await.unwrap().unwrap();
+        link.tell_ports();
+    }
+    let mut heard = Vec::new();
+    while heard.len() < 3 {
+        if let Some(Update::Other(any)) = inbox.next().await.unwrap().unwrap().update {
+            heard.push(PortStatus::decode(any.value.as_slice()).unwrap());
+        }
+        link.tell_ports();
+    }
+    // 9999 was the last, which is the 3334th of port 0.
+    let expected = [(0, true), (1, false), (2, false)].map(|(port, up)| PortStatus { port, up });
+    assert_eq!(heard, expected);
+    link.set_port(2, true);
+    link.tell_port(2);
+    assert!(link.tell_ports());
 }
 
 #[test]
 fn strangers_do_not_keep_a_controller_out() {
-    let mut link = Link::new(1);
+    let mut link = Link::new(1, false);
     let join = |link: &mut Link, role: &str, stream: StreamId, id: Option<u128>, client: &Client| {
         link.arbitrate(role, stream, id, Access::default(), client)
     };
@@ -128,7 +182,7 @@ fn strangers_do_not_keep_a_controller_out() {
 
 #[test]
 fn roles_without_a_primary_make_room() {
-    let mut link = Link::new(1);
+    let mut link = Link::new(1, false);
     let (backups, primaries) = (client(), client());
     for number in 1..MAX_ROLES as u64 {
         let (id, client) = if number == 9 {

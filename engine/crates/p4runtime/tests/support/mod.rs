@@ -170,6 +170,7 @@ pub fn server_config(lock_step: bool) -> ServerConfig {
     let device = |device_id| DeviceConfig {
         device_id,
         pipeline: pipeline_config(),
+        tells_ports: device_id == 2,
         program: None,
     };
     ServerConfig {

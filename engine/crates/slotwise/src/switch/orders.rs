@@ -166,6 +166,7 @@ mod tests {
                 seed: 1,
                 executor: Executor::Interpreter,
             },
+            tells_ports: false,
             program: Some(program),
         };
         let config = ServerConfig::new("127.0.0.1:0".parse().unwrap(), vec![config]);
