@@ -99,9 +99,10 @@ impl<'ir> Emitter<'_, 'ir> {
     /// Applies a table whose entries are known, while they are; the code goes on for when they are not.
     pub fn decide(&mut self, id: TableId, places: &mut Places) -> Result<()> {
         let table: &'ir Table = &self.ir.tables[id];
-        if !is_known(table) || !self.is_small() {
+        let Some(has_decided) = self.has_decided.filter(|_| is_known(table) && self.is_small()) else {
             return Ok(());
-        }
+        };
+        has_decided.set(true);
         let (as_loaded, changed, miss) = (self.block(), self.block(), self.block());
         let tables = self.context_field(offset_of!(Context, first_table));
         let flag = id * size_of::<LiveTable>() + offset_of!(LiveTable, is_as_loaded);

@@ -13,6 +13,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module as _};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::mem::offset_of;
@@ -39,6 +40,7 @@ pub(super) struct Compiler<'ir> {
     functions: Functions,
     /// Instructions so far.
     instructions: usize,
+    has_decided: Option<&'ir Cell<bool>>,
 }
 
 /// What functions can call.
@@ -57,7 +59,7 @@ fn signature(module: &JITModule, params: usize, returns: bool) -> Signature {
 }
 
 impl<'ir> Compiler<'ir> {
-    pub fn new(ir: &'ir Ir, mut module: Module) -> Result<Compiler<'ir>> {
+    pub fn new(ir: &'ir Ir, mut module: Module, has_decided: Option<&'ir Cell<bool>>) -> Result<Compiler<'ir>> {
         let mut runtime = Vec::new();
         for function in &FUNCTIONS {
             let signature = signature(&module, function.params, function.returns);
@@ -77,6 +79,7 @@ impl<'ir> Compiler<'ir> {
             scratch: FunctionBuilderContext::new(),
             functions: Functions { runtime, actions },
             instructions: 0,
+            has_decided,
         })
     }
 
@@ -135,6 +138,7 @@ impl<'ir> Compiler<'ir> {
             imported: HashMap::new(),
             instructions_left: MAX_INSTRUCTIONS.saturating_sub(self.instructions),
             frame_bytes: 0,
+            has_decided: self.has_decided,
         };
         emit(&mut emitter, &params)?;
         emitter.check_size()?;
@@ -208,6 +212,8 @@ pub(super) struct Emitter<'e, 'ir> {
     instructions_left: usize,
     /// Of this function's frame, as far as it was asked for.
     frame_bytes: usize,
+    /// Set when the code compares with entries that the program gives; `None`: it must not.
+    pub has_decided: Option<&'ir Cell<bool>>,
 }
 
 impl<'ir> Emitter<'_, 'ir> {

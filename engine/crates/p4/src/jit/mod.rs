@@ -35,6 +35,7 @@ pub(crate) use emitter::Unsupported;
 use emitter::{Compiler, Result};
 use memory::Module;
 use runtime::Context;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A compiled pass; what it returns depends on the pass.
@@ -82,11 +83,22 @@ impl std::fmt::Debug for Code {
 impl Code {
     /// Compiles a program, or says why this host or this program cannot be compiled.
     pub fn compile(ir: &Arc<Ir>) -> Result<Code> {
+        let has_decided = Cell::new(false);
+        let code = Code::with(ir, Some(&has_decided));
+        if code.is_err() && has_decided.get() {
+            // Comparing instead of looking up makes code longer: what is too large with it may not be without.
+            return Code::with(ir, None);
+        }
+        code
+    }
+
+    /// Compares with entries that the program gives, and notes it, or looks all up.
+    fn with(ir: &Arc<Ir>, has_decided: Option<&Cell<bool>>) -> Result<Code> {
         if cfg!(not(all(target_pointer_width = "64", target_endian = "little"))) {
             return Err(Unsupported::new("the host is not a 64-bit little-endian machine"));
         }
         let deparse_room = deparser::room(ir)?;
-        let mut compiler = Compiler::new(ir, Module::new(module()?))?;
+        let mut compiler = Compiler::new(ir, Module::new(module()?), has_decided)?;
         compiler.actions()?;
         let parse = compiler.pass("parse", |emitter| emitter.parser())?;
         let verify = match ir.verify_checksums.as_slice() {

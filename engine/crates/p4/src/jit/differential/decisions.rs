@@ -7,7 +7,9 @@ use super::{Dice, Recorder, both, lasting_state, pipelines};
 use crate::Program;
 use crate::api::{ActionCall, Executor};
 use crate::value::mask;
+use crate::jit::Code;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// What is in a frame: the key, the answer, and how it came about. The wide field is all zeros or all ones.
@@ -174,4 +176,38 @@ fn entries_of_the_program_are_found_by_branches_as_by_lookup() {
     }
     assert_eq!(ways[0], 0);
     assert!(ways.iter().skip(1).all(|&ways| ways > 2000), "{ways:?}");
+}
+
+/// A table that names all values of a byte, each with an argument of its own for an action of long expressions.
+fn long_copies(dice: &mut Dice) -> Value {
+    const DOUBLINGS: usize = 8;
+    let mut json = generate(dice);
+    let argument = json!({"type": "runtime_data", "value": 0});
+    let double = |half: Value| json!({"type": "expression", "value": {"op": "+", "left": half, "right": half}});
+    let long = (0..DOUBLINGS).fold(argument, |half, _| double(half));
+    let truncated = json!({"type": "expression", "value": {"op": "&", "left": long, "right": number(0xff)}});
+    json["actions"][0]["primitives"] = vec![set("answer", truncated); 8].into();
+    let table = &mut json["pipelines"][0]["tables"][0];
+    let key = ["a", "b", "c"].map(|name| json!({"match_type": "exact", "name": name, "target": ["packet", name], "mask": null}));
+    let entry = |value: u64| {
+        let match_key =
+            [value >> 6, value >> 3 & 7, value & 7].map(|part| json!({"match_type": "exact", "key": hex(&[part])}));
+        json!({"match_key": match_key, "priority": 1, "action_entry": {"action_id": 0, "action_data": [hex(&[value])]}})
+    };
+    table["match_type"] = json!("exact");
+    table["max_size"] = json!(256);
+    table["key"] = json!(key);
+    table["entries"] = (0..256).map(entry).collect();
+    json
+}
+
+#[test]
+fn what_is_too_large_with_copies_of_actions_is_compiled_without() {
+    let program = Program::from_json(long_copies(&mut Dice::new(1)).to_string().as_bytes()).unwrap();
+    let code = |has_decided| Code::with(&program.ir, has_decided).map(drop);
+    let has_decided = Cell::new(false);
+    assert!(code(Some(&has_decided)).is_err() && has_decided.get() && code(None).is_ok());
+    let mut pipelines = pipelines(&Arc::new(program), 1);
+    assert_eq!(pipelines[1].executor(), Executor::Jit);
+    try_all(&mut pipelines);
 }
