@@ -5,12 +5,13 @@ import json
 import re
 import sys
 from contextlib import suppress
+from inspect import signature
 from pathlib import Path
 from typing import Self
 
 from slotwise import command, scenario
 from slotwise.command import Ended
-from slotwise.errors import SlotwiseError
+from slotwise.errors import SlotwiseError, UnknownArgument
 from slotwise.home import CommandNotFound
 from slotwise.report import Report
 from slotwise.rundir import RunDirectory
@@ -61,30 +62,41 @@ class Document:
 
     def run(self, *, target: str | None = None, **options) -> Report:
         """Emulates it with Mininet hosts (needs root). `target` is what runs the P4 programs, engine or bmv2; other options as
-        `simulate` has them, without `columns`."""
+        `simulate` has them, without those of measurements."""
         return self._run(options, "emulate", {"--target": target})
 
-    def simulate(self, *, columns: str | Path | None = None, sample_frames: int | None = None, **options) -> Report:
+    def simulate(self, *, columns: str | Path | None = None, **options) -> Report:
         """Simulates it in virtual time. Options, each as the command's own:
 
         `seed`; `duration_s`, to which the phases are scaled; `report`, a file that stays; `pcap`, a directory for captures, with
-        `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`), a row every
-        `sample_frames`; `rest_port` and `p4runtime_port`; `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of the
-        scenario's. `quiet`: nothing of what command and controller say goes on to standard output and standard error.
+        `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`); `rest_port` and
+        `p4runtime_port`. `quiet`: nothing of what command and controller say goes on to standard output and standard error. Stars also:
+        `sample_frames`, a row of measurements every so many; `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of
+        the scenario's.
 
-        Raises ScenarioError or CommandNotFound before, RunFailed after the run.
+        Raises UnknownArgument, ScenarioError or CommandNotFound before, RunFailed after the run.
         """
         directory = None if columns is None else Path(columns)
-        return self._run(options, "simulate", {"--columns": directory, "--sample-frames": sample_frames}, directory)
+        return self._run(options, "simulate", {"--columns": directory}, directory)
 
-    def _prepared(self, options: dict) -> dict:
-        """The document of a run, and in `options` what is left for the command."""
-        del options
-        return self.scenario
+    def _own_options(self, name: str) -> list[str]:
+        """Options of a run, by `slotwise NAME`, that only scenarios of this kind have."""
+        del name
+        return []
+
+    def _prepared(self, own: dict) -> tuple[dict, dict]:
+        """The document of a run with these own options, and what they add to the command."""
+        del own
+        return self.scenario, {}
 
     def _run(self, options: dict, name: str, extra: dict, columns: Path | None = None) -> Report:
-        document = self._prepared(options)
-        return self._start(self._checked(document), name, extra, columns, **options)
+        own = self._own_options(name)
+        known = [*own, *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY)]
+        for option in options:
+            if option not in known:
+                raise UnknownArgument("option", option, known, f"a run of {self.source}")
+        document, more = self._prepared({option: options.pop(option) for option in own if option in options})
+        return self._start(self._checked(document), name, extra | more, columns, **options)
 
     def _append(self, list_pointer: str, entry: dict) -> Self:
         place = self.scenario

@@ -98,11 +98,14 @@ class Experiment(Document):
             raise UnknownEndpoint("host", endpoint, known, f"edge{edge['id']} of {self.source}")
         raise UnknownEndpoint("edge or host", endpoint, ["all", *edges], self.source)
 
-    def _prepared(self, options: dict) -> dict:
-        scheduler = options.pop("scheduler", None)
+    def _own_options(self, name: str) -> list[str]:
+        return ["scheduler", "sample_frames"] if name == "simulate" else ["scheduler"]
+
+    def _prepared(self, own: dict) -> tuple[dict, dict]:
+        scheduler, extra = own.get("scheduler"), {"--sample-frames": own.get("sample_frames")}
         if scheduler is None:
-            return self.scenario
-        return {**self.scenario, "controller": {**self.scenario["controller"], "scheduler": scheduler}}
+            return self.scenario, extra
+        return {**self.scenario, "controller": {**self.scenario["controller"], "scheduler": scheduler}}, extra
 
     def _placed(self, document: dict) -> dict:
         """A document that may be anywhere: with its own schedulers by their whole paths."""

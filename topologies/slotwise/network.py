@@ -100,10 +100,14 @@ class Network(Document):
         """Changes the links of a group of hosts: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
-    def fault(self, kind: str, every_s: float, for_s: float) -> Self:
-        """Faults on purpose, drawn from the seed: one of `FAULTS` (docs/faults.md). Raises UnknownName."""
+    def fault(self, kind: str, every_s: float, for_s: float, *, share: float | None = None) -> Self:
+        """Faults on purpose, drawn from the seed: one of `FAULTS` (docs/faults.md). `share` is that of the messages that `messages-...`
+        hit, all unless given. Raises UnknownName, and UnknownArgument for a share of anything else."""
         kind = self._known("kind of fault", kind, FAULTS)
-        return self._append("faults", {"kind": kind, "every_ms": _ms(every_s), "for_ms": _ms(for_s)})
+        if share is not None and not kind.startswith("messages-"):
+            raise UnknownArgument("option", "share", ["for_s"], kind)
+        entry = {"kind": kind, "every_ms": _ms(every_s), "for_ms": _ms(for_s)}
+        return self._append("faults", entry | ({} if share is None else {"share": share}))
 
     def _known(self, what: str, name: str, known: list[str]) -> str:
         if name not in known:

@@ -183,6 +183,15 @@ def test_simulate_takes_ports_columns_report_and_scheduler(command):
     assert result.columns_directory == place
 
 
+def test_an_option_that_a_run_does_not_have_is_refused(command):
+    place = command(report(ok=True), 0)
+    with pytest.raises(UnknownArgument, match="did you mean 'seed'"):
+        Star(3).tcp().simulate(sede=1)
+    with pytest.raises(UnknownArgument, match="has no option 'sample_frames'"):
+        Star(3).tcp().run(sample_frames=1)
+    assert not (place / "arguments").exists()
+
+
 def test_schedulers_of_ones_own_are_found_from_where_their_file_is(command, tmp_path):
     seen = command(report(ok=True), 0)
     place = tmp_path / "elsewhere"

@@ -24,6 +24,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     network.web("d", "s", mean_think_ns=100_000_000, mean_bytes=20_000, users=2)
     network.link_change(0.5, "left", "right", every_s=0.2, times=3, rate_bps=30_000_000).hosts_change(1, "d", up_delay_ns=9_000_000)
     network.link_change(1.2, "right", "left", up=False).fault("link-cut", every_s=0.5, for_s=0.05)
+    network.fault("messages-lost", every_s=1, for_s=0.1, share=0.25)
     network.save(tmp_path / "network.yaml")
     saved = yaml.safe_load((tmp_path / "network.yaml").read_text())
     assert saved == network.scenario
@@ -33,7 +34,8 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     assert [flow["name"] for flow in saved["flows"]] == ["bulk", "flow1", "flow2", "flow3"]
     assert saved["flows"][0] == {"name": "bulk", "from": "s", "to": "d", "transport": "xcp", "start_ms": 10, "spread_ms": 100}
     assert saved["changes"][0] == {"at_ms": 500, "every_ms": 200, "times": 3, "link": "left-right", "rate_bps": 30_000_000}
-    assert saved["faults"] == [{"kind": "link-cut", "every_ms": 500, "for_ms": 50}]
+    assert saved["faults"] == [{"kind": "link-cut", "every_ms": 500, "for_ms": 50},
+                               {"kind": "messages-lost", "every_ms": 1000, "for_ms": 100, "share": 0.25}]
 
 
 def test_what_the_engine_has_as_an_example_is_taken():
@@ -56,10 +58,20 @@ def test_names_that_are_not_there_are_refused_with_those_that_are(build, said):
 def test_arguments_that_cannot_be_are_refused():
     with pytest.raises(UnknownArgument, match="start"):
         bottleneck().tcp("s", "d", start=1)
+    with pytest.raises(UnknownArgument, match="link-cut has no option 'share'"):
+        bottleneck().fault("link-cut", 1, 1, share=0.5)
     with pytest.raises(InvalidArgument, match="expected one of them"):
         bottleneck().hosts("x", "left", buffer_packets=1, buffer_bytes=1)
     with pytest.raises(InvalidArgument, match="already"):
         bottleneck().node("left")
+
+
+@pytest.mark.parametrize("run, option", [
+    ("simulate", {"scheduler": "islip"}), ("simulate", {"sample_frames": 5}), ("run", {"columns": "here"}), ("simulate", {"sede": 1}),
+])
+def test_a_run_has_the_options_that_routers_have(run, option):
+    with pytest.raises(UnknownArgument, match=f"a run of scenario 'bottleneck' has no option '{next(iter(option))}'"):
+        getattr(bottleneck().tcp("s", "d"), run)(**option)
 
 
 def test_what_is_wrong_is_said_with_the_line_that_said_so():
