@@ -25,9 +25,16 @@ pub enum CapturePoint {
         /// Where it leaves.
         to: Device,
     },
-    /// A port of a switch that is no fibre, both directions.
+    /// A port of a switch that is no fibre and leads to no other switch, both directions.
     Port {
         /// The switch.
+        device: Device,
+        /// Its port.
+        port: u16,
+    },
+    /// A port of a router that leads to another one, both directions.
+    Link {
+        /// The router.
         device: Device,
         /// Its port.
         port: u16,
@@ -48,7 +55,7 @@ impl CapturePoint {
                 port: PORT_CORE_CONTROL,
             } => format!("{device}-control"),
             CapturePoint::Port { device, port: PORT_CPU } => format!("{device}-cpu"),
-            CapturePoint::Port { device, port } => format!("{device}-port{port}"),
+            CapturePoint::Port { device, port } | CapturePoint::Link { device, port } => format!("{device}-port{port}"),
         }
     }
 }

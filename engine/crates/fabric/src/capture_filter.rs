@@ -18,7 +18,7 @@ const MOST_TERM_CHARS: usize = 64;
 enum Kind {
     /// A host's frame on its access link.
     Host,
-    /// A host's packet as light.
+    /// Packets between switches: of hosts as light, and whatever crosses a link between routers.
     Data,
     /// Requests, commits, invitations and their answers: as light, over the control link, to and from the controller.
     Signaling,
@@ -48,6 +48,7 @@ impl Kind {
                 ..
             } => Kind::Signaling,
             CapturePoint::Port { .. } => Kind::Host,
+            CapturePoint::Link { .. } => Kind::Data,
             CapturePoint::Fibre { .. } => match frame.get(Ethernet::SIZE..).and_then(Optical::decode) {
                 Some(optical) if optical.queue == SIGNALING_QUEUE => Kind::Signaling,
                 _ => Kind::Data,
@@ -126,20 +127,42 @@ impl CaptureFilter {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::{Device, Scenario};
+    use slotwise_scenario::{Device, RoutedScenario, Scenario};
 
     use super::*;
     use crate::{Fabric, FabricOptions, HostMode};
 
-    fn points() -> Vec<CapturePoint> {
-        let scenario = Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap();
-        let options = FabricOptions {
+    fn options() -> FabricOptions {
+        FabricOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
+        }
+    }
+
+    fn points() -> Vec<CapturePoint> {
+        let scenario = Scenario::parse(include_bytes!("../../../../schema/examples/valid/pair.yaml")).unwrap();
+        Fabric::new(&scenario, options()).capture_points()
+    }
+
+    #[test]
+    fn links_between_routers_carry_data_and_access_links_what_is_of_hosts() {
+        let scenario = RoutedScenario::parse(include_bytes!("../../../../topologies/routers4.yaml")).unwrap();
+        let points = Fabric::routed(&scenario, options()).capture_points();
+        let taken = |text: &str| -> Vec<String> {
+            let mut filter = CaptureFilter::parse(text, &points).unwrap();
+            let taken = points.iter().filter(|point| filter.takes(**point, &[0; 60]));
+            taken.map(|point| point.name()).collect()
         };
-        Fabric::new(&scenario, options).capture_points()
+        // Each router has two neighbours; two hosts are at the first and at the last.
+        let router = |number, ports: [u16; 2]| ports.map(|port| format!("router{number}-port{port}"));
+        assert_eq!(
+            taken("data"),
+            [0, 1, 2, 3].map(|number| router(number, [1, 2])).concat()
+        );
+        assert_eq!(taken("host"), [router(0, [3, 4]), router(3, [3, 4])].concat());
+        assert_eq!(taken("host,router0-*"), router(0, [3, 4]));
     }
 
     fn light(queue: u16) -> Vec<u8> {

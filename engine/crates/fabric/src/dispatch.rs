@@ -186,7 +186,7 @@ impl Fabric {
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
         if !is_fibre(port) {
-            self.capture(CapturePoint::Port { device, port }, frame);
+            self.capture_port(device, port, frame);
         }
         if self.external.is_some() {
             self.give_external(device, port, frame, origin);
@@ -215,7 +215,7 @@ impl Fabric {
     /// A packet leaves a device by a port.
     fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
         if !is_fibre(port) {
-            self.capture(CapturePoint::Port { device, port }, &frame);
+            self.capture_port(device, port, &frame);
         }
         match (port, device) {
             (PORT_CPU, _) => return self.packet_in(device, frame),
@@ -256,6 +256,13 @@ impl Fabric {
         self.drops.add(place, cause, bytes);
         if let DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed = cause {
             self.invariants.violated(Invariant::Astray, self.now_ns, place, None);
+        }
+    }
+
+    fn capture_port(&mut self, device: Device, port: Port, frame: &[u8]) {
+        if self.captures.is_some() {
+            let point = self.nodes[self.node(device)].capture_point(port);
+            self.capture(point, frame);
         }
     }
 

@@ -426,7 +426,7 @@ impl Fabric {
                 .filter(move |_| !matches!(device, Device::Router(_)));
             let inner = [PORT_LINECARD].into_iter().chain(control).chain([PORT_CPU]);
             let ports = node.fifo_ports().chain(inner);
-            ports.map(move |port| CapturePoint::Port { device, port })
+            ports.map(|port| node.capture_point(port))
         });
         fibres.chain(ports).collect()
     }

@@ -40,7 +40,10 @@ impl From<Buffer> for Limit {
 pub struct FifoUse {
     /// Packets that came.
     pub arrived_packets: u64,
-    /// Of them, those that found the buffer full.
+    /// Of them, those that found room: they left, or wait, or were lost when nothing could leave any more.
+    pub taken_packets: u64,
+    /// Packets that were lost: they found the buffer full or were too long for it, came while nothing could leave, or waited when that
+    /// began, perhaps since an earlier time. What came is what was sent, was lost, or waits.
     pub dropped_packets: u64,
     /// Packets that began to leave.
     pub sent_packets: u64,
@@ -50,7 +53,7 @@ pub struct FifoUse {
     pub busy_ns: u64,
     /// What the rates of this time let through, in bits times 10^9.
     pub capacity_bit_ns: u128,
-    /// Time that the packets that came have to wait, together.
+    /// Time that the packets that were taken have to wait by the rate at which they came, together.
     pub waited_ns: u64,
     /// Most packets that waited at once.
     pub most_packets: u64,
@@ -191,6 +194,7 @@ impl Fifo {
         } else {
             self.starts(bytes, busy_ns);
         }
+        self.used.taken_packets += 1;
         self.total.packets += 1;
         self.total.bytes += bytes;
         self.busy_until_ns = start_ns + busy_ns;
@@ -220,6 +224,10 @@ impl Fifo {
         };
         self.busy_until_ns = first.start_ns;
         let lost = self.waiting.len();
+        self.used.dropped_packets += lost as u64;
+        self.total.dropped_packets += lost as u64;
+        self.total.packets -= lost as u64;
+        self.total.bytes -= self.waiting_bytes;
         self.waiting.clear();
         self.waiting_bytes = 0;
         lost
@@ -298,9 +306,13 @@ impl Fifo {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use rand::Rng;
     use slotwise_wire::Ethernet;
 
     use super::*;
+    use crate::random::{Stream, generator};
 
     /// 8 Mb/s: 1 ms for 1000 bytes.
     const RATE_BPS: u64 = 8_000_000;
@@ -376,10 +388,65 @@ mod tests {
         for _ in 0..3 {
             enqueue(&mut fifo, 0);
         }
+        assert_eq!(fifo.take_use(MS / 4).taken_packets, 3);
         assert_eq!(fifo.drop_waiting(MS / 2), 2);
         assert_eq!(fifo.drop_waiting(MS / 2), 0);
         assert_eq!(enqueue(&mut fifo, MS / 2), Some(2 * MS), "right behind the first");
-        assert_eq!(fifo.take_use(MS / 2).queue_packets, 1);
+        let used = fifo.take_use(MS / 2);
+        assert_eq!((used.arrived_packets, used.taken_packets), (1, 1));
+        assert_eq!((used.dropped_packets, used.queue_packets), (2, 1), "two of before");
+        let total = fifo.total();
+        assert_eq!((total.packets, total.bytes, total.dropped_packets), (2, 2000, 2));
+    }
+
+    #[test]
+    fn what_came_was_sent_or_lost_or_waits() {
+        let mut random = generator(7, Stream::Fault, 0);
+        for limit in [Limit::Packets(5), Limit::Bytes(4000), Limit::Ns(7 * MS)] {
+            let mut fifo = fifo(0, limit).up_to(Ethernet::SIZE + 1400);
+            let (mut now_ns, mut arrived, mut dropped, mut sent, mut sent_bytes) = (0, 0, 0, 0, 0);
+            let mut seen = BTreeSet::new();
+            for _ in 0..20_000 {
+                now_ns += random.random_range(0..2 * MS);
+                let frame_bytes = Ethernet::SIZE + random.random_range(1..1500);
+                match random.random_range(0..40) {
+                    0 => {
+                        fifo.change(now_ns, Some(random.random_range(1..4) * RATE_BPS / 2), None);
+                    }
+                    1 => {
+                        seen.insert(("lost", fifo.drop_waiting(now_ns).min(3)));
+                    }
+                    2 => fifo.lose(frame_bytes),
+                    3..10 => {
+                        let used = fifo.take_use(now_ns);
+                        arrived += used.arrived_packets;
+                        dropped += used.dropped_packets;
+                        sent += used.sent_packets;
+                        sent_bytes += used.sent_bytes;
+                        assert_eq!(arrived, sent + dropped + used.queue_packets);
+                        let total = fifo.total();
+                        assert_eq!(total.dropped_packets, dropped);
+                        assert_eq!(total.packets, sent + used.queue_packets);
+                        assert_eq!(total.bytes, sent_bytes + used.queue_bytes);
+                        assert!(used.taken_packets <= used.arrived_packets);
+                        seen.insert((
+                            "was lost before",
+                            usize::from(used.dropped_packets > used.arrived_packets),
+                        ));
+                    }
+                    _ => {
+                        // Some find no room.
+                        let _ = fifo.enqueue(now_ns, frame_bytes);
+                    }
+                }
+            }
+            // Nothing of this is for want of cases.
+            assert!(
+                seen.contains(&("lost", 3)) && seen.contains(&("was lost before", 1)),
+                "{seen:?}"
+            );
+            assert!(sent > 1000 && dropped > 1000);
+        }
     }
 
     #[test]

@@ -32,11 +32,11 @@ pub struct QueueUse {
 /// One direction of an access link since the start. Bytes of Ethernet frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessUse {
-    /// Frames that were sent.
+    /// Frames that were sent, or wait.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Frames that found the queue full or were longer than the MTU allows.
+    /// Frames that found the queue full, were longer than the MTU allows, or waited when their link or switch failed.
     pub dropped_packets: u64,
 }
 

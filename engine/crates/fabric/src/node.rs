@@ -5,6 +5,7 @@ use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, Timest
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
+use crate::capture::CapturePoint;
 use crate::packet::{Frame, FramePool};
 use crate::random;
 
@@ -59,6 +60,16 @@ impl Node {
     pub(crate) fn host(&self, port: Port) -> Option<usize> {
         let place = self.hosts.binary_search_by_key(&port, |(port, _)| *port).ok()?;
         Some(self.hosts[place].1)
+    }
+
+    /// A port that is no fibre as a place of captures.
+    pub(crate) fn capture_point(&self, port: Port) -> CapturePoint {
+        let device = self.device;
+        if matches!(self.port(port), PortTo::Fifo(_)) && self.host(port).is_none() {
+            CapturePoint::Link { device, port }
+        } else {
+            CapturePoint::Port { device, port }
+        }
     }
 
     pub(crate) fn port(&self, port: Port) -> PortTo {

@@ -219,6 +219,22 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
 }
 
 #[test]
+fn a_file_that_has_arrived_is_not_waited_for_after_a_fault() {
+    let faults = "faults: [{kind: link-cut, every_ms: 1500, for_ms: 100}]";
+    let flows =
+        "{name: file, from: s, to: d, transport: cubic, bytes: 100000}, {name: f, from: s, to: d, transport: cubic}";
+    let mut network = network(&dumbbell(flows, faults), 1);
+    network.run_until(5000 * MS);
+    let cuts = network.faults().to_vec();
+    let file_bytes: Vec<u64> = (0..2).map(|flow| network.take_flow_use(flow).delivered_bytes).collect();
+    assert_eq!(file_bytes, [100_000, 100_000], "it arrives before the first fault ends");
+    assert!(
+        !cuts.is_empty() && cuts.iter().all(|cut| cut.recovered_ns.is_some()),
+        "{cuts:?}"
+    );
+}
+
+#[test]
 fn a_router_that_restarts_comes_back_empty_and_says_so() {
     let faults = "faults: [{kind: router-restart, every_ms: 1500, for_ms: 100}]";
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);

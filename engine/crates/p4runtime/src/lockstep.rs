@@ -198,7 +198,10 @@ impl LockstepLink {
 
     /// Whether a controller that begins has heard of ports, which it handles in its first turn.
     pub fn has_told_ports(&self) -> bool {
-        self.hub.devices().values().any(|device| device.link().has_ports_to_tell())
+        self.hub
+            .devices()
+            .values()
+            .any(|device| device.link().has_ports_to_tell())
     }
 
     /// A program sent a digest, as [`DeviceHub::digest`] takes it. Gives the lists that are full with it.
@@ -380,9 +383,12 @@ impl LockstepLink {
 
 /// Where the last is that arrives of each port: what a port was before it in the same turn is no news.
 fn last_of_ports(arrivals: &[Arrival]) -> BTreeMap<(u64, Port), usize> {
-    let ports = arrivals.iter().enumerate().filter_map(|(place, arrival)| match arrival {
-        Arrival::Port { device_id, port, .. } => Some(((*device_id, *port), place)),
-        _ => None,
-    });
+    let ports = arrivals
+        .iter()
+        .enumerate()
+        .filter_map(|(place, arrival)| match arrival {
+            Arrival::Port { device_id, port, .. } => Some(((*device_id, *port), place)),
+            _ => None,
+        });
     ports.collect()
 }

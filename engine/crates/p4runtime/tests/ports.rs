@@ -4,9 +4,9 @@
 mod support;
 
 use prost::Message;
+use slotwise_p4runtime::proto::p4::v1::DigestListAck;
 use slotwise_p4runtime::proto::p4::v1::stream_message_request::Update as Request;
 use slotwise_p4runtime::proto::p4::v1::stream_message_response::Update as Response;
-use slotwise_p4runtime::proto::p4::v1::DigestListAck;
 use slotwise_p4runtime::proto::slotwise::v1::PortStatus;
 use support::*;
 use tonic::Code;

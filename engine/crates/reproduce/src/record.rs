@@ -29,9 +29,12 @@ pub const LINK_COLUMNS: [Column; 10] = [
         "mean packets waiting: waits of the packets that came, by the period (Little's law)",
     ),
     column("most_queue_packets", "most packets that waited at once"),
-    column("wait_ms", "mean wait of the packets that came and were not dropped, ms"),
+    column("wait_ms", "mean wait of the packets that came and found room, ms"),
     column("arrived_packets", "packets that came"),
-    column("dropped_packets", "packets that found the buffer full"),
+    column(
+        "dropped_packets",
+        "packets that found the buffer full, came while the link was dark, or waited when link or router failed",
+    ),
 ];
 
 /// Of flows; the names, `GROUP.i`, are in column `flow`.

@@ -180,7 +180,6 @@ struct Period {
 /// In the order of [`crate::record::LINK_COLUMNS`].
 fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
     let sent_bits = used.sent_bytes as f64 * 8.0;
-    let taken = used.arrived_packets - used.dropped_packets;
     [
         period.end_s,
         sent_bits * 1e9 / used.capacity_bit_ns as f64,
@@ -189,7 +188,7 @@ fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
         used.queue_bytes as f64,
         used.waited_ns as f64 / 1e9 / period.seconds,
         used.most_packets as f64,
-        mean(used.waited_ns as f64 / 1e6, taken),
+        mean(used.waited_ns as f64 / 1e6, used.taken_packets),
         used.arrived_packets as f64,
         used.dropped_packets as f64,
     ]
@@ -210,4 +209,35 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
         used.retransmissions as f64,
         used.timeouts as f64,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_fabric::{FabricOptions, HostMode};
+
+    use super::*;
+
+    #[test]
+    fn the_last_period_of_a_live_run_ends_with_it() {
+        let text = include_str!("../../../../topologies/routers4.yaml").replace("sample_ms: 100", "sample_ms: 60000");
+        let scenario = RoutedScenario::parse(text.as_bytes()).unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        };
+        let mut network = Fabric::routed(&scenario, options);
+        let mut recorder = RoutedRecorder::live(&scenario, &network);
+        network.run_until(5 * NS_PER_MS);
+        recorder.begin(&mut network);
+        network.run_until(1505 * NS_PER_MS);
+        recorder.end(&mut network);
+        network.run_until(1510 * NS_PER_MS);
+        recorder.end(&mut network);
+        assert_eq!(recorder.next_ns(), None);
+        let links = recorder.finish().links;
+        assert_eq!(links.names.len(), scenario.links.len(), "once");
+        assert_eq!(links.numbers[0], vec![1.505; scenario.links.len()]);
+    }
 }

@@ -119,7 +119,10 @@ impl RemoteController {
 enum Notice {
     Notification(Notification),
     /// A port got or lost its link.
-    Port { port: Port, is_up: bool },
+    Port {
+        port: Port,
+        is_up: bool,
+    },
     /// The device has come or gone. The controller hears that by its stream; a turn is due.
     Presence,
 }

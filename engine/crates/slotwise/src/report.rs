@@ -232,11 +232,11 @@ pub struct Series {
 pub struct LinkSeries {
     /// Its name.
     pub name: String,
-    /// Bits sent, by what its present rate lets through.
+    /// Bits sent, by what its rates of the period let through.
     pub utilization: Vec<f64>,
     /// IP bytes waiting at the end of the period.
     pub queue_bytes: Vec<u64>,
-    /// Packets that found the buffer full.
+    /// Packets that found the buffer full, came while the link was dark, or waited when link or router failed.
     pub dropped_packets: Vec<u64>,
 }
 

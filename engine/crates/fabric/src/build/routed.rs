@@ -183,6 +183,9 @@ impl Fabric {
     }
 
     fn changes_of(&self, scenario: &RoutedScenario, groups: &[(usize, usize)]) -> Vec<(u64, Change)> {
+        let cards =
+            |(number, span): (usize, &Span)| span.cards.iter().map(move |card| (*card, number)).collect::<Vec<_>>();
+        let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(cards).collect();
         let mut changes = Vec::new();
         let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
@@ -202,8 +205,7 @@ impl Fabric {
                         xcp_bps,
                     };
                     add(at_ms, change);
-                    let span = self.spans.iter().position(|span| span.cards.contains(&card));
-                    if let (Some(span), Some(is_up)) = (span, up) {
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
                         add(at_ms, Change::Span { span, is_up });
                     }
                 }

@@ -395,9 +395,16 @@ impl Traffic {
         &self.of_groups
     }
 
-    /// Bytes that each flow between groups has delivered.
-    pub(crate) fn delivered_bytes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.streams.states().map(|state| state.totals.received_bytes)
+    /// Flows between groups that have not delivered all that they are to deliver, and the bytes that each has delivered.
+    pub(crate) fn flows_under_way(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let states = self.streams.states().enumerate();
+        let under_way = states.filter(|(_, state)| state.completed_ns.is_none());
+        under_way.map(|(flow, state)| (flow, state.totals.received_bytes))
+    }
+
+    /// Bytes that a flow between groups has delivered.
+    pub(crate) fn delivered_bytes(&self, flow: usize) -> u64 {
+        self.streams.state(flow).totals.received_bytes
     }
 
     /// What a flow between groups did since the last call.

@@ -95,7 +95,8 @@ fn a_digest_list_is_for_the_primary_for_which_it_was_made() {
     let (role, primary) = (ready.role.name.clone(), ready.primary);
     let (id, _) = ready.encode(0).unwrap();
     assert!(link.receiver(&role, primary, id).is_some());
-    link.arbitrate(&role, 77, Some(2), Access::default(), &client()).unwrap();
+    link.arbitrate(&role, 77, Some(2), Access::default(), &client())
+        .unwrap();
     assert!(link.receiver(&role, primary, id).is_none(), "another has come");
     assert!(link.receiver(&role, 77, id).is_some());
     link.leave(&role, 77);
@@ -125,7 +126,11 @@ async fn who_reads_slowly_hears_how_ports_are_when_it_reads() {
     let (client, mut inbox) = client_and_inbox();
     link.arbitrate("", 1, Some(1), Access::default(), &client).unwrap();
     let error = v1::StreamError::default;
-    while client.sender.try_send(message_of(Update::Error(error())), NOTICE).is_ok() {}
+    while client
+        .sender
+        .try_send(message_of(Update::Error(error())), NOTICE)
+        .is_ok()
+    {}
     for turn in 0..10_000u32 {
         let port = (turn % 3) as Port;
         assert!(link.set_port(port, turn / 3 % 2 == 1));

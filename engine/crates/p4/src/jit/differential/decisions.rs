@@ -6,8 +6,8 @@ use super::program::STANDARD;
 use super::{Dice, Recorder, both, lasting_state, pipelines};
 use crate::Program;
 use crate::api::{ActionCall, Executor};
-use crate::value::mask;
 use crate::jit::Code;
+use crate::value::mask;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -188,7 +188,8 @@ fn long_copies(dice: &mut Dice) -> Value {
     let truncated = json!({"type": "expression", "value": {"op": "&", "left": long, "right": number(0xff)}});
     json["actions"][0]["primitives"] = vec![set("answer", truncated); 8].into();
     let table = &mut json["pipelines"][0]["tables"][0];
-    let key = ["a", "b", "c"].map(|name| json!({"match_type": "exact", "name": name, "target": ["packet", name], "mask": null}));
+    let key = ["a", "b", "c"]
+        .map(|name| json!({"match_type": "exact", "name": name, "target": ["packet", name], "mask": null}));
     let entry = |value: u64| {
         let match_key =
             [value >> 6, value >> 3 & 7, value & 7].map(|part| json!({"match_type": "exact", "key": hex(&[part])}));
