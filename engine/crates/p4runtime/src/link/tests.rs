@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
 use prost::Message;
 use slotwise_p4::Memory;
-use tokio_stream::StreamExt;
+use tokio_stream::{Stream, StreamExt};
 
 use super::*;
 use crate::learning::{Event, due, learn};
@@ -143,8 +148,8 @@ async fn who_reads_slowly_hears_how_ports_are_when_it_reads() {
     }
     let mut heard = Vec::new();
     while heard.len() < 3 {
-        if let Some(Update::Other(any)) = inbox.next().await.unwrap().unwrap().update {
-            heard.push(PortStatus::decode(any.value.as_slice()).unwrap());
+        if let Some(Update::Other(told)) = inbox.next().await.unwrap().unwrap().update {
+            heard.push(PortStatus::decode(told.value.as_slice()).unwrap());
         }
         link.tell_ports();
     }
@@ -204,4 +209,110 @@ fn roles_without_a_primary_make_room() {
     let refused = link.arbitrate("one more", 1001, Some(1), Access::default(), &client());
     assert_eq!(refused.unwrap_err().code, tonic::Code::ResourceExhausted);
     link.arbitrate("", 1002, Some(1), Access::default(), &client()).unwrap();
+}
+
+/// What clients and ports do.
+#[derive(Debug, Clone)]
+enum Step {
+    /// The stream of this number asks to be primary, with a higher id than all before.
+    Join(StreamId),
+    Leave(StreamId),
+    Port(Port, bool),
+    /// Its client's queue becomes full.
+    Fill(StreamId),
+    /// Its client reads so many messages.
+    Read(StreamId, usize),
+    Tick,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let stream = 0..3u64;
+    prop_oneof![
+        2 => stream.clone().prop_map(Step::Join),
+        1 => stream.clone().prop_map(Step::Leave),
+        6 => (0..5 as Port, proptest::bool::ANY).prop_map(|(port, is_up)| Step::Port(port, is_up)),
+        1 => stream.clone().prop_map(Step::Fill),
+        2 => (stream, 0..9000usize).prop_map(|(stream, count)| Step::Read(stream, count)),
+        1 => Just(Step::Tick),
+    ]
+}
+
+/// A client and what it knows of ports since it came.
+struct Reader {
+    client: Client,
+    inbox: Inbox<v1::StreamMessageResponse>,
+    ports: BTreeMap<u32, bool>,
+}
+
+impl Reader {
+    fn read(&mut self, count: usize) {
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..count {
+            let Poll::Ready(Some(Ok(message))) = Pin::new(&mut self.inbox).poll_next(&mut context) else {
+                return;
+            };
+            if let Some(Update::Other(told)) = message.update {
+                let PortStatus { port, up } = PortStatus::decode(told.value.as_slice()).unwrap();
+                self.ports.insert(port, up);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whoever_is_primary_and_reads_knows_how_all_ports_are(steps in vec(step(), 1..120)) {
+        let mut link = Link::new(1, true);
+        let mut readers: BTreeMap<StreamId, Reader> = BTreeMap::new();
+        let mut truth = BTreeMap::new();
+        for (id, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Join(stream) => {
+                    let reader = readers.entry(stream).or_insert_with(|| {
+                        let (client, inbox) = client_and_inbox();
+                        Reader { client, inbox, ports: BTreeMap::new() }
+                    });
+                    let id = Some(id as u128 + 1);
+                    link.arbitrate("", stream, id, Access::default(), &reader.client).unwrap();
+                }
+                Step::Leave(stream) => {
+                    link.leave("", stream);
+                    readers.remove(&stream);
+                }
+                Step::Port(port, is_up) => {
+                    if link.set_port(port, is_up) {
+                        link.tell_port(port);
+                        truth.insert(u32::from(port), is_up);
+                    }
+                }
+                Step::Fill(stream) => {
+                    if let Some(reader) = readers.get(&stream) {
+                        let error = || message_of(Update::Error(v1::StreamError::default()));
+                        while reader.client.sender.try_send(error(), NOTICE).is_ok() {}
+                    }
+                }
+                Step::Read(stream, count) => {
+                    if let Some(reader) = readers.get_mut(&stream) {
+                        reader.read(count);
+                    }
+                }
+                Step::Tick => {
+                    link.tell_ports();
+                }
+            }
+        }
+        if let Some(primary) = link.roles[""].election.primary() {
+            let reader = readers.get_mut(&primary).unwrap();
+            loop {
+                reader.read(usize::MAX);
+                if link.tell_ports() {
+                    break;
+                }
+            }
+            reader.read(usize::MAX);
+            prop_assert_eq!(&reader.ports, &truth);
+        }
+    }
 }
