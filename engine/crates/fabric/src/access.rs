@@ -114,6 +114,15 @@ impl Fabric {
         }
     }
 
+    /// Loses what has not begun to leave a card.
+    pub(crate) fn lose_what_waits(&mut self, card: usize, cause: DropCause) {
+        let FifoCard { queue, place, .. } = &mut self.fifos[card];
+        let (lost, place) = (queue.drop_waiting(self.now_ns), *place);
+        for packet in self.lanes[queue.lane].drop_last(&mut self.events, lost) {
+            self.drop(place, cause, packet.frame);
+        }
+    }
+
     /// Changes the link behind a card; what is on it arrives as it would have.
     pub(crate) fn change_fifo(&mut self, card: usize, rate_bps: Option<u64>, delay_ns: Option<u64>) {
         let queue = &mut self.fifos[card].queue;

@@ -83,7 +83,7 @@ pub enum DropCause {
     LinkLoss,
     /// Two packets met in a core output.
     Collision,
-    /// It waited in a queue when its switch got a new pipeline.
+    /// It waited in a queue when its switch got a new pipeline, or stopped.
     PipelineReplaced,
     /// It waited for a slot of an edge that lost its time.
     Stopped,

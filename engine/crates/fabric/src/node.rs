@@ -51,6 +51,14 @@ impl Node {
         ports.filter_map(|(to, port)| matches!(to, PortTo::Fifo(_)).then_some(port))
     }
 
+    /// These cards.
+    pub(crate) fn fifos(&self) -> impl Iterator<Item = usize> {
+        self.ports.iter().filter_map(|to| match to {
+            PortTo::Fifo(card) => Some(*card),
+            _ => None,
+        })
+    }
+
     /// A host is at a port; they come in order of ports.
     pub(crate) fn set_host(&mut self, port: Port, host: usize) {
         self.hosts.push((port, host));

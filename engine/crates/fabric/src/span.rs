@@ -4,7 +4,6 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::access::FifoCard;
 use crate::api::ControlMessage;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
@@ -61,14 +60,8 @@ impl Fabric {
         }
         let (cards, ends) = (self.spans[span].cards.clone(), self.spans[span].ends);
         for card in cards {
-            let FifoCard {
-                queue, place, is_dark, ..
-            } = &mut self.fifos[card];
-            *is_dark = !is_up;
-            let (lost, place) = (queue.drop_waiting(self.now_ns), *place);
-            for packet in self.lanes[queue.lane].drop_last(&mut self.events, lost) {
-                self.drop(place, DropCause::LinkDown, packet.frame);
-            }
+            self.fifos[card].is_dark = !is_up;
+            self.lose_what_waits(card, DropCause::LinkDown);
         }
         for (device, port) in ends {
             self.tell(device, ControlMessage::Link { port, is_up });

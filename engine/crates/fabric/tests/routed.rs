@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode};
+use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
 use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
 use slotwise_scenario::{Device, RoutedScenario};
 
@@ -270,6 +270,54 @@ fn a_router_that_restarts_comes_back_empty_and_says_so() {
     );
     let mut lost = network.drops().iter();
     assert!(lost.any(|(_, cause, count)| cause == DropCause::NoPipeline && count.packets > 0));
+}
+
+#[test]
+fn a_router_that_restarts_loses_what_waits_in_its_queues() {
+    let faults = "faults: [{kind: router-restart, every_ms: 1500, for_ms: 100}]";
+    let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
+    let mut network = network(&scenario, 1);
+    let left = Device::Router(0);
+    let start_ns = network
+        .faults()
+        .iter()
+        .find(|fault| fault.routers == [left])
+        .expect("seed 1 has one")
+        .start_ns;
+    let lost = |network: &Fabric| {
+        let counts = network
+            .drops()
+            .iter()
+            .filter(|(_, cause, _)| *cause == DropCause::PipelineReplaced);
+        counts
+            .map(|(place, _, count)| (place, count.packets))
+            .collect::<Vec<_>>()
+    };
+    while network.run_until_control(start_ns - 1) {
+        while let Some(event) = network.poll_control() {
+            if let ControlMessage::Device { is_up: true } = event.message {
+                configure(&mut network, Device::from_id(event.device_id).unwrap());
+            }
+        }
+    }
+    let before = lost(&network);
+    let used = network.take_link_use(0);
+    assert!(used.queue_packets > 0, "its link is full");
+    network.run_until(start_ns);
+    let after = lost(&network);
+    let used_then = network.take_link_use(0);
+    assert_eq!(
+        (used_then.queue_packets, used_then.dropped_packets),
+        (0, used.queue_packets)
+    );
+    let port = Place::Port { device: left, port: 1 };
+    let of_port = |lost: &[(Place, u64)]| {
+        lost.iter()
+            .filter(|(place, _)| *place == port)
+            .map(|(_, count)| count)
+            .sum::<u64>()
+    };
+    assert_eq!(of_port(&after) - of_port(&before), used.queue_packets);
 }
 
 #[test]

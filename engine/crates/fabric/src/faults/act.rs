@@ -5,6 +5,7 @@ use slotwise_scenario::{Device, FaultKind};
 
 use super::FaultRecord;
 use crate::api::ControlMessage;
+use crate::drops::DropCause;
 use crate::fabric::Fabric;
 
 /// A line card has an oscillator beside its clock: a jump of the clock by so much in a slot is none of the oscillator's. Less is
@@ -109,7 +110,12 @@ impl Fabric {
                 self.star.cores[usize::from(core)].p4_lost_before = lost;
                 *self.pipeline_slot(device) = None;
             }
-            Device::Router(_) => *self.pipeline_slot(device) = None,
+            Device::Router(_) => {
+                *self.pipeline_slot(device) = None;
+                for card in self.nodes[self.node(device)].fifos().collect::<Vec<_>>() {
+                    self.lose_what_waits(card, DropCause::PipelineReplaced);
+                }
+            }
         }
         self.tell(device, ControlMessage::Device { is_up: false });
         true
