@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock BMv2 as the switches of a star. Runs need simple_switch_grpc on the PATH; what is refused does not."""
+"""Stock BMv2 as the switches of stars and routers. Runs need simple_switch_grpc on the PATH; what is refused does not."""
 import os
 import shutil
 import signal
@@ -7,6 +7,7 @@ import signal
 import pytest
 from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, children, command_name, load_report, slotwise
 
+ROUTERS = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 SWITCHES = 4
 BMV2_TARGET = ("--target", "bmv2")
@@ -32,6 +33,23 @@ def test_a_star_of_bmv2_delivers_and_breaks_nothing(tmp_path):
         assert sum(pair["delivered_bytes"]) > 50_000, (pair["from"], pair["to"])
     assert [file["intact"] for phase in report["phases"] for file in phase["files"]] == [True]
     assert report["controller"]["commits"]["completed"] > 0
+    assert report["switch_answers"]["light"] > 1000
+
+
+@needs_bmv2
+def test_routers_of_bmv2_carry_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("emulate", ROUTERS, *BMV2_TARGET, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["verdict"]["ok"] and report["invariants"] == {"astray": 0, "first": []}
+    (phase,) = report["phases"]
+    assert sorted(flow["played_by"] for flow in phase["flows"]) == ["engine"] * 2 + ["linux"] * 2
+    assert all(flow["bytes"] > 50_000 for flow in phase["flows"]), phase["flows"]
+    # Feedback of BMv2's P4 reached the senders, and packets kept the time at which they were sent.
+    xcp = [flow for flow in phase["flows"] if flow["played_by"] == "engine"]
+    assert all(flow["transport"] == "xcp" and flow["delay_ns"]["mean"] > 1_000_000 for flow in xcp)
+    assert report["controller"]["configured"]
     assert report["switch_answers"]["light"] > 1000
 
 

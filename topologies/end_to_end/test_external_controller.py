@@ -11,6 +11,7 @@ import pytest
 from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report, slotwise
 
 ROUTERS = ROOT / "topologies" / "routers4.yaml"
+ROUTERS_FOR_BMV2 = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 NETCFG = json.loads((ROOT / "controller" / "onos-app" / "netcfg-star3-bmv2.json").read_text())
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
@@ -76,6 +77,18 @@ def test_another_controller_drives_routers(tmp_path):
     report = load_report(path)
     assert report["verdict"]["ok"] and report["controller"] is None
     (phase,) = report["phases"]
+    assert len(phase["flows"]) == 4 and all(flow["bytes"] > 0 for flow in phase["flows"])
+
+
+@needs_bmv2
+def test_another_controller_drives_routers_of_bmv2(tmp_path):
+    path, network = tmp_path / "report.json", tmp_path / "network.json"
+    assert slotwise("check", ROUTERS_FOR_BMV2, "--network", network).returncode == 0
+    with Emulation(*EXTERNAL, "--p4runtime-port", 0, "--duration", 3, "--report", path, scenario=ROUTERS_FOR_BMV2) as run:
+        run.read_until("device 2004:")
+        with standalone_controller(tmp_path, told_addresses(run.output), json.loads(network.read_text()), ("router",)):
+            assert run.finish() == 0, run.output
+    (phase,) = load_report(path)["phases"]
     assert len(phase["flows"]) == 4 and all(flow["bytes"] > 0 for flow in phase["flows"])
 
 

@@ -168,7 +168,6 @@ def test_what_is_of_stars_is_refused(tmp_path):
     for arguments, said in (
         (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: routers have none"),
         (("simulate", SCENARIO, "--pcap", tmp_path, "--pcap-filter", "edge0-*"), "such as router0-port1"),
-        (("emulate", SCENARIO, "--target", "bmv2"), "--target bmv2 is of stars"),
     ):
         done = slotwise(*arguments)
         assert done.returncode == 1 and said in done.stderr, done.stderr

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters over P4Runtime. Reading needs no primary's rights.
+//! Counters and tables over P4Runtime. Reading needs no primary's rights.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use slotwise_p4runtime::proto::p4::v1::entity::Entity as Kind;
 use slotwise_p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use slotwise_p4runtime::proto::p4::v1::{CounterEntry, Entity, ReadRequest};
+use slotwise_p4runtime::proto::p4::v1::{CounterEntry, Entity, ReadRequest, TableEntry};
 use tonic::Status;
 use tonic::transport::Endpoint;
 
@@ -30,42 +30,57 @@ pub struct Cell {
 /// # Errors
 /// [`Bmv2Error::Refused`] with what the switch said; [`Bmv2Error::Silent`] if it said nothing in 5 s.
 pub fn read_counter(address: SocketAddr, device_id: u64, counter_id: u32) -> Result<Vec<Cell>, Bmv2Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(async { tokio::time::timeout(PATIENCE, read(address, device_id, counter_id)).await }) {
-        Ok(Ok(cells)) => Ok(cells),
-        Ok(Err(status)) => Err(Bmv2Error::Refused {
-            address,
-            what: "reading a counter",
-            reason: format!("{:?}: {}", status.code(), status.message()),
-        }),
-        Err(_) => Err(Bmv2Error::Silent {
-            address,
-            reason: format!("no counter after {} s", PATIENCE.as_secs()),
-        }),
-    }
-}
-
-async fn read(address: SocketAddr, device_id: u64, counter_id: u32) -> Result<Vec<Cell>, Status> {
-    let unavailable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
-    let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(unavailable)?;
-    let channel = endpoint.connect().await.map_err(unavailable)?;
     let counter = CounterEntry {
         counter_id,
         ..Default::default()
     };
+    let entities = read(address, device_id, Kind::CounterEntry(counter), "reading a counter")?;
+    Ok(entities.into_iter().filter_map(cell).collect())
+}
+
+/// Whether the table that P4Info gives the number `table_id` has entries, the default one not counted.
+///
+/// # Errors
+/// As those of [`read_counter`].
+pub fn has_entries(address: SocketAddr, device_id: u64, table_id: u32) -> Result<bool, Bmv2Error> {
+    let table = TableEntry {
+        table_id,
+        ..Default::default()
+    };
+    Ok(!read(address, device_id, Kind::TableEntry(table), "reading a table")?.is_empty())
+}
+
+fn read(address: SocketAddr, device_id: u64, wanted: Kind, what: &'static str) -> Result<Vec<Kind>, Bmv2Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(async { tokio::time::timeout(PATIENCE, ask(address, device_id, wanted)).await }) {
+        Ok(Ok(entities)) => Ok(entities),
+        Ok(Err(status)) => Err(Bmv2Error::Refused {
+            address,
+            what,
+            reason: format!("{:?}: {}", status.code(), status.message()),
+        }),
+        Err(_) => Err(Bmv2Error::Silent {
+            address,
+            reason: format!("{what}: no answer after {} s", PATIENCE.as_secs()),
+        }),
+    }
+}
+
+async fn ask(address: SocketAddr, device_id: u64, wanted: Kind) -> Result<Vec<Kind>, Status> {
+    let unavailable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(unavailable)?;
+    let channel = endpoint.connect().await.map_err(unavailable)?;
     let request = ReadRequest {
         device_id,
-        entities: vec![Entity {
-            entity: Some(Kind::CounterEntry(counter)),
-        }],
+        entities: vec![Entity { entity: Some(wanted) }],
         ..Default::default()
     };
     let mut answers = P4RuntimeClient::new(channel).read(request).await?.into_inner();
-    let mut cells = Vec::new();
+    let mut entities = Vec::new();
     while let Some(answer) = answers.message().await? {
-        cells.extend(answer.entities.into_iter().filter_map(|entity| cell(entity.entity?)));
+        entities.extend(answer.entities.into_iter().filter_map(|entity| entity.entity));
     }
-    Ok(cells)
+    Ok(entities)
 }
 
 fn cell(entity: Kind) -> Option<Cell> {

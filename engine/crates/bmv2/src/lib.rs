@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Client of stock `simple_switch_grpc`: packets through its packet interface (`--dp-grpc-server-addr`), and its counters.
+//! Client of stock `simple_switch_grpc`: packets through its packet interface (`--dp-grpc-server-addr`), its counters and tables.
 //!
 //! The packet interface carries the packets of all ports on one stream, so a switch gets them in the order in which they were sent,
 //! whatever the load. Interfaces of the kernel would not: simple_switch reads one packet of each in turn.
@@ -13,7 +13,7 @@ pub mod dataplane {
     tonic::include_proto!("p4.bm");
 }
 
-pub use counters::{Cell, read_counter};
+pub use counters::{Cell, has_entries, read_counter};
 pub use packets::{Output, Packets, take_packets};
 
 use std::net::SocketAddr;

@@ -24,7 +24,7 @@ use crate::message;
 use crate::packet::Frame;
 use crate::parcel::Parcel;
 
-/// Light that a core's switch has not sent on in this time is lost.
+/// Light that a core's switch has not sent on in this time is lost; of other packets nobody waits for more.
 const ANSWER_LIMIT_NS: u64 = 1_000_000_000;
 
 /// A frame for a switch outside of the fabric.
@@ -34,13 +34,13 @@ pub struct SwitchInput {
     pub device_id: u64,
     /// The port at which it arrives.
     pub port: Port,
-    /// Names light and ticks, so that what the switch makes of them can be told; 0 for anything else.
+    /// Names light, ticks and what comes to a router, so that what the switch makes of them can be told; 0 for anything else.
     pub id: u64,
     /// The frame.
     pub frame: Frame,
 }
 
-/// Light or a tick in a switch.
+/// Light, a tick, or a packet in a router.
 struct Crossing {
     device: Device,
     arrived_ns: u64,
@@ -61,8 +61,14 @@ pub(crate) struct External {
 
 impl External {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
+        let is_told = match origin {
+            Origin::Local => false,
+            // What comes from a router was born when what went in was; of an edge nothing more counts.
+            Origin::Lane { .. } => matches!(device, Device::Router(_)),
+            _ => true,
+        };
         let mut id = 0;
-        if !matches!(origin, Origin::Local | Origin::Lane { .. }) {
+        if is_told {
             self.last_id += 1;
             id = self.last_id;
             let crossing = Crossing {
@@ -118,8 +124,8 @@ impl Fabric {
         self.external.as_mut()?.inputs.pop_front()
     }
 
-    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light it
-    /// returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
+    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
+    /// router, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
     /// to another edge.
     ///
     /// # Errors
@@ -208,6 +214,10 @@ impl Fabric {
     pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(frame);
         let now_ns = self.now_ns;
+        if let Device::Router(_) = device {
+            // A packet that it drops is never heard of again.
+            self.lose_overdue_light(now_ns);
+        }
         match &mut self.external {
             Some(external) if external.running => external.give(now_ns, device, port, frame, origin),
             _ => {

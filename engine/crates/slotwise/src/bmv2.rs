@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stock BMv2 as the switches of a run: one `simple_switch_grpc` for each, on loopback.
+//! Stock BMv2 as the switches of a run, of stars or of routers: one `simple_switch_grpc` for each, on loopback.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,15 +11,17 @@ use std::process::{Child, Command, Stdio};
 
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use slotwise_bmv2::{Bmv2Error, Packets, read_counter, take_packets};
+use slotwise_bmv2::{Bmv2Error, Packets, has_entries, read_counter, take_packets};
 use slotwise_fabric::{Fabric, P4Drop};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
-use slotwise_scenario::{Device, Scenario};
+use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 
 use crate::controller::CONTROL_PRIORITY;
+use crate::devices::{ROUTES, leads_to_hosts};
 use crate::home::Home;
+use crate::network::Network;
 use crate::run::{RunError, check_free};
 use crate::run_directory::MARK;
 
@@ -57,13 +59,13 @@ pub enum TargetError {
         /// The end of its output.
         last_words: String,
     },
-    /// It does not count as it should.
-    #[error("P4Info of {device} has no counter '{counter}'")]
-    NoCounter {
-        /// The switch.
-        device: Device,
+    /// A program is not the one that is expected.
+    #[error("P4Info of {program} has no counter or table '{name}'")]
+    NoObject {
+        /// The program.
+        program: &'static str,
         /// What was looked for.
-        counter: String,
+        name: &'static str,
     },
 }
 
@@ -88,12 +90,11 @@ pub struct Bmv2 {
 }
 
 /// Looks at what can be known before anything starts; gives the program to start.
-pub fn check(scenario: &Scenario, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
-    if scenario.frame.slot_ns < SHORTEST_SLOT_NS {
-        return Err(TargetError::ShortSlot {
-            slot_ns: scenario.frame.slot_ns,
-        }
-        .into());
+pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
+    if let Some(slot_ns) = network.star().map(|star| star.frame.slot_ns)
+        && slot_ns < SHORTEST_SLOT_NS
+    {
+        return Err(TargetError::ShortSlot { slot_ns }.into());
     }
     let program = program.unwrap_or(Path::new("simple_switch_grpc"));
     // As exec does: a name with a slash is a path.
@@ -109,24 +110,18 @@ pub fn check(scenario: &Scenario, program: Option<&Path>, first_port: u16) -> Re
     let found = found.ok_or_else(|| TargetError::NoProgram {
         program: program.display().to_string(),
     })?;
-    free_ports(first_port, switches(scenario).count() * PORTS_A_SWITCH)?;
+    free_ports(first_port, network.empty_fabric().devices().count() * PORTS_A_SWITCH)?;
     Ok(found)
 }
 
-fn switches(scenario: &Scenario) -> impl Iterator<Item = Device> {
-    let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
-    edges.chain(scenario.cores.iter().map(|core| Device::Core(core.id)))
-}
-
 impl Bmv2 {
-    /// Starts a switch for each device of the scenario, without a program. Their ports on loopback count from `first_port`, or are
+    /// Starts a switch for each of these devices, without a program. Their ports on loopback count from `first_port`, or are
     /// the system's choice if that is 0; their output goes to files in `directory`.
-    pub fn start(program: &Path, scenario: &Scenario, first_port: u16, directory: &Path) -> Result<Bmv2, RunError> {
-        let devices: Vec<Device> = switches(scenario).collect();
+    pub fn start(program: &Path, devices: &[Device], first_port: u16, directory: &Path) -> Result<Bmv2, RunError> {
         let ports = free_ports(first_port, devices.len() * PORTS_A_SWITCH)?;
         let has_thrift = serves_thrift(program)?;
         let mut switches = Vec::new();
-        for (device, ports) in devices.into_iter().zip(ports.chunks_exact(PORTS_A_SWITCH)) {
+        for (&device, ports) in devices.iter().zip(ports.chunks_exact(PORTS_A_SWITCH)) {
             let log = directory.join(format!("{device}.log"));
             let process = spawn(program, device, ports, has_thrift, (directory, &log))
                 .map_err(|error| format!("{}: cannot start: {error}", program.display()))?;
@@ -151,6 +146,18 @@ impl Bmv2 {
     pub fn have_programs(&self) -> Result<bool, Bmv2Error> {
         let addresses: Vec<SocketAddr> = self.switches.iter().map(|switch| switch.packets).collect();
         take_packets(&addresses)
+    }
+
+    /// Whether every router has a route. One that leads to no host never has; nobody asks for it then.
+    pub fn have_routes(&self, home: &Home, fabric: &Fabric) -> Result<bool, RunError> {
+        for switch in &self.switches {
+            if leads_to_hosts(fabric, switch.device)
+                && !has_entries(switch.p4runtime, switch.device.id(), id_of(home, "router", ROUTES)?)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Opens the packet streams, once all switches have their programs; `waker` wakes who serves them.
@@ -187,10 +194,7 @@ impl Bmv2 {
                 Device::Core(_) => ("core", "CoreIngress.drops"),
                 Device::Router(_) => ("router", "RouterIngress.drops"),
             };
-            let id = counter_id(home, program, counter)?.ok_or_else(|| TargetError::NoCounter {
-                device: switch.device,
-                counter: counter.into(),
-            })?;
+            let id = id_of(home, program, counter)?;
             let cells = read_counter(switch.p4runtime, switch.device.id(), id)?;
             let drops = DropReason::ALL.iter().filter_map(|&reason| {
                 let cell = cells.iter().find(|cell| cell.index == reason as usize)?;
@@ -206,14 +210,14 @@ impl Bmv2 {
     }
 }
 
-fn counter_id(home: &Home, program: &str, name: &str) -> Result<Option<u32>, RunError> {
+/// The number that the P4Info of a program gives a counter or table.
+fn id_of(home: &Home, program: &'static str, name: &'static str) -> Result<u32, RunError> {
     let (_, path) = home.p4(program)?;
     let info = parse_p4info(&std::fs::read(&path)?, false).map_err(|error| format!("{}: {error}", path.display()))?;
-    let preambles = info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
-    Ok(preambles
-        .into_iter()
-        .find(|preamble| preamble.name == name)
-        .map(|preamble| preamble.id))
+    let counters = info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
+    let tables = info.tables.iter().filter_map(|table| table.preamble.as_ref());
+    let found = counters.chain(tables).find(|preamble| preamble.name == name);
+    Ok(found.ok_or(TargetError::NoObject { program, name })?.id)
 }
 
 /// A build with Thrift listens on a port of it that must not be another switch's; one without does not know the option.
@@ -294,13 +298,15 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<SocketAddr>, RunError> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_scenario::Scenario;
+
     use super::*;
 
-    fn star(slot_ns: u64) -> Scenario {
+    fn star(slot_ns: u64) -> Network {
         let text = include_bytes!("../../../../topologies/star3-bmv2.yaml");
         let mut scenario = Scenario::parse(text).unwrap();
         scenario.frame.slot_ns = slot_ns;
-        scenario
+        Network::Star(scenario)
     }
 
     #[test]

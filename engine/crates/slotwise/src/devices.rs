@@ -23,22 +23,27 @@ impl DeviceAccess for FabricDevice<'_> {
     }
 }
 
+/// A router's table of routes.
+pub const ROUTES: &str = "RouterIngress.ipv4_route";
+
 /// Whether every router of the fabric's own from which hosts are reached has a route.
 pub fn has_routes(fabric: &mut Fabric) -> bool {
-    const ROUTES: &str = "RouterIngress.ipv4_route";
-    fabric.devices().all(|device| match device {
-        Device::Router(router) => {
-            let leads_to_hosts = fabric
-                .router_ports(usize::from(router))
-                .iter()
-                .any(|port| !port.hosts.is_empty());
-            let routes = fabric
-                .pipeline_mut(device.id())
-                .map(|pipeline| pipeline.table_len(ROUTES).unwrap_or(0));
-            !leads_to_hosts || routes.is_some_and(|routes| routes > 0)
-        }
-        _ => true,
+    fabric.devices().all(|device| {
+        let pipeline = fabric.pipeline_mut(device.id());
+        let routes = pipeline.map_or(0, |pipeline| pipeline.table_len(ROUTES).unwrap_or(0));
+        routes > 0 || !leads_to_hosts(fabric, device)
     })
+}
+
+/// Whether it is a router from which hosts are reached.
+pub fn leads_to_hosts(fabric: &Fabric, device: Device) -> bool {
+    let Device::Router(router) = device else {
+        return false;
+    };
+    fabric
+        .router_ports(usize::from(router))
+        .iter()
+        .any(|port| !port.hosts.is_empty())
 }
 
 /// What the server is to serve.

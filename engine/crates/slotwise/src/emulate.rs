@@ -25,7 +25,6 @@ use signal_hook::iterator::Signals;
 use slotwise_fabric::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_p4runtime::Server;
-use slotwise_scenario::Scenario;
 
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
@@ -85,13 +84,6 @@ impl EmulateArgs {
     fn is_for_its_own_controller(&self) -> bool {
         self.target == Target::Engine && !self.external_controller && self.run.p4runtime_port.is_none()
     }
-
-    /// The star of which `option` is; an error where there are routers.
-    fn star_only<'a>(&self, network: &'a Network, option: &str) -> Result<&'a Scenario, RunError> {
-        let file = self.run.scenario.display();
-        let wrong = || format!("{file}: {option} is of stars; expected a star, or a run of these routers without it");
-        Ok(network.star().ok_or_else(wrong)?)
-    }
 }
 
 /// What runs the P4 programs of a live network.
@@ -143,7 +135,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let mut programs = BTreeMap::new();
     if !args.external_controller {
         home.controller_jar()?;
-        programs = controller::programs(&home, network.plan(&network.empty_fabric()).controller.programs)?;
+        programs = controller::programs(&home, network.controller(&network.empty_fabric(), false).programs)?;
         check_free(addresses.rest, "controller (REST)")?;
     }
     let bmv2_program = match args.target {
@@ -152,12 +144,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
             None
         }
         Target::Bmv2 => Some(
-            bmv2::check(
-                args.star_only(&network, "--target bmv2")?,
-                args.bmv2.as_deref(),
-                addresses.p4runtime.port(),
-            )
-            .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
+            bmv2::check(&network, args.bmv2.as_deref(), addresses.p4runtime.port())
+                .map_err(|error| format!("{}: {error}", args.run.scenario.display()))?,
         ),
     };
     let machine;

@@ -126,8 +126,8 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
         Command::Check { scenario, network } => {
             let loaded = run::load(scenario)?;
             if let Some(file) = network {
-                let plan = loaded.plan(&loaded.empty_fabric());
-                outputs::write_json(file, &plan.controller.network)?;
+                let controller = loaded.controller(&loaded.empty_fabric(), false);
+                outputs::write_json(file, &controller.network)?;
             }
             ExitCode::SUCCESS
         }

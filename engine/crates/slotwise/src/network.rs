@@ -5,6 +5,7 @@ use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_reproduce::routed::RoutedRecorder;
 use slotwise_scenario::{Device, FlowGroup, LinkChange, NotLive, RoutedScenario, Scenario, ScenarioError, TooShort};
 
+use crate::controller::ControllerPlan;
 use crate::lockstep::RunPlan;
 use crate::routers;
 
@@ -105,6 +106,14 @@ impl Network {
         match self {
             Network::Star(scenario) => RunPlan::of_star(scenario),
             Network::Routers(scenario) => RunPlan::of_routers(scenario, fabric),
+        }
+    }
+
+    /// What its controller is told, whose switches are the fabric's own or BMv2 processes.
+    pub fn controller(&self, fabric: &Fabric, has_bmv2: bool) -> ControllerPlan {
+        match self {
+            Network::Star(scenario) => ControllerPlan::of_star(scenario, has_bmv2),
+            Network::Routers(scenario) => ControllerPlan::of_routers(scenario, fabric),
         }
     }
 

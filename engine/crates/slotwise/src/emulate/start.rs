@@ -11,12 +11,13 @@ use serde_json::Value;
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
-use slotwise_scenario::Scenario;
+use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_scenario::Device;
 
 use super::{Emulation, Heard, PATIENCE, Running, VIEW_PERIOD};
 use crate::bmv2::Bmv2;
 use crate::child::{ChildEvent, JsonChild};
-use crate::controller::{self, CONTROL_PRIORITY, Clock, ControllerPlan};
+use crate::controller::{self, CONTROL_PRIORITY, Clock};
 use crate::devices;
 use crate::notes::say;
 use crate::realtime::{Access, Realtime};
@@ -39,9 +40,8 @@ impl Emulation<'_> {
         };
         let fabric = self.network.fabric(options);
         let measured = (self.network.slot_ns(), self.network.recorder(&fabric));
-        self.controller_plan = Some(self.network.plan(&fabric).controller);
-        let bmv2 = self.bmv2_program.clone().zip(self.network.star());
-        let (server, fabric, controller) = match bmv2 {
+        self.controller_plan = Some(self.network.controller(&fabric, self.bmv2_program.is_some()));
+        let (server, fabric, controller) = match self.bmv2_program.clone() {
             None => {
                 let (server, hub) = self.start_server(&fabric, access.waker())?;
                 let switches = Switches::Inside(OwnSwitches::new(hub));
@@ -55,8 +55,8 @@ impl Emulation<'_> {
                 };
                 (Some(server), fabric, controller)
             }
-            Some((program, scenario)) => {
-                let (fabric, controller) = self.start_bmv2(&program, scenario, fabric, access)?;
+            Some(program) => {
+                let (fabric, controller) = self.start_bmv2(&program, fabric, measured, access)?;
                 (None, fabric, controller)
             }
         };
@@ -94,17 +94,17 @@ impl Emulation<'_> {
     fn start_bmv2(
         &mut self,
         program: &Path,
-        scenario: &Scenario,
         fabric: Fabric,
+        measured: (u64, Option<RoutedRecorder>),
         access: Access,
     ) -> Result<(Realtime, Option<JsonChild>), RunError> {
         say!("starting {} for each switch ...", program.display());
-        let bmv2 = Bmv2::start(program, scenario, self.addresses.p4runtime.port(), self.directory)?;
+        let devices: Vec<Device> = fabric.devices().collect();
+        let bmv2 = Bmv2::start(program, &devices, self.addresses.p4runtime.port(), self.directory)?;
         self.addresses.own = bmv2.servers();
         self.bmv2 = Some(bmv2);
-        self.controller_plan = Some(ControllerPlan::of_star(scenario, true));
         let controller = if self.external_controller {
-            self.await_programs()?;
+            self.await_programs(&fabric)?;
             None
         } else {
             Some(self.start_controller()?)
@@ -114,20 +114,22 @@ impl Emulation<'_> {
         let bmv2 = self.bmv2.as_ref().expect("just set");
         let packets = bmv2.packets(access.waker())?;
         let switches = Switches::Bmv2(Bmv2Switches::new(packets));
-        let fabric = Realtime::start(fabric, (scenario.frame.slot_ns, None), access, switches)?;
+        let fabric = Realtime::start(fabric, measured, access, switches)?;
         if self.external_controller {
             self.await_schedule(&fabric)?;
         }
         Ok((fabric, controller))
     }
 
-    /// Says where the switches are, and waits until someone has given each its program.
-    fn await_programs(&mut self) -> Result<(), RunError> {
+    /// Says where the switches are, and waits until someone has given each its program, and each router a route.
+    fn await_programs(&mut self, fabric: &Fabric) -> Result<(), RunError> {
         say!("waiting for a controller; P4Runtime is at");
         for (id, server) in &self.addresses.own {
             say!("  device {id}: {server}");
         }
-        while !self.bmv2.as_ref().expect("it was started").have_programs()? {
+        let is_ready =
+            |bmv2: &Bmv2| Ok::<bool, RunError>(bmv2.have_programs()? && bmv2.have_routes(self.home, fabric)?);
+        while !is_ready(self.bmv2.as_ref().expect("it was started"))? {
             self.wait_for_others()?;
         }
         Ok(())
@@ -160,7 +162,7 @@ impl Emulation<'_> {
         )?)
     }
 
-    /// Waits until a frame has had a data slot that an edge may use, if there is a star, and every router has a route.
+    /// Waits until a frame has had a data slot that an edge may use, if there is a star, and every router of the fabric's own has a route.
     fn await_schedule(&mut self, fabric: &Realtime) -> Result<(), RunError> {
         let mut has_schedule = self.network.star().is_none();
         loop {
@@ -171,7 +173,7 @@ impl Emulation<'_> {
             has_schedule |= fabric
                 .frames()
                 .any(|frame| frame.voqs.iter().any(|voq| voq.granted_slots > 0));
-            if has_schedule && fabric.has_routes() {
+            if has_schedule && (self.bmv2.is_some() || fabric.has_routes()) {
                 return Ok(());
             }
         }
