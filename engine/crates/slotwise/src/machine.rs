@@ -78,7 +78,7 @@ impl Machine {
         }
         let (cpu, shares) = loop {
             let (cpus, others) = machine.free_cpus();
-            if cpus.len() < 2 || cpus.iter().all(|cpu| others.contains(cpu)) {
+            if !may_take_one(&cpus, &others) {
                 machine.share(&cpus, &others);
                 return machine;
             }
@@ -254,6 +254,11 @@ fn named(cpus: &[usize]) -> String {
     format!("CPU {}", names.join(" and "))
 }
 
+/// Whether a run that may use `cpus` may have one of them for itself, where other runs have `others`: one is left for all else then.
+fn may_take_one(cpus: &[usize], others: &[usize]) -> bool {
+    cpus.len() >= 2 && cpus.iter().any(|cpu| !others.contains(cpu))
+}
+
 /// The last CPU, or one that loses clearly less time than it.
 fn quieter(shares: &[(usize, f64)]) -> usize {
     let &(last, last_share) = shares.last().expect("there are CPUs");
@@ -302,6 +307,26 @@ mod tests {
         assert_eq!(quieter(&[(0, 0.007), (1, 0.011)]), 1);
         assert_eq!(quieter(&[(0, 0.001), (1, 0.011)]), 0);
         assert_eq!(quieter(&[(2, 0.5)]), 2);
+    }
+
+    #[test]
+    fn a_cpu_is_taken_only_where_others_leave_two() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let open = || OwnCpus::open(&directory.path().join("cpus")).unwrap();
+        let (first, second, third) = (open(), open(), open());
+        assert!(first.take(3, &[0, 1, 2, 3]).unwrap() && second.take(2, &[0, 1, 2]).unwrap());
+        // What a run may use, and what is free for it: the others' if there is nothing else.
+        for (allowed, free, may) in [
+            (vec![0, 1, 2, 3], vec![0, 1], true),
+            (vec![1, 2, 3], vec![1], false),
+            (vec![2, 3], vec![2, 3], false),
+            (vec![2], vec![2], false),
+        ] {
+            let others = third.of_others(&allowed).unwrap();
+            assert_eq!(may_take_one(&free, &others), may, "{allowed:?}");
+            // If so it gets one at once, and nobody looks again for ever.
+            assert_eq!(third.take(free[0], &free).unwrap(), may, "{allowed:?}");
+        }
     }
 
     #[test]
