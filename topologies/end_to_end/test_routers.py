@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of routers with their controller: in virtual time, and live with Mininet hosts."""
+import math
 import re
 from pathlib import Path
+
+import pytest
 
 from slotwise import Network, plot
 from test_runs import ROOT, load_report, slotwise
@@ -65,7 +68,10 @@ def test_the_same_seed_gives_the_same_report_and_faults_are_borne(tmp_path):
     assert first == second
     kinds = {kind["kind"]: kind for kind in first["faults"]["kinds"]}
     assert set(kinds) == {"link-cut", "router-restart"}
-    assert all(kind["injected"] > 0 and kind["not_recovered"] == 0 for kind in kinds.values()), kinds
+    assert all(kind["injected"] > 0 for kind in kinds.values()), kinds
+    # A sender that lost all that was on its way waits for its timeout, which doubles each time that this is lost, too.
+    early = [row for row in first["faults"]["rows"] if row["end_ns"] < 3000 * MS]
+    assert {row["kind"] for row in early} == set(kinds) and all(row["recovery_ns"] is not None for row in early), early
     assert all(re.fullmatch(r"router\d", router) for row in first["faults"]["rows"] for router in row["routers"])
     # After the last one all links are there, so all goes the short way.
     last_ms = max(end_ms for _, end_ms in faults_ms(first))
@@ -104,15 +110,18 @@ def test_a_controller_that_was_away_hears_of_links_that_changed_meanwhile(tmp_pa
     assert used(report, "north-west", second_end_ms + 100, 6000) > 0.5 and used(report, "south-west", second_end_ms + 100, 6000) < 0.1
 
 
-def test_a_capacity_that_changes_is_told_xcp(tmp_path):
+@pytest.mark.parametrize("faults", ["", "faults:\n- {kind: controller-restart, every_ms: 1000, for_ms: 100}\n"])
+def test_a_capacity_that_changes_is_told_xcp_and_holds(tmp_path, faults):
     scenario = tmp_path / "xcp.yaml"
     text = SCENARIO.read_text().replace("transport: cubic", "transport: xcp")
     text = re.sub(r"(name: \w+-\w+, .*rate_bps: (\d+), .*)\}$", r"\1, xcp_bps: \2}", text, flags=re.MULTILINE)
     text = re.sub(r"changes:\n(- .*\n)+", "changes:\n- {at_ms: 3000, link: north-west, xcp_bps: 30000000}\n", text)
-    scenario.write_text(text)
+    scenario.write_text(text + faults)
     report = simulated(scenario, tmp_path / "report.json")
     assert used(report, "north-west", 1000, 3000) > 0.7
-    assert 0.2 < used(report, "north-west", 4000, 6000) < 0.4
+    # A controller that is back still knows it.
+    assert not faults or any(3000 < end_ms < 5000 for _, end_ms in faults_ms(report))
+    assert 0.2 < used(report, "north-west", 4000, 5000) < 0.4 and 0.2 < used(report, "north-west", 5000, 6000) < 0.4
 
 
 def test_routers_with_hosts_of_linux(tmp_path):
@@ -122,10 +131,8 @@ def test_routers_with_hosts_of_linux(tmp_path):
     report = load_report(path)
     (phase,) = report["phases"]
     assert len(phase["flows"]) == 4 and all(flow["bytes"] > 0 for flow in phase["flows"])
-    start_ms = phase["start_ns"] / MS
-    # How much a busy machine lets through is its own affair.
-    assert used(report, "north-west", start_ms, start_ms + 1000) > 0
-    assert used(report, "south-west", start_ms + 1000, start_ms + 2000) > 0
+    # How much a busy machine lets through, and when, is its own affair. South is used only while the short way is cut.
+    assert all(used(report, link, 0, math.inf) > 0 for link in ("north-west", "south-west"))
 
 
 def test_the_engine_plays_beside_hosts_of_linux(tmp_path):

@@ -286,6 +286,13 @@ impl<C: Controller> Lockstep<C> {
         self.serve(fabric, Vec::new())
     }
 
+    /// Gives the controller, if it is there, a turn now even if nothing has happened: it was told something in another way.
+    pub fn call_now(&mut self, fabric: &Fabric) {
+        if self.presence != Presence::Absent {
+            self.deadline_ns = Some(fabric.now());
+        }
+    }
+
     /// The controller.
     pub fn controller(&self) -> &C {
         &self.controller

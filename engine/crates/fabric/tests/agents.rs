@@ -120,3 +120,24 @@ link_changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge
     assert_eq!(turns, 4, "one for each time at which something arrived");
     assert_eq!(run(MS / 3), (heard, turns), "however the run is cut");
 }
+
+#[test]
+fn a_controller_that_was_told_something_has_a_turn_at_once() {
+    let scenario = star4("  - {name: silence, duration_ms: 1000, traffic: []}");
+    let mut fabric = Fabric::new(&scenario, options(HostMode::External));
+    let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
+    let mut turns_by = |until_ns, is_called: bool, is_killed: bool| {
+        if is_killed {
+            lockstep.detach(false);
+        }
+        if is_called {
+            lockstep.call_now(&fabric);
+        }
+        lockstep.run_until(&mut fabric, until_ns).unwrap();
+        lockstep.controller().turns
+    };
+    assert_eq!(turns_by(MS, false, false), 0);
+    assert_eq!(turns_by(MS, true, false), 1, "no time passes");
+    assert_eq!(turns_by(2 * MS, false, false), 1, "once");
+    assert_eq!(turns_by(3 * MS, true, true), 1, "nobody is there");
+}

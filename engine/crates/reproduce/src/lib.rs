@@ -32,6 +32,6 @@ pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
     QUEUE_COLUMNS, Recording, Table,
 };
-pub use router::{RouterError, configure, set_capacity};
+pub use router::{RouterError, configure};
 pub use run::{RunError, RunSummary, run};
 pub use sweep::{Given, Measured, Sweep};

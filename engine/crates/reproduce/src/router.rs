@@ -97,7 +97,7 @@ fn start<'a>(network: &'a mut Fabric, router: usize, program: &Arc<Program>) -> 
 ///
 /// # Errors
 /// When the program is not `router.p4`.
-pub fn set_capacity(network: &mut Fabric, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), RouterError> {
+pub(crate) fn set_capacity(network: &mut Fabric, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), RouterError> {
     let Some(pipeline) = network.pipeline_mut(device_id) else {
         return Ok(());
     };

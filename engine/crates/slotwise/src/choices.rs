@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run's controller was told to do: the scenario's schedulers in their time, and what others want by REST.
+//! What a run's controller was told to do: the scenario's schedulers and capacities in their time, and what others want by REST.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 use serde_json::Value;
-use slotwise_scenario::{Scenario, SchedulerChange};
+use slotwise_fabric::Fabric;
+use slotwise_p4::Port;
+use slotwise_scenario::{Changed as Change, Device, RoutedScenario, Scenario, SchedulerChoice};
 
 use crate::controller::ControllerError;
 use crate::rest::Rest;
@@ -44,11 +46,23 @@ pub enum Changed {
     Shutdown(Value),
 }
 
+/// What the scenario wants.
+#[derive(Debug, Clone, PartialEq)]
+enum Order {
+    Scheduler(SchedulerChoice),
+    /// What XCP is to reckon with.
+    Capacity {
+        device_id: u64,
+        port: Port,
+        xcp_bps: u64,
+    },
+}
+
 /// Choices of one run.
 #[derive(Debug, Default)]
 pub struct Choices {
-    /// To come, by time.
-    due: VecDeque<SchedulerChange>,
+    /// To come, by time in ms.
+    due: VecDeque<(u64, Order)>,
     /// The scenario's, of which the controller has not told yet.
     untold: Vec<Value>,
     /// The scheduler that the controller began with, with all its settings.
@@ -60,8 +74,39 @@ pub struct Choices {
 impl Choices {
     /// Those of a scenario.
     pub fn new(scenario: &Scenario) -> Choices {
-        let mut due = scenario.scheduler_changes.clone();
-        due.sort_by_key(|change| change.at_ms);
+        let changes = scenario.scheduler_changes.iter();
+        Choices::of(changes.map(|change| (change.at_ms, Order::Scheduler(change.choice.clone()))))
+    }
+
+    /// Those of a network of routers, whose fabric this is.
+    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> Choices {
+        let order = |(at_ms, change)| {
+            let Change::Link {
+                link,
+                xcp_bps: Some(xcp_bps),
+                ..
+            } = change
+            else {
+                return None;
+            };
+            let router = scenario.links[link].from;
+            let port = fabric
+                .router_ports(router)
+                .iter()
+                .find(|port| port.link == Some(link))?;
+            let order = Order::Capacity {
+                device_id: Device::Router(router as u16).id(),
+                port: port.port,
+                xcp_bps,
+            };
+            Some((at_ms, order))
+        };
+        Choices::of(scenario.timeline().into_iter().filter_map(order))
+    }
+
+    fn of(orders: impl Iterator<Item = (u64, Order)>) -> Choices {
+        let mut due: Vec<_> = orders.collect();
+        due.sort_by_key(|(at_ms, _)| *at_ms);
         Choices {
             due: due.into(),
             ..Choices::default()
@@ -70,22 +115,36 @@ impl Choices {
 
     /// When the next one is due, counted from the start of the first phase.
     pub fn next_ns(&self) -> Option<u64> {
-        self.due.front().map(|change| change.at_ms * NS_PER_MS)
+        self.due.front().map(|(at_ms, _)| at_ms * NS_PER_MS)
     }
 
-    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric.
+    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric. True if it has to write
+    /// tables for it at once.
     ///
     /// # Errors
     /// When it does not take one; that one is not tried again.
-    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: &Rest) -> Result<(), ControllerError> {
+    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: &Rest) -> Result<bool, ControllerError> {
+        let mut has_to_write = false;
         while self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
-            && let Some(change) = self.due.pop_front()
+            && let Some((_, order)) = self.due.pop_front()
         {
-            let chosen = rest.choose(&change.choice)?;
-            self.untold.push(chosen.clone());
-            self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+            match order {
+                Order::Scheduler(choice) => {
+                    let chosen = rest.choose(&choice)?;
+                    self.untold.push(chosen.clone());
+                    self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+                }
+                Order::Capacity {
+                    device_id,
+                    port,
+                    xcp_bps,
+                } => {
+                    rest.set_capacity(device_id, port, xcp_bps)?;
+                    has_to_write = true;
+                }
+            }
         }
-        Ok(())
+        Ok(has_to_write)
     }
 
     /// Notes what the controller said at `now_ns`.
@@ -118,6 +177,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::network::Network;
 
     #[test]
     fn what_the_scenario_wants_and_what_others_want_is_told_apart() {
@@ -142,5 +202,26 @@ mod tests {
                 {"at_ns": 30, "by": "rest", "shutdown": {"core": 1, "down": true}},
             ])
         );
+    }
+
+    #[test]
+    fn capacities_of_routers_are_due_in_their_time() {
+        let text = include_str!("../../../../topologies/routers4.yaml")
+            .replace("name: north-west,", "name: north-west, xcp_bps: 100000000,")
+            .replace(
+                "changes:\n",
+                "changes:\n- {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_bps: 30000000}\n",
+            );
+        let scenario = RoutedScenario::parse(text.as_bytes()).unwrap();
+        let fabric = Network::Routers(scenario.clone()).empty_fabric();
+        let choices = Choices::of_routers(&scenario, &fabric);
+        // North's first port leads to west.
+        let order = Order::Capacity {
+            device_id: Device::Router(1).id(),
+            port: 1,
+            xcp_bps: 30_000_000,
+        };
+        assert_eq!(choices.next_ns(), Some(2500 * NS_PER_MS));
+        assert_eq!(choices.due, [(2500, order.clone()), (3000, order)]);
     }
 }

@@ -58,11 +58,11 @@ pub enum ControllerError {
     /// Its configuration could not be written, or the process not started.
     #[error("controller: {0}")]
     Io(#[from] std::io::Error),
-    /// It does not take a scheduler.
-    #[error("controller: scheduler '{scheduler}': {reason}")]
+    /// It does not take an order.
+    #[error("controller: {what}: {reason}")]
     Refused {
         /// Which.
-        scheduler: String,
+        what: String,
         /// Why.
         reason: String,
     },

@@ -179,7 +179,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         home: &home,
         addresses,
         rest: None,
-        choices: network.star().map_or_else(Choices::default, Choices::new),
+        choices: Choices::default(),
         controller_plan: None,
         programs,
         bmv2_program,

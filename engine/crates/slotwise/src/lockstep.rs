@@ -16,7 +16,6 @@ use slotwise_p4runtime::{
     Arrival, ControllerPacket, GiveUp, LockstepError, LockstepLink, Notification, Server, ServerConfig, ServerLimits,
     Turn,
 };
-use slotwise_reproduce::set_capacity;
 use slotwise_reproduce::star::Recorder;
 use slotwise_scenario::{FaultKind, Flow, RoutedScenario, Scenario, TrafficKind};
 
@@ -163,7 +162,6 @@ impl Controller for RemoteController {
                         served.notices.push((device_id, Notice::Port { port, is_up }));
                     }
                 }
-                ControlMessage::Capacity { port, xcp_bps } => set_capacity(fabric, device_id, port, xcp_bps)?,
                 ControlMessage::Device { is_up } => {
                     let mut execute = |command| devices::execute(fabric, command);
                     if is_up {
@@ -173,7 +171,8 @@ impl Controller for RemoteController {
                     }
                     served.notices.push((device_id, Notice::Presence));
                 }
-                ControlMessage::Packet(_) => {}
+                // The controller is ordered to change it.
+                ControlMessage::Packet(_) | ControlMessage::Capacity { .. } => {}
             }
         }
         for device in fabric.devices() {
@@ -260,7 +259,7 @@ impl RunPlan {
             controller: ControllerPlan::of_routers(scenario, fabric),
             latency_ns: scenario.controller.control_latency_ns,
             start_ns: 0,
-            choices: Choices::default(),
+            choices: Choices::of_routers(scenario, fabric),
             meter: ControlMeter::new(&[]),
         }
     }
@@ -426,7 +425,10 @@ impl Session {
             let at_ns = at_ns.max(self.fabric.now());
             self.advance(at_ns)?;
             if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
-                self.choices.tell_due(at_ns - start_ns, at_ns, &self.rest)?;
+                if self.choices.tell_due(at_ns - start_ns, at_ns, &self.rest)? {
+                    // It writes tables at once, and the fabric answers in turns only.
+                    self.lockstep.call_now(&self.fabric);
+                }
             } else if let Some(outage) = outage {
                 self.outage_turns(outage)?;
             }

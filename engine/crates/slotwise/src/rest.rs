@@ -8,7 +8,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use slotwise_p4::Port;
 use slotwise_scenario::SchedulerChoice;
 
 use crate::controller::{ControllerError, REST_TOKEN, choice_json};
@@ -55,9 +56,22 @@ impl Rest {
     pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
         self.call(Some(&choice_json(choice)), "scheduler", PATIENCE)
             .map_err(|error| ControllerError::Refused {
-                scheduler: choice.scheduler.clone(),
+                what: format!("scheduler '{}'", choice.scheduler),
                 reason: error.to_string(),
             })
+    }
+
+    /// Has the controller tell XCP another capacity of a router's port.
+    ///
+    /// # Errors
+    /// What the controller, or the way to it, has against it.
+    pub fn set_capacity(&self, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), ControllerError> {
+        let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps});
+        let answer = self.call(Some(&body), "apps/routes/capacities", PATIENCE);
+        answer.map(drop).map_err(|error| ControllerError::Refused {
+            what: format!("capacity {body}"),
+            reason: error.to_string(),
+        })
     }
 
     /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
@@ -102,8 +116,6 @@ fn is_for_a_while(error: &ureq::Error) -> bool {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
-
-    use serde_json::json;
 
     use super::*;
 

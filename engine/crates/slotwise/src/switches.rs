@@ -10,10 +10,8 @@ use slotwise_fabric::{ControlEvent, ControlMessage, Fabric};
 use slotwise_netio::WallClock;
 use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
-use slotwise_reproduce::set_capacity;
 
 use crate::devices::execute;
-use crate::notes::note;
 use crate::report::SwitchAnswers;
 
 /// How often digests and idle entries are looked after: their times are given in milliseconds at best.
@@ -117,11 +115,8 @@ impl OwnSwitches {
             }
             ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
             ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
-            ControlMessage::Capacity { port, xcp_bps } => {
-                if let Err(error) = set_capacity(fabric, device_id, port, xcp_bps) {
-                    note!("slotwise emulate: {error}");
-                }
-            }
+            // The controller is ordered to change it.
+            ControlMessage::Capacity { .. } => {}
             // Only faults on purpose do that, and there are none in a live run.
             ControlMessage::Device { .. } => {}
         }

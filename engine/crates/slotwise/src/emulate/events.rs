@@ -59,7 +59,7 @@ impl Emulation<'_> {
         }
     }
 
-    /// Tells the controller which scheduler is due; gives the time until the next one is.
+    /// Tells the controller which scheduler or capacity is due; gives the time until the next one is.
     fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
         let (rest, first) = (self.rest.as_ref()?, running.phases.first()?);
         let now_ns = running.fabric.now_ns();

@@ -41,6 +41,7 @@ impl Emulation<'_> {
         let fabric = self.network.fabric(options);
         let measured = (self.network.slot_ns(), self.network.recorder(&fabric));
         self.controller_plan = Some(self.network.controller(&fabric, self.bmv2_program.is_some()));
+        self.choices = self.network.plan(&fabric).choices;
         let (server, fabric, controller) = match self.bmv2_program.clone() {
             None => {
                 let (server, hub) = self.start_server(&fabric, access.waker())?;
