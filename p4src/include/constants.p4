@@ -8,7 +8,7 @@
 // EtherTypes. The two local ones are IEEE 802's "local experimental" values.
 const bit<16> ETHERTYPE_IPV4     = 0x0800;  // IPv4
 const bit<16> ETHERTYPE_ARP      = 0x0806;  // ARP
-const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows
+const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows, or ring_t: their versions differ
 const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
 const bit<8>  IP_PROTOCOL_TCP = 6;    // l4_ports_t follows
@@ -19,6 +19,7 @@ const bit<16> ARP_REPLY       = 2;    // opcode of arp_ipv4_t
 
 const bit<4> OPTICAL_VERSION  = 1;   // the only version of optical_t
 const bit<4> LINECARD_VERSION = 1;   // the only version of linecard_t
+const bit<4> RING_VERSION     = 2;   // the only version of ring_t, and none of optical_t
 const bit<4> XCP_VERSION      = 1;   // the only version of xcp_t
 const bit<8> XCP_LENGTH       = 20;  // bytes of xcp_t
 
@@ -65,6 +66,15 @@ const bit<32> TIMER_RETRY_NS = 100000000;
 // Traffic for an edge that is reached over several cores is cut in so many parts by flow.
 const bit<8> SHARES = 16;
 
+// Stations of a dual ring. Ringlet 0 goes by the east ports to the next station, ringlet 1 by the west ports to the one before.
+const port_t    PORT_RING_EAST   = 256;         // ringlet 0 out, ringlet 1 in
+const port_t    PORT_RING_WEST   = 257;         // ringlet 1 out, ringlet 0 in
+const bit<16>   MAX_STATIONS     = 255;         // of a ring; an add queue of each class for each distance
+const bit<4>    RINGLETS         = 2;           // of a ring
+const bit<8>    FAIRNESS_ENTRIES = 4;           // limits of one message, and of a station
+const bit<16>   REPORT_SOURCES   = 16;          // stations of one report; block b holds 16*b .. 16*b+15
+const rate_t    NO_LIMIT         = 0xFFFFFFFF;  // of a rate that is not limited, or not known yet
+
 enum bit<4> OpticalKind {
     DATA          = 0,
     REQUEST       = 1,
@@ -75,12 +85,44 @@ enum bit<4> OpticalKind {
     FAULT         = 6
 }
 
+enum bit<4> RingKind {
+    DATA     = 0,
+    FAIRNESS = 1,
+    REPORT   = 2
+}
+
+// Classes of traffic on a ring. Fairness is about the first two; what is added of the others is limited at its ingress.
+enum bit<4> RingClass {
+    BEST_EFFORT = 0,
+    EXCESS      = 1,  // what is above the rate of COMMITTED
+    COMMITTED   = 2,
+    RESERVED    = 3
+}
+
+// Who decides what a station may add, and how.
+enum bit<8> RingMode {
+    EXPLICIT         = 0,  // the head tells the others the rate that is left for each
+    ADAPTIVE         = 1,  // each station halves what it differs from the next one
+    CONTROLLER       = 2,  // the controller hears of congestion and tells the rates
+    RPR_AGGRESSIVE   = 3,  // after IEEE 802.17: the head tells the others what it adds itself
+    RPR_CONSERVATIVE = 4   // after IEEE 802.17: the head tells a rate, waits, and corrects it
+}
+
+// Where a station is that may become the head of a congested span.
+enum bit<8> RingPhase {
+    QUIET     = 0,
+    CONGESTED = 1,
+    RISING    = 2  // congestion is over, and the rates that the head tells rise
+}
+
 enum bit<4> LineCardKind {
     SLOT_TICK     = 1,
     INTERVAL_TICK = 2,
     QUEUE_REPORT  = 3,
     FLOW_CONTROL  = 4,
-    ALARM         = 5
+    ALARM         = 5,
+    RING_TICK     = 6,
+    ADD_LIMITS    = 7
 }
 
 // Operations of a flow-control message; `value` and the times are used as said.
@@ -147,7 +189,9 @@ enum bit<8> DropReason {
     STALE            = 16,  // control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER     = 17,  // control message of a session that is not in force, or to or from a stranger
     BAD_FIELD        = 18,  // control message with a field out of range
-    BAD_CHECK        = 19   // message from the controller that is not as it was made
+    BAD_CHECK        = 19,  // message from the controller, or between stations, that is not as it was made
+    RETURNED         = 20,  // station: its own packet has come round, since nobody took it off
+    POLICED          = 21   // station: more of a class came from a host than it may bring
 }
 const index_t MAX_DROP_REASONS = 32;  // size of the `drops` counter
 

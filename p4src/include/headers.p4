@@ -27,9 +27,10 @@ header optical_t {
     bit<16> inner_type;
 }
 
-// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own.
+// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t
+// of each message, of stations and of the controller.
 header check_t {
-    bit<32> crc;  // CRC-32 (as Ethernet's) of optical_t and of what follows this header
+    bit<32> crc;  // CRC-32 (as Ethernet's) of the header before this one and of what follows it
 }
 
 // REQUEST: optical_t, request_t, REQUEST_ENTRIES x request_entry_t.
@@ -102,6 +103,58 @@ header fault_t {
     edge_t    edge;     // that has the fault
 }
 
+// ---- on rings: Ethernet (ether_type ETHERTYPE_OPTICAL), then ring_t, then by kind ----
+
+header ring_t {
+    bit<4>    version;        // RING_VERSION
+    bit<4>    kind;           // RingKind
+    bit<8>    ttl;            // stations of the ring at the source, one less at each station on the way
+    bit<4>    ringlet;        // on which DATA travels; which a message is about
+    bit<4>    traffic_class;  // RingClass
+    bit<8>    weight;         // of the source
+    station_t source;
+    station_t destination;
+}
+
+// DATA: ring_t, ring_data_t, the payload.
+header ring_data_t {
+    queue_t queue;       // add queue of the source's card: 256 * class + hops to the destination
+    bit<16> inner_type;  // EtherType of the payload
+    bit<32> sequence;    // by source, ringlet and queue, starts at 1
+}
+
+// FAIRNESS: ring_t, check_t, fairness_t, FAIRNESS_ENTRIES x fairness_entry_t: 64 bytes. From the station after it to a station, or
+// from the controller: what it may add at most to the ringlet, the nearest link first.
+header fairness_t {
+    bit<32> sequence;  // of the sender, a serial number
+    bit<8>  entries;   // that hold something
+    bit<8>  reserved;
+}
+
+// Of what travels over the link behind the station `hops` from here a station may add `rate` times its weight.
+header fairness_entry_t {
+    station_t head;   // the station before the link
+    bit<8>    hops;   // from the station that is told to the head
+    bit<8>    reach;  // stations further on that are to be told
+    rate_t    rate;
+}
+
+// REPORT: ring_t, check_t, ring_report_t, REPORT_SOURCES x report_source_t. A station tells the controller how its link fares.
+header ring_report_t {
+    time_ns_t local_ns;      // local time of the line card
+    rate_t    link_rate;     // estimate of what the link carries
+    rate_t    added_rate;    // estimate of what the station adds of it
+    rate_t    told_rate;     // by weight, as the station would tell others; NO_LIMIT unless it is a head
+    bit<32>   hol_delay_ns;  // of the tick that this answers
+    bit<8>    phase;         // RingPhase
+    bit<8>    block;
+    bit<16>   active;        // stations that have added something lately, itself included
+}
+
+header report_source_t {
+    rate_t rate;  // of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
+}
+
 // ---- between line card and switch: Ethernet (ETHERTYPE_LINECARD), then linecard_t, then by kind ----
 
 header linecard_t {
@@ -143,6 +196,31 @@ header flow_control_t {
     time_ns_t open_ns;
     time_ns_t close_ns;
     bit<64>   value;
+}
+
+// From the card of a ring port: repeat 0 at the end of each interval, then at once as often as P4 has asked for, so that one
+// tick makes one message.
+header ring_tick_t {
+    bit<16>   repeat;
+    bit<16>   reserved;
+    bit<32>   hol_delay_ns;     // longest time in the interval that transit has held back what could have been added
+    bit<32>   added_bytes;      // of fair classes, put on the ring since start, modulo 2^32
+    bit<32>   committed_bytes;  // the same of the other classes
+    time_ns_t local_ns;         // local time of the card at the interval's end
+}
+
+// Answer to the ring tick with repeat 0; FAIRNESS_ENTRIES x add_limit_t follow.
+header add_limits_t {
+    bit<32> next_ns;  // from the tick's local_ns to the next interval's end
+    bit<16> ticks;    // that the card sends at once, repeat 1 ...
+    bit<16> reserved;
+}
+
+// Of fair traffic that goes further than `hops` stations the card may add `rate`.
+header add_limit_t {
+    bit<8>  hops;
+    bit<24> reserved;
+    rate_t  rate;  // NO_LIMIT: this limit is not used
 }
 
 // What the card finds wrong: P4 tells the master or the controller.

@@ -17,6 +17,8 @@ typedef bit<32> session_t;     // nonce of the invitation with which it began, a
 typedef bit<64> time_ns_t;     // a line card's local time, or a span; spans may be two's complement
 typedef bit<48> clock_t;       // the switch's own time, or a span, in the target's unit
 typedef bit<64> throughput_t;  // 1/16 byte/s
+typedef bit<16> station_t;     // number of a station of a ring
+typedef bit<32> rate_t;        // byte/s
 typedef bit<40> factor_t;      // a mantissa of 32 bits, and how far products with it are shifted right
 
 #endif

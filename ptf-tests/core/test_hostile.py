@@ -5,7 +5,7 @@ from support.base import frame, tick
 from support.core import FIBRES, LIGHT, SLOT, CoreTest, beacon
 from support.hostile import Hostile
 
-DIGEST = "93d9ea76d11ad312679ecca25ef137e9fcacb704c041852c02e9acfad8075f05"
+DIGEST = "2cb2ed6e81422518ecdbd20609bafecafb9527c6a9b8254c25b18c437981b37b"
 
 
 class HostileToCore(Hostile, CoreTest):

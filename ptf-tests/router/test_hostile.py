@@ -7,7 +7,7 @@ from support.base import ethernet, frame, ipv4, linecard
 from support.hostile import Hostile
 from support.xcp import MS, header
 
-DIGEST = "3a39ca010615de365ed56e6df83ba77350492c5d9fb689bca0122f2d1d5a19ed"
+DIGEST = "746850595004ddbd0f9a2d30ac2c10737728ccca0bc128f47871ac7d4e42883e"
 OUT = [r.OUT_PORT, r.IN_PORT, wire.PORT_LINECARD]
 
 

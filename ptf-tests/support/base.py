@@ -35,6 +35,11 @@ class SwitchTest(BaseTest):
 
     program = None
 
+    @staticmethod
+    def seal(data):
+        """A message as it goes between switch and controller."""
+        return sealed(data)
+
     def setUp(self):
         super().setUp()
         self.dataplane = ptf.dataplane_instance
@@ -66,7 +71,7 @@ class SwitchTest(BaseTest):
             port, found = self.switch.packet_in(DEADLINE_S)
         except queue.Empty:
             self.fail("no packet-in")
-        self.assertEqual((port, found.hex()), (ingress_port, sealed(frame(*parts)).hex()))
+        self.assertEqual((port, found.hex()), (ingress_port, self.seal(frame(*parts)).hex()))
 
     def expect_silence(self):
         result = self.dataplane.poll(device_number=0, timeout=QUIET_S)
@@ -125,15 +130,29 @@ PAYLOAD_BYTES = {
 }
 
 
-def sealed(data):
-    """A frame as it goes between switch and controller: with its check, if it has an optical header."""
-    start, end = wire.Ethernet.SIZE, wire.Ethernet.SIZE + wire.Optical.SIZE
+RING_PAYLOAD_BYTES = {
+    wire.RingKind.FAIRNESS: wire.Fairness.SIZE + wire.FAIRNESS_ENTRIES * wire.FairnessEntry.SIZE,
+    wire.RingKind.REPORT: wire.RingReport.SIZE + wire.REPORT_SOURCES * wire.ReportSource.SIZE,
+}
+
+
+def with_check(data, header, payload_bytes):
+    """A frame with a check behind its header, if it has one; `payload_bytes` of a header says how much more is checked."""
+    start, end = wire.Ethernet.SIZE, wire.Ethernet.SIZE + header.SIZE
     if len(data) < end or int.from_bytes(data[start - 2:start], "big") != wire.ETHERTYPE_OPTICAL:
         return data
-    header = wire.Optical.decode(data[start:])
-    size = PAYLOAD_BYTES.get(header.kind, 0) if header.version == wire.OPTICAL_VERSION else 0
-    check = wire.Check(crc=zlib.crc32(data[start:end + size]))
-    return data[:end] + check.encode() + data[end:]
+    size = payload_bytes(header.decode(data[start:]))
+    return data[:end] + wire.Check(crc=zlib.crc32(data[start:end + size])).encode() + data[end:]
+
+
+def sealed(data):
+    """A frame as it goes between switch and controller: with its check, if it has an optical header."""
+    return with_check(data, wire.Optical, lambda header: PAYLOAD_BYTES.get(header.kind, 0) if header.version == wire.OPTICAL_VERSION else 0)
+
+
+def sealed_on_ring(data):
+    """A frame with a ring header, with its check."""
+    return with_check(data, wire.Ring, lambda header: RING_PAYLOAD_BYTES.get(header.kind, 0))
 
 
 def optical(kind, **fields):

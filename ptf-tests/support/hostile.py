@@ -7,7 +7,7 @@ from pathlib import Path
 import ptf
 
 from slotwise import wire
-from support.base import DEADLINE_S, UNKNOWN_VERSION, ethernet, frame, sealed
+from support.base import DEADLINE_S, UNKNOWN_VERSION, ethernet, frame
 
 FRAMES = 600
 MIN_LENGTH = wire.Ethernet.SIZE  # what a raw socket can send
@@ -72,9 +72,9 @@ class Hostile:
                 port = numbers.choice(templates)[0]
             # Most messages of the controller are whole, whatever they say.
             if port == wire.PORT_CPU and numbers.below(4) == 0:
-                data = mutate(numbers, sealed(whole))
+                data = mutate(numbers, self.seal(whole))
             elif port == wire.PORT_CPU:
-                data = sealed(mutate(numbers, whole))
+                data = self.seal(mutate(numbers, whole))
             else:
                 data = mutate(numbers, whole)
             transcript.append(f"sent into {port}: {data.hex()}")
@@ -84,7 +84,7 @@ class Hostile:
         for port, frames in sorted(self.left.items()):
             transcript += [f"left by {port}: {data.hex()}" for data in frames]
         transcript += self.packet_ins(last, ports[0])
-        transcript += [f"dropped, {r.name}: {self.drops(r)}" for r in wire.DropReason]
+        transcript += [f"dropped, {r.name}: {self.drops(r)}" for r in wire.DropReason if self.drops(r)]
         text = "\n".join(transcript) + "\n"
         log = Path(ptf.config["log_file"])
         log.with_name(f"{log.stem}-{type(self).__name__}.txt").write_text(text, encoding="ascii")
@@ -133,7 +133,7 @@ class Hostile:
             self.send_and_wait(port, data, marker_port)
         self.send(*last[-1])
         found = []
-        expected = (last[-1][0], sealed(last[-1][1]))
+        expected = (last[-1][0], self.seal(last[-1][1]))
         while not found or found[-1] != expected:
             found.append(self.switch.packet_in(DEADLINE_S))
         return [f"packet-in from {port}: {data.hex()}" for port, data in found]

@@ -106,6 +106,13 @@ class Switch:
         entry = p4rt.TableEntry(table_id=info.preamble.id, is_default_action=True, action=self._action(action, params))
         self._write(p4rt.Update.MODIFY, p4rt.Entity(table_entry=entry))
 
+    def set_meter(self, name, index, cir, cburst, pir, pburst):
+        """One cell of an indirect meter; rates and bursts in its unit."""
+        entry = p4rt.MeterEntry(meter_id=self._named(self.info.meters, name).preamble.id)
+        entry.index.index = index
+        entry.config.cir, entry.config.cburst, entry.config.pir, entry.config.pburst = cir, cburst, pir, pburst
+        self._write(p4rt.Update.MODIFY, p4rt.Entity(meter_entry=entry))
+
     def counter(self, name, index=None):
         """Packets and bytes counted in one cell of an indirect counter, or in all of them."""
         entry = p4rt.CounterEntry(counter_id=self._named(self.info.counters, name).preamble.id)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 ETHERTYPE_IPV4 = 0x0800  # IPv4
 ETHERTYPE_ARP = 0x0806  # ARP
-ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows
+ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows, or ring_t: their versions differ
 ETHERTYPE_LINECARD = 0x88B6  # linecard_t follows
 IP_PROTOCOL_TCP = 6  # l4_ports_t follows
 IP_PROTOCOL_UDP = 17  # l4_ports_t follows
@@ -16,6 +16,7 @@ ARP_REQUEST = 1  # opcode of arp_ipv4_t
 ARP_REPLY = 2  # opcode of arp_ipv4_t
 OPTICAL_VERSION = 1  # the only version of optical_t
 LINECARD_VERSION = 1  # the only version of linecard_t
+RING_VERSION = 2  # the only version of ring_t, and none of optical_t
 XCP_VERSION = 1  # the only version of xcp_t
 XCP_LENGTH = 20  # bytes of xcp_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
@@ -45,6 +46,13 @@ ORDER_WINDOW = 65536  # the same of what the controller wants of a master: its v
 MAX_COMMIT_LEAD = 256  # frames that the first_frame that it wants may be ahead of the master's
 TIMER_RETRY_NS = 100000000
 SHARES = 16
+PORT_RING_EAST = 256  # ringlet 0 out, ringlet 1 in
+PORT_RING_WEST = 257  # ringlet 1 out, ringlet 0 in
+MAX_STATIONS = 255  # of a ring; an add queue of each class for each distance
+RINGLETS = 2  # of a ring
+FAIRNESS_ENTRIES = 4  # limits of one message, and of a station
+REPORT_SOURCES = 16  # stations of one report; block b holds 16*b .. 16*b+15
+NO_LIMIT = 0xFFFFFFFF  # of a rate that is not limited, or not known yet
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
 
@@ -61,6 +69,41 @@ class OpticalKind(IntEnum):
     FAULT = 6
 
 
+class RingKind(IntEnum):
+    """RingKind. 4 bits on the wire."""
+
+    DATA = 0
+    FAIRNESS = 1
+    REPORT = 2
+
+
+class RingClass(IntEnum):
+    """Classes of traffic on a ring. Fairness is about the first two; what is added of the others is limited at its ingress. 4 bits on the wire."""
+
+    BEST_EFFORT = 0
+    EXCESS = 1  # what is above the rate of COMMITTED
+    COMMITTED = 2
+    RESERVED = 3
+
+
+class RingMode(IntEnum):
+    """Who decides what a station may add, and how. 8 bits on the wire."""
+
+    EXPLICIT = 0  # the head tells the others the rate that is left for each
+    ADAPTIVE = 1  # each station halves what it differs from the next one
+    CONTROLLER = 2  # the controller hears of congestion and tells the rates
+    RPR_AGGRESSIVE = 3  # after IEEE 802.17: the head tells the others what it adds itself
+    RPR_CONSERVATIVE = 4  # after IEEE 802.17: the head tells a rate, waits, and corrects it
+
+
+class RingPhase(IntEnum):
+    """Where a station is that may become the head of a congested span. 8 bits on the wire."""
+
+    QUIET = 0
+    CONGESTED = 1
+    RISING = 2  # congestion is over, and the rates that the head tells rise
+
+
 class LineCardKind(IntEnum):
     """LineCardKind. 4 bits on the wire."""
 
@@ -69,6 +112,8 @@ class LineCardKind(IntEnum):
     QUEUE_REPORT = 3
     FLOW_CONTROL = 4
     ALARM = 5
+    RING_TICK = 6
+    ADD_LIMITS = 7
 
 
 class FlowOp(IntEnum):
@@ -141,7 +186,9 @@ class DropReason(IntEnum):
     STALE = 16  # control message that is too old, or not newer than the last one that was taken
     NOT_A_MEMBER = 17  # control message of a session that is not in force, or to or from a stranger
     BAD_FIELD = 18  # control message with a field out of range
-    BAD_CHECK = 19  # message from the controller that is not as it was made
+    BAD_CHECK = 19  # message from the controller, or between stations, that is not as it was made
+    RETURNED = 20  # station: its own packet has come round, since nobody took it off
+    POLICED = 21  # station: more of a class came from a host than it may bring
 
 
 class Header:
@@ -204,9 +251,9 @@ class Optical(Header):
 
 @dataclass(frozen=True)
 class Check(Header):
-    """Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. 4 bytes."""
+    """Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t of each message, of stations and of the controller. 4 bytes."""
 
-    crc: int = 0  # CRC-32 (as Ethernet's) of optical_t and of what follows this header
+    crc: int = 0  # CRC-32 (as Ethernet's) of the header before this one and of what follows it
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[tuple] = (("crc", 32),)
 
@@ -308,6 +355,80 @@ class Fault(Header):
 
 
 @dataclass(frozen=True)
+class Ring(Header):
+    """ring_t. 8 bytes."""
+
+    version: int = 0  # RING_VERSION
+    kind: int = 0  # RingKind
+    ttl: int = 0  # stations of the ring at the source, one less at each station on the way
+    ringlet: int = 0  # on which DATA travels; which a message is about
+    traffic_class: int = 0  # RingClass
+    weight: int = 0  # of the source
+    source: int = 0
+    destination: int = 0
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("ttl", 8), ("ringlet", 4), ("traffic_class", 4), ("weight", 8), ("source", 16), ("destination", 16),)
+
+
+@dataclass(frozen=True)
+class RingData(Header):
+    """DATA: ring_t, ring_data_t, the payload. 8 bytes."""
+
+    queue: int = 0  # add queue of the source's card: 256 * class + hops to the destination
+    inner_type: int = 0  # EtherType of the payload
+    sequence: int = 0  # by source, ringlet and queue, starts at 1
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[tuple] = (("queue", 16), ("inner_type", 16), ("sequence", 32),)
+
+
+@dataclass(frozen=True)
+class Fairness(Header):
+    """FAIRNESS: ring_t, check_t, fairness_t, FAIRNESS_ENTRIES x fairness_entry_t: 64 bytes. From the station after it to a station, or from the controller: what it may add at most to the ringlet, the nearest link first. 6 bytes."""
+
+    sequence: int = 0  # of the sender, a serial number
+    entries: int = 0  # that hold something
+    SIZE: ClassVar[int] = 6
+    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("entries", 8), (None, 8),)
+
+
+@dataclass(frozen=True)
+class FairnessEntry(Header):
+    """Of what travels over the link behind the station `hops` from here a station may add `rate` times its weight. 8 bytes."""
+
+    head: int = 0  # the station before the link
+    hops: int = 0  # from the station that is told to the head
+    reach: int = 0  # stations further on that are to be told
+    rate: int = 0
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[tuple] = (("head", 16), ("hops", 8), ("reach", 8), ("rate", 32),)
+
+
+@dataclass(frozen=True)
+class RingReport(Header):
+    """REPORT: ring_t, check_t, ring_report_t, REPORT_SOURCES x report_source_t. A station tells the controller how its link fares. 28 bytes."""
+
+    local_ns: int = 0  # local time of the line card
+    link_rate: int = 0  # estimate of what the link carries
+    added_rate: int = 0  # estimate of what the station adds of it
+    told_rate: int = 0  # by weight, as the station would tell others; NO_LIMIT unless it is a head
+    hol_delay_ns: int = 0  # of the tick that this answers
+    phase: int = 0  # RingPhase
+    block: int = 0
+    active: int = 0  # stations that have added something lately, itself included
+    SIZE: ClassVar[int] = 28
+    LAYOUT: ClassVar[tuple] = (("local_ns", 64), ("link_rate", 32), ("added_rate", 32), ("told_rate", 32), ("hol_delay_ns", 32), ("phase", 8), ("block", 8), ("active", 16),)
+
+
+@dataclass(frozen=True)
+class ReportSource(Header):
+    """report_source_t. 4 bytes."""
+
+    rate: int = 0  # of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
+    SIZE: ClassVar[int] = 4
+    LAYOUT: ClassVar[tuple] = (("rate", 32),)
+
+
+@dataclass(frozen=True)
 class Linecard(Header):
     """linecard_t. 4 bytes."""
 
@@ -365,6 +486,39 @@ class FlowControl(Header):
     value: int = 0
     SIZE: ClassVar[int] = 28
     LAYOUT: ClassVar[tuple] = (("queue", 16), ("op", 8), (None, 8), ("open_ns", 64), ("close_ns", 64), ("value", 64),)
+
+
+@dataclass(frozen=True)
+class RingTick(Header):
+    """From the card of a ring port: repeat 0 at the end of each interval, then at once as often as P4 has asked for, so that one tick makes one message. 24 bytes."""
+
+    repeat: int = 0
+    hol_delay_ns: int = 0  # longest time in the interval that transit has held back what could have been added
+    added_bytes: int = 0  # of fair classes, put on the ring since start, modulo 2^32
+    committed_bytes: int = 0  # the same of the other classes
+    local_ns: int = 0  # local time of the card at the interval's end
+    SIZE: ClassVar[int] = 24
+    LAYOUT: ClassVar[tuple] = (("repeat", 16), (None, 16), ("hol_delay_ns", 32), ("added_bytes", 32), ("committed_bytes", 32), ("local_ns", 64),)
+
+
+@dataclass(frozen=True)
+class AddLimits(Header):
+    """Answer to the ring tick with repeat 0; FAIRNESS_ENTRIES x add_limit_t follow. 8 bytes."""
+
+    next_ns: int = 0  # from the tick's local_ns to the next interval's end
+    ticks: int = 0  # that the card sends at once, repeat 1 ...
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[tuple] = (("next_ns", 32), ("ticks", 16), (None, 16),)
+
+
+@dataclass(frozen=True)
+class AddLimit(Header):
+    """Of fair traffic that goes further than `hops` stations the card may add `rate`. 8 bytes."""
+
+    hops: int = 0
+    rate: int = 0  # NO_LIMIT: this limit is not used
+    SIZE: ClassVar[int] = 8
+    LAYOUT: ClassVar[tuple] = (("hops", 8), (None, 24), ("rate", 32),)
 
 
 @dataclass(frozen=True)

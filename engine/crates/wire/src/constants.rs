@@ -7,7 +7,7 @@ use crate::UnknownCode;
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
 /// ARP.
 pub const ETHERTYPE_ARP: u16 = 0x0806;
-/// optical_t follows.
+/// optical_t follows, or ring_t: their versions differ.
 pub const ETHERTYPE_OPTICAL: u16 = 0x88B5;
 /// linecard_t follows.
 pub const ETHERTYPE_LINECARD: u16 = 0x88B6;
@@ -25,6 +25,8 @@ pub const ARP_REPLY: u16 = 2;
 pub const OPTICAL_VERSION: u8 = 1;
 /// The only version of linecard_t.
 pub const LINECARD_VERSION: u8 = 1;
+/// The only version of ring_t, and none of optical_t.
+pub const RING_VERSION: u8 = 2;
 /// The only version of xcp_t.
 pub const XCP_VERSION: u8 = 1;
 /// Bytes of xcp_t.
@@ -83,6 +85,20 @@ pub const MAX_COMMIT_LEAD: u32 = 256;
 pub const TIMER_RETRY_NS: u32 = 100000000;
 /// SHARES.
 pub const SHARES: u8 = 16;
+/// Ringlet 0 out, ringlet 1 in.
+pub const PORT_RING_EAST: u16 = 256;
+/// Ringlet 1 out, ringlet 0 in.
+pub const PORT_RING_WEST: u16 = 257;
+/// Of a ring; an add queue of each class for each distance.
+pub const MAX_STATIONS: u16 = 255;
+/// Of a ring.
+pub const RINGLETS: u8 = 2;
+/// Limits of one message, and of a station.
+pub const FAIRNESS_ENTRIES: u8 = 4;
+/// Stations of one report; block b holds 16*b .. 16*b+15.
+pub const REPORT_SOURCES: u16 = 16;
+/// Of a rate that is not limited, or not known yet.
+pub const NO_LIMIT: u32 = 0xFFFFFFFF;
 /// Size of the `xcp_headers` counter.
 pub const MAX_XCP_VERDICTS: u32 = 8;
 /// Size of the `drops` counter.
@@ -157,6 +173,217 @@ impl TryFrom<u8> for OpticalKind {
     }
 }
 
+/// RingKind. 4 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RingKind {
+    /// DATA.
+    Data = 0,
+    /// FAIRNESS.
+    Fairness = 1,
+    /// REPORT.
+    Report = 2,
+}
+
+impl RingKind {
+    /// Every member, by code.
+    pub const ALL: [Self; 3] = [
+        Self::Data,
+        Self::Fairness,
+        Self::Report,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "DATA",
+            Self::Fairness => "FAIRNESS",
+            Self::Report => "REPORT",
+        }
+    }
+}
+
+impl From<RingKind> for u8 {
+    fn from(value: RingKind) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for RingKind {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Data),
+            1 => Ok(Self::Fairness),
+            2 => Ok(Self::Report),
+            _ => Err(UnknownCode { enumeration: "RingKind", code: code.into() }),
+        }
+    }
+}
+
+/// Classes of traffic on a ring. Fairness is about the first two; what is added of the others is limited at its ingress. 4 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RingClass {
+    /// BEST_EFFORT.
+    BestEffort = 0,
+    /// What is above the rate of COMMITTED.
+    Excess = 1,
+    /// COMMITTED.
+    Committed = 2,
+    /// RESERVED.
+    Reserved = 3,
+}
+
+impl RingClass {
+    /// Every member, by code.
+    pub const ALL: [Self; 4] = [
+        Self::BestEffort,
+        Self::Excess,
+        Self::Committed,
+        Self::Reserved,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BestEffort => "BEST_EFFORT",
+            Self::Excess => "EXCESS",
+            Self::Committed => "COMMITTED",
+            Self::Reserved => "RESERVED",
+        }
+    }
+}
+
+impl From<RingClass> for u8 {
+    fn from(value: RingClass) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for RingClass {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::BestEffort),
+            1 => Ok(Self::Excess),
+            2 => Ok(Self::Committed),
+            3 => Ok(Self::Reserved),
+            _ => Err(UnknownCode { enumeration: "RingClass", code: code.into() }),
+        }
+    }
+}
+
+/// Who decides what a station may add, and how. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RingMode {
+    /// The head tells the others the rate that is left for each.
+    Explicit = 0,
+    /// Each station halves what it differs from the next one.
+    Adaptive = 1,
+    /// The controller hears of congestion and tells the rates.
+    Controller = 2,
+    /// After IEEE 802.17: the head tells the others what it adds itself.
+    RprAggressive = 3,
+    /// After IEEE 802.17: the head tells a rate, waits, and corrects it.
+    RprConservative = 4,
+}
+
+impl RingMode {
+    /// Every member, by code.
+    pub const ALL: [Self; 5] = [
+        Self::Explicit,
+        Self::Adaptive,
+        Self::Controller,
+        Self::RprAggressive,
+        Self::RprConservative,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Explicit => "EXPLICIT",
+            Self::Adaptive => "ADAPTIVE",
+            Self::Controller => "CONTROLLER",
+            Self::RprAggressive => "RPR_AGGRESSIVE",
+            Self::RprConservative => "RPR_CONSERVATIVE",
+        }
+    }
+}
+
+impl From<RingMode> for u8 {
+    fn from(value: RingMode) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for RingMode {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Explicit),
+            1 => Ok(Self::Adaptive),
+            2 => Ok(Self::Controller),
+            3 => Ok(Self::RprAggressive),
+            4 => Ok(Self::RprConservative),
+            _ => Err(UnknownCode { enumeration: "RingMode", code: code.into() }),
+        }
+    }
+}
+
+/// Where a station is that may become the head of a congested span. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RingPhase {
+    /// QUIET.
+    Quiet = 0,
+    /// CONGESTED.
+    Congested = 1,
+    /// Congestion is over, and the rates that the head tells rise.
+    Rising = 2,
+}
+
+impl RingPhase {
+    /// Every member, by code.
+    pub const ALL: [Self; 3] = [
+        Self::Quiet,
+        Self::Congested,
+        Self::Rising,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quiet => "QUIET",
+            Self::Congested => "CONGESTED",
+            Self::Rising => "RISING",
+        }
+    }
+}
+
+impl From<RingPhase> for u8 {
+    fn from(value: RingPhase) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for RingPhase {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Quiet),
+            1 => Ok(Self::Congested),
+            2 => Ok(Self::Rising),
+            _ => Err(UnknownCode { enumeration: "RingPhase", code: code.into() }),
+        }
+    }
+}
+
 /// LineCardKind. 4 bits on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -171,16 +398,22 @@ pub enum LineCardKind {
     FlowControl = 4,
     /// ALARM.
     Alarm = 5,
+    /// RING_TICK.
+    RingTick = 6,
+    /// ADD_LIMITS.
+    AddLimits = 7,
 }
 
 impl LineCardKind {
     /// Every member, by code.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::SlotTick,
         Self::IntervalTick,
         Self::QueueReport,
         Self::FlowControl,
         Self::Alarm,
+        Self::RingTick,
+        Self::AddLimits,
     ];
 
     /// The name that P4 uses.
@@ -191,6 +424,8 @@ impl LineCardKind {
             Self::QueueReport => "QUEUE_REPORT",
             Self::FlowControl => "FLOW_CONTROL",
             Self::Alarm => "ALARM",
+            Self::RingTick => "RING_TICK",
+            Self::AddLimits => "ADD_LIMITS",
         }
     }
 }
@@ -211,6 +446,8 @@ impl TryFrom<u8> for LineCardKind {
             3 => Ok(Self::QueueReport),
             4 => Ok(Self::FlowControl),
             5 => Ok(Self::Alarm),
+            6 => Ok(Self::RingTick),
+            7 => Ok(Self::AddLimits),
             _ => Err(UnknownCode { enumeration: "LineCardKind", code: code.into() }),
         }
     }
@@ -543,13 +780,17 @@ pub enum DropReason {
     NotAMember = 17,
     /// Control message with a field out of range.
     BadField = 18,
-    /// Message from the controller that is not as it was made.
+    /// Message from the controller, or between stations, that is not as it was made.
     BadCheck = 19,
+    /// Station: its own packet has come round, since nobody took it off.
+    Returned = 20,
+    /// Station: more of a class came from a host than it may bring.
+    Policed = 21,
 }
 
 impl DropReason {
     /// Every member, by code.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::None,
         Self::NoRoute,
         Self::NoVoq,
@@ -570,6 +811,8 @@ impl DropReason {
         Self::NotAMember,
         Self::BadField,
         Self::BadCheck,
+        Self::Returned,
+        Self::Policed,
     ];
 
     /// The name that P4 uses.
@@ -595,6 +838,8 @@ impl DropReason {
             Self::NotAMember => "NOT_A_MEMBER",
             Self::BadField => "BAD_FIELD",
             Self::BadCheck => "BAD_CHECK",
+            Self::Returned => "RETURNED",
+            Self::Policed => "POLICED",
         }
     }
 }
@@ -630,6 +875,8 @@ impl TryFrom<u8> for DropReason {
             17 => Ok(Self::NotAMember),
             18 => Ok(Self::BadField),
             19 => Ok(Self::BadCheck),
+            20 => Ok(Self::Returned),
+            21 => Ok(Self::Policed),
             _ => Err(UnknownCode { enumeration: "DropReason", code: code.into() }),
         }
     }

@@ -101,10 +101,10 @@ impl Optical {
     }
 }
 
-/// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. `check_t`, 4 bytes.
+/// Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t of each message, of stations and of the controller. `check_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Check {
-    /// CRC-32 (as Ethernet's) of optical_t and of what follows this header. 32 bits.
+    /// CRC-32 (as Ethernet's) of the header before this one and of what follows it. 32 bits.
     pub crc: u32,
 }
 
@@ -440,6 +440,248 @@ impl Fault {
     }
 }
 
+/// ring_t. `ring_t`, 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ring {
+    /// RING_VERSION. 4 bits.
+    pub version: u8,
+    /// RingKind. 4 bits.
+    pub kind: u8,
+    /// Stations of the ring at the source, one less at each station on the way. 8 bits.
+    pub ttl: u8,
+    /// On which DATA travels; which a message is about. 4 bits.
+    pub ringlet: u8,
+    /// RingClass. 4 bits.
+    pub traffic_class: u8,
+    /// Of the source. 8 bits.
+    pub weight: u8,
+    /// Source. 16 bits.
+    pub source: u16,
+    /// Destination. 16 bits.
+    pub destination: u16,
+}
+
+impl Ring {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 8;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            version: get(b, 0, 4) as u8,
+            kind: get(b, 4, 4) as u8,
+            ttl: get(b, 8, 8) as u8,
+            ringlet: get(b, 16, 4) as u8,
+            traffic_class: get(b, 20, 4) as u8,
+            weight: get(b, 24, 8) as u8,
+            source: get(b, 32, 16) as u16,
+            destination: get(b, 48, 16) as u16,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 4, u64::from(self.version));
+        put(&mut b, 4, 4, u64::from(self.kind));
+        put(&mut b, 8, 8, u64::from(self.ttl));
+        put(&mut b, 16, 4, u64::from(self.ringlet));
+        put(&mut b, 20, 4, u64::from(self.traffic_class));
+        put(&mut b, 24, 8, u64::from(self.weight));
+        put(&mut b, 32, 16, u64::from(self.source));
+        put(&mut b, 48, 16, u64::from(self.destination));
+        b
+    }
+}
+
+/// DATA: ring_t, ring_data_t, the payload. `ring_data_t`, 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RingData {
+    /// Add queue of the source's card: 256 * class + hops to the destination. 16 bits.
+    pub queue: u16,
+    /// EtherType of the payload. 16 bits.
+    pub inner_type: u16,
+    /// By source, ringlet and queue, starts at 1. 32 bits.
+    pub sequence: u32,
+}
+
+impl RingData {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 8;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            queue: get(b, 0, 16) as u16,
+            inner_type: get(b, 16, 16) as u16,
+            sequence: get(b, 32, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.queue));
+        put(&mut b, 16, 16, u64::from(self.inner_type));
+        put(&mut b, 32, 32, u64::from(self.sequence));
+        b
+    }
+}
+
+/// FAIRNESS: ring_t, check_t, fairness_t, FAIRNESS_ENTRIES x fairness_entry_t: 64 bytes. From the station after it to a station, or from the controller: what it may add at most to the ringlet, the nearest link first. `fairness_t`, 6 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fairness {
+    /// Of the sender, a serial number. 32 bits.
+    pub sequence: u32,
+    /// That hold something. 8 bits.
+    pub entries: u8,
+}
+
+impl Fairness {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 6;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            sequence: get(b, 0, 32) as u32,
+            entries: get(b, 32, 8) as u8,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.sequence));
+        put(&mut b, 32, 8, u64::from(self.entries));
+        b
+    }
+}
+
+/// Of what travels over the link behind the station `hops` from here a station may add `rate` times its weight. `fairness_entry_t`, 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FairnessEntry {
+    /// The station before the link. 16 bits.
+    pub head: u16,
+    /// From the station that is told to the head. 8 bits.
+    pub hops: u8,
+    /// Stations further on that are to be told. 8 bits.
+    pub reach: u8,
+    /// Rate. 32 bits.
+    pub rate: u32,
+}
+
+impl FairnessEntry {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 8;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            head: get(b, 0, 16) as u16,
+            hops: get(b, 16, 8) as u8,
+            reach: get(b, 24, 8) as u8,
+            rate: get(b, 32, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.head));
+        put(&mut b, 16, 8, u64::from(self.hops));
+        put(&mut b, 24, 8, u64::from(self.reach));
+        put(&mut b, 32, 32, u64::from(self.rate));
+        b
+    }
+}
+
+/// REPORT: ring_t, check_t, ring_report_t, REPORT_SOURCES x report_source_t. A station tells the controller how its link fares. `ring_report_t`, 28 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RingReport {
+    /// Local time of the line card. 64 bits.
+    pub local_ns: u64,
+    /// Estimate of what the link carries. 32 bits.
+    pub link_rate: u32,
+    /// Estimate of what the station adds of it. 32 bits.
+    pub added_rate: u32,
+    /// By weight, as the station would tell others; NO_LIMIT unless it is a head. 32 bits.
+    pub told_rate: u32,
+    /// Of the tick that this answers. 32 bits.
+    pub hol_delay_ns: u32,
+    /// RingPhase. 8 bits.
+    pub phase: u8,
+    /// Block. 8 bits.
+    pub block: u8,
+    /// Stations that have added something lately, itself included. 16 bits.
+    pub active: u16,
+}
+
+impl RingReport {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 28;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            local_ns: get(b, 0, 64) as u64,
+            link_rate: get(b, 64, 32) as u32,
+            added_rate: get(b, 96, 32) as u32,
+            told_rate: get(b, 128, 32) as u32,
+            hol_delay_ns: get(b, 160, 32) as u32,
+            phase: get(b, 192, 8) as u8,
+            block: get(b, 200, 8) as u8,
+            active: get(b, 208, 16) as u16,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 64, self.local_ns);
+        put(&mut b, 64, 32, u64::from(self.link_rate));
+        put(&mut b, 96, 32, u64::from(self.added_rate));
+        put(&mut b, 128, 32, u64::from(self.told_rate));
+        put(&mut b, 160, 32, u64::from(self.hol_delay_ns));
+        put(&mut b, 192, 8, u64::from(self.phase));
+        put(&mut b, 200, 8, u64::from(self.block));
+        put(&mut b, 208, 16, u64::from(self.active));
+        b
+    }
+}
+
+/// report_source_t. `report_source_t`, 4 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReportSource {
+    /// Of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one. 32 bits.
+    pub rate: u32,
+}
+
+impl ReportSource {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 4;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            rate: get(b, 0, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.rate));
+        b
+    }
+}
+
 /// linecard_t. `linecard_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Linecard {
@@ -631,6 +873,111 @@ impl FlowControl {
         put(&mut b, 32, 64, self.open_ns);
         put(&mut b, 96, 64, self.close_ns);
         put(&mut b, 160, 64, self.value);
+        b
+    }
+}
+
+/// From the card of a ring port: repeat 0 at the end of each interval, then at once as often as P4 has asked for, so that one tick makes one message. `ring_tick_t`, 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RingTick {
+    /// Repeat. 16 bits.
+    pub repeat: u16,
+    /// Longest time in the interval that transit has held back what could have been added. 32 bits.
+    pub hol_delay_ns: u32,
+    /// Of fair classes, put on the ring since start, modulo 2^32. 32 bits.
+    pub added_bytes: u32,
+    /// The same of the other classes. 32 bits.
+    pub committed_bytes: u32,
+    /// Local time of the card at the interval's end. 64 bits.
+    pub local_ns: u64,
+}
+
+impl RingTick {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 24;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            repeat: get(b, 0, 16) as u16,
+            hol_delay_ns: get(b, 32, 32) as u32,
+            added_bytes: get(b, 64, 32) as u32,
+            committed_bytes: get(b, 96, 32) as u32,
+            local_ns: get(b, 128, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.repeat));
+        put(&mut b, 32, 32, u64::from(self.hol_delay_ns));
+        put(&mut b, 64, 32, u64::from(self.added_bytes));
+        put(&mut b, 96, 32, u64::from(self.committed_bytes));
+        put(&mut b, 128, 64, self.local_ns);
+        b
+    }
+}
+
+/// Answer to the ring tick with repeat 0; FAIRNESS_ENTRIES x add_limit_t follow. `add_limits_t`, 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AddLimits {
+    /// From the tick's local_ns to the next interval's end. 32 bits.
+    pub next_ns: u32,
+    /// That the card sends at once, repeat 1 ... 16 bits.
+    pub ticks: u16,
+}
+
+impl AddLimits {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 8;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            next_ns: get(b, 0, 32) as u32,
+            ticks: get(b, 32, 16) as u16,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.next_ns));
+        put(&mut b, 32, 16, u64::from(self.ticks));
+        b
+    }
+}
+
+/// Of fair traffic that goes further than `hops` stations the card may add `rate`. `add_limit_t`, 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AddLimit {
+    /// Hops. 8 bits.
+    pub hops: u8,
+    /// NO_LIMIT: this limit is not used. 32 bits.
+    pub rate: u32,
+}
+
+impl AddLimit {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 8;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            hops: get(b, 0, 8) as u8,
+            rate: get(b, 32, 32) as u32,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 8, u64::from(self.hops));
+        put(&mut b, 32, 32, u64::from(self.rate));
         b
     }
 }

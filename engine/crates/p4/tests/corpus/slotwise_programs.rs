@@ -14,10 +14,13 @@ fn pipeline(name: &str) -> Pipeline {
 }
 
 /// EtherType and first byte of what the programs look into.
-const MESSAGES: [[u8; 3]; 5] = [
+const MESSAGES: [[u8; 3]; 8] = [
     [0x88, 0xb5, 0x10],
     [0x88, 0xb5, 0x12],
     [0x88, 0xb6, 0x11],
+    [0x88, 0xb6, 0x16],
+    [0x88, 0xb5, 0x20],
+    [0x88, 0xb5, 0x21],
     [8, 0, 0x45],
     [8, 6, 0],
 ];
@@ -29,7 +32,7 @@ proptest! {
     fn any_frame_on_any_port(
         packets in prop::collection::vec((0..512u16, 0..MESSAGES.len(), prop::collection::vec(any::<u8>(), 0..250)), 1..20),
     ) {
-        for name in ["edge", "core", "router"] {
+        for name in ["edge", "core", "router", "ring"] {
             let mut pipeline = pipeline(name);
             for (now_ns, (port, message, bytes)) in (0..).zip(&packets) {
                 let mut frame = bytes.clone();
@@ -119,7 +122,7 @@ proptest! {
         packets in prop::collection::vec((0..512u16, 0..MESSAGES.len(), prop::collection::vec(any::<u8>(), 15..250)), 1..20),
         early_ns in 0..20_000u64,
     ) {
-        for name in ["edge", "core", "router"] {
+        for name in ["edge", "core", "router", "ring"] {
             let outcome = |start_ns: u64| {
                 let mut pipeline = pipeline(name);
                 let mut recorder = Recorder::default();

@@ -5,7 +5,7 @@ package org.slotwise.wire;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. {@code check_t}, 4 bytes; immutable. */
+/** Behind optical_t of each message between a switch and the controller; light has none, as Ethernet has its own. Behind ring_t of each message, of stations and of the controller. {@code check_t}, 4 bytes; immutable. */
 public final class CheckHeader {
     /** Bytes on the wire. */
     public static final int SIZE = 4;
@@ -33,7 +33,7 @@ public final class CheckHeader {
         return bytes;
     }
 
-    /** CRC-32 (as Ethernet's) of optical_t and of what follows this header. 32 bits. */
+    /** CRC-32 (as Ethernet's) of the header before this one and of what follows it. 32 bits. */
     public long crc() {
         return crc;
     }

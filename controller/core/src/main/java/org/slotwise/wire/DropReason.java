@@ -63,8 +63,14 @@ public enum DropReason {
     /** Control message with a field out of range. */
     BAD_FIELD(18),
 
-    /** Message from the controller that is not as it was made. */
-    BAD_CHECK(19);
+    /** Message from the controller, or between stations, that is not as it was made. */
+    BAD_CHECK(19),
+
+    /** Station: its own packet has come round, since nobody took it off. */
+    RETURNED(20),
+
+    /** Station: more of a class came from a host than it may bring. */
+    POLICED(21);
 
     private final int code;
 

@@ -19,7 +19,13 @@ public enum LineCardKind {
     FLOW_CONTROL(4),
 
     /** ALARM. */
-    ALARM(5);
+    ALARM(5),
+
+    /** RING_TICK. */
+    RING_TICK(6),
+
+    /** ADD_LIMITS. */
+    ADD_LIMITS(7);
 
     private final int code;
 

@@ -11,7 +11,7 @@ public final class WireConstants {
     /** ARP. */
     public static final int ETHERTYPE_ARP = 0x0806;
 
-    /** optical_t follows. */
+    /** optical_t follows, or ring_t: their versions differ. */
     public static final int ETHERTYPE_OPTICAL = 0x88B5;
 
     /** linecard_t follows. */
@@ -37,6 +37,9 @@ public final class WireConstants {
 
     /** The only version of linecard_t. */
     public static final int LINECARD_VERSION = 1;
+
+    /** The only version of ring_t, and none of optical_t. */
+    public static final int RING_VERSION = 2;
 
     /** The only version of xcp_t. */
     public static final int XCP_VERSION = 1;
@@ -124,6 +127,27 @@ public final class WireConstants {
 
     /** SHARES. */
     public static final int SHARES = 16;
+
+    /** Ringlet 0 out, ringlet 1 in. */
+    public static final int PORT_RING_EAST = 256;
+
+    /** Ringlet 1 out, ringlet 0 in. */
+    public static final int PORT_RING_WEST = 257;
+
+    /** Of a ring; an add queue of each class for each distance. */
+    public static final int MAX_STATIONS = 255;
+
+    /** Of a ring. */
+    public static final int RINGLETS = 2;
+
+    /** Limits of one message, and of a station. */
+    public static final int FAIRNESS_ENTRIES = 4;
+
+    /** Stations of one report; block b holds 16*b .. 16*b+15. */
+    public static final int REPORT_SOURCES = 16;
+
+    /** Of a rate that is not limited, or not known yet. */
+    public static final long NO_LIMIT = 0xFFFFFFFFL;
 
     /** Size of the `xcp_headers` counter. */
     public static final int MAX_XCP_VERDICTS = 8;
