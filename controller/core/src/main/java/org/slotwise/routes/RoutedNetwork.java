@@ -24,7 +24,7 @@ public final class RoutedNetwork {
     /** Name of the program of a router. */
     public static final String PROGRAM = "router";
     /** Most routes of all routers together, since all of them are found anew when a link is lost. */
-    public static final int MAX_ROUTES_OF_ALL = 1 << 18;
+    public static final int MAX_ROUTES_OF_ALL = 1 << 17;
     /** Most bytes of a packet that XCP counts besides its IP length. */
     public static final int MAX_OVERHEAD_BYTES = 65_535;
 

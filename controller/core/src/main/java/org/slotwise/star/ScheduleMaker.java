@@ -3,7 +3,6 @@ package org.slotwise.star;
 
 import java.util.Arrays;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Consumer;
 import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Network;
@@ -35,7 +34,6 @@ final class ScheduleMaker {
         settings = choice.settings();
         try {
             scheduler = kind.create(settings, network.corePorts());
-            Objects.requireNonNull(scheduler, "its provider made none");
         } catch (RuntimeException | Error e) {
             String reason = "it cannot be made: " + Reasons.of(e);
             scheduler = (demand, current) -> {

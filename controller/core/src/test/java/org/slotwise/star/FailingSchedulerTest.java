@@ -2,6 +2,8 @@
 package org.slotwise.star;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -24,7 +26,7 @@ class FailingSchedulerTest {
     private final StarModel star = new StarModel(Networks.star(4, 20));
 
     /** One that does what a test says. */
-    private static final class Broken implements SchedulerProvider {
+    private static class Broken implements SchedulerProvider {
         private final Supplier<Scheduler> scheduler;
 
         Broken(Supplier<Scheduler> scheduler) {
@@ -148,5 +150,36 @@ class FailingSchedulerTest {
         checkStays((Supplier<Scheduler>) () -> {
             throw new IllegalStateException("not today");
         }, "not today");
+    }
+
+    @Test
+    void whoeverInterruptsTheThreadInterruptsNobodyElse() throws InvalidSettingsException {
+        SchedulerChosen choice = broken(() -> {
+            Thread.currentThread().interrupt();
+            return (demand, current) -> {
+                Thread.currentThread().interrupt();
+                return current;
+            };
+        });
+        Scheduler scheduler = choice.kind().create(choice.settings());
+        assertFalse(Thread.currentThread().isInterrupted());
+        FrameSchedule current = FrameSchedule.empty(2, 1);
+        assertEquals(current, scheduler.schedule(new int[2][2], current));
+        assertFalse(Thread.currentThread().isInterrupted());
+        Thread.currentThread().interrupt();
+        scheduler.schedule(new int[2][2], current);
+        assertTrue(Thread.interrupted(), "it was before");
+    }
+
+    /** Asked once, where it is known to be somebody's code, and not at each start. */
+    @Test
+    void whoCannotSayWhereItRunsIsRefusedWhenItIsFound() {
+        SchedulerProvider unsure = new Broken(() -> null) {
+            @Override
+            public boolean runsElsewhere() {
+                throw new IllegalStateException("who knows");
+            }
+        };
+        assertThrows(IllegalStateException.class, () -> Schedulers.ours().with(List.of(unsure)));
     }
 }

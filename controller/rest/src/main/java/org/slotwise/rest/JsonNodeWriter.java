@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -15,7 +16,8 @@ import javax.ws.rs.ext.Provider;
 /** Writes JSON trees. */
 @Provider
 public final class JsonNodeWriter implements MessageBodyWriter<JsonNode> {
-    private static final ObjectMapper MAPPER = new ObjectMapper();
+    /** The stream is the container's. */
+    private static final ObjectMapper MAPPER = new ObjectMapper().disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
 
     @Override
     public boolean isWriteable(Class<?> type, Type genericType, Annotation[] annotations, MediaType mediaType) {
@@ -25,6 +27,6 @@ public final class JsonNodeWriter implements MessageBodyWriter<JsonNode> {
     @Override
     public void writeTo(JsonNode node, Class<?> type, Type genericType, Annotation[] annotations,
             MediaType mediaType, MultivaluedMap<String, Object> headers, OutputStream output) throws IOException {
-        output.write(MAPPER.writeValueAsBytes(node));
+        MAPPER.writeValue(output, node);
     }
 }

@@ -6,7 +6,6 @@ import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.security.Principal;
-import java.util.concurrent.ExecutionException;
 import javax.ws.rs.core.SecurityContext;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpHeader;
@@ -32,7 +31,10 @@ final class JerseyHandler extends Handler.Abstract {
     private static final Logger LOG = LoggerFactory.getLogger(JerseyHandler.class);
     private static final SecurityContext NOBODY = new Anybody();
 
+    private static final long MAX_UNTAKEN_BYTES = 32 << 20;
+
     private final ApplicationHandler resources;
+    private final UntakenAnswers answers = new UntakenAnswers(MAX_UNTAKEN_BYTES);
 
     JerseyHandler(ResourceConfig application) {
         this.resources = new ApplicationHandler(application);
@@ -76,17 +78,17 @@ final class JerseyHandler extends Handler.Abstract {
     private void answerOrFail(Request request, byte[] body, Response response, Callback callback) {
         try {
             answer(request, body, response, callback);
-        } catch (ExecutionException | RuntimeException e) {
-            LOG.error("request not served", e);
-            callback.failed(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            callback.failed(e);
+        } catch (Exception e) {
+            LOG.error("request not served", e);
             callback.failed(e);
         }
     }
 
     private void answer(Request request, byte[] body, Response response, Callback callback)
-            throws ExecutionException, InterruptedException {
+            throws Exception {
         URI base;
         URI uri;
         try {
@@ -104,11 +106,25 @@ final class JerseyHandler extends Handler.Abstract {
             asked.headers(field.getName(), field.getValue());
         }
         asked.setEntityStream(new ByteArrayInputStream(body));
-        ByteArrayOutputStream entity = new ByteArrayOutputStream();
-        ContainerResponse answer = resources.apply(asked, entity).get();
+        Entity entity = new Entity();
+        ContainerResponse answer = answers.make(() -> resources.apply(asked, entity).get());
+        int size = entity.size();
+        if (!answers.mayWait(size)) {
+            response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
+            ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503,
+                    "too much of what was asked for has not been taken yet; wait a second");
+            return;
+        }
         response.setStatus(answer.getStatus());
         answer.getStringHeaders().forEach((name, values) -> values.forEach(value -> response.getHeaders().add(name, value)));
-        response.write(true, ByteBuffer.wrap(entity.toByteArray()), callback);
+        response.write(true, entity.bytes(), Callback.from(callback, () -> answers.taken(size)));
+    }
+
+    /** What is written, without a copy. */
+    private static final class Entity extends ByteArrayOutputStream {
+        private ByteBuffer bytes() {
+            return ByteBuffer.wrap(buf, 0, count);
+        }
     }
 
     /** Who may call at all may do all. */

@@ -8,8 +8,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.URI;
@@ -20,11 +23,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slotwise.rest.AppResources;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.Snapshot;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
 class HostileCallersTest {
@@ -219,5 +228,74 @@ class HostileCallersTest {
         }
         checkProblem(403, exchange(PUT.replace("Content-Type: application/json\r\n", "Content-Type: text/plain\r\n")
                 + "Origin: http://attacker.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"));
+    }
+
+    /** A resource whose answer is larger than what the two kernels keep of it for a caller who does not read. */
+    private record Large(String id, String text) implements AppResources {
+        @Override
+        public String description() {
+            return "Has a lot to say.";
+        }
+
+        @Override
+        public Map<String, Supplier<JsonNode>> reads() {
+            return Map.of("text", () -> TextNode.valueOf(text));
+        }
+
+        @Override
+        public Map<String, Change> changes() {
+            return Map.of();
+        }
+    }
+
+    private String firstLine(Socket socket) throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        for (int next = socket.getInputStream().read(); next >= 0 && next != '\r'; next = socket.getInputStream().read()) {
+            line.write(next);
+        }
+        return line.toString(StandardCharsets.US_ASCII);
+    }
+
+    /** Asks for it, and reads how the answer begins. */
+    private String askForLarge() throws IOException {
+        Socket socket = new Socket();
+        sockets.add(socket);
+        socket.setReceiveBufferSize(4096);
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), URI.create(served.url()).getPort()));
+        socket.getOutputStream().write("GET /slotwise/v1/apps/large/text HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        return firstLine(socket);
+    }
+
+    @Test
+    void answersThatNobodyTakesAreBoundedInMemory() throws Exception {
+        String text = "x".repeat(12 << 20);
+        served.serve(ServedController.manyRequests(), new ControllerService() {
+            @Override
+            public Snapshot snapshot() {
+                return served.controller().snapshot();
+            }
+
+            @Override
+            public void choose(SchedulerChosen choice) {
+                throw new AssertionError("nobody chooses");
+            }
+
+            @Override
+            public List<AppResources> apps() {
+                return List.of(new Large("large", text));
+            }
+        }, PATIENT);
+        assertEquals("HTTP/1.1 200 OK", askForLarge());
+        assertEquals("HTTP/1.1 200 OK", askForLarge());
+        assertEquals("HTTP/1.1 503 Service Unavailable", askForLarge());
+        checkServed();
+        for (Socket socket : sockets) {
+            socket.close();
+        }
+        String again = askForLarge();
+        while (!again.equals("HTTP/1.1 200 OK")) {
+            assertEquals("HTTP/1.1 503 Service Unavailable", again, "that they have gone is seen in the end");
+            again = askForLarge();
+        }
     }
 }

@@ -41,7 +41,10 @@ public final class MacAddress {
     public String toString() {
         StringBuilder text = new StringBuilder(17);
         for (int shift = 40; shift >= 0; shift -= 8) {
-            text.append(String.format("%02x", value >>> shift & 0xff)).append(shift > 0 ? ":" : "");
+            text.append(Character.forDigit((int) (value >>> shift + 4) & 0xf, 16)).append(Character.forDigit((int) (value >>> shift) & 0xf, 16));
+            if (shift > 0) {
+                text.append(':');
+            }
         }
         return text.toString();
     }

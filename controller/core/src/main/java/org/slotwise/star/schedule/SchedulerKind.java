@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.slotwise.star.demand.DemandEstimator;
@@ -27,6 +28,7 @@ public final class SchedulerKind {
     private final String title;
     private final String description;
     private final List<Setting> settings;
+    private final boolean runsElsewhere;
 
     /** Throws IllegalArgumentException if the provider has a name that users cannot write, or two settings of one name. */
     SchedulerKind(Schedulers catalogue, SchedulerProvider provider) {
@@ -38,6 +40,7 @@ public final class SchedulerKind {
                     + " right, at most 64");
         }
         this.description = Objects.requireNonNull(provider.description());
+        this.runsElsewhere = provider.runsElsewhere();
         List<Setting> all = new ArrayList<>(provider.settings());
         all.add(Setting.choice(ESTIMATOR, "What will come until the schedule is in force is forecast by a short"
                 + " average, by what came last, or along the trend.", DemandEstimator.values()));
@@ -57,7 +60,7 @@ public final class SchedulerKind {
 
     /** Whether schedules come from outside this process. */
     public boolean runsElsewhere() {
-        return provider.runsElsewhere();
+        return runsElsewhere;
     }
 
     /** Checks {@code given} and completes it with defaults. */
@@ -97,7 +100,21 @@ public final class SchedulerKind {
 
     /** Makes the scheduler of edges with a port each, from settings that {@link #completeSettings} gave. */
     public Scheduler create(Map<String, String> values) {
-        return provider.create(new SchedulerSettings(values));
+        Scheduler scheduler = Objects.requireNonNull(
+                withoutInterrupt(() -> provider.create(new SchedulerSettings(values))), "its provider made none");
+        return (demand, current) -> withoutInterrupt(() -> scheduler.schedule(demand, current));
+    }
+
+    /** Whatever somebody's code does to the thread that it is lent, that is not interrupted afterwards by it. */
+    private static <T> T withoutInterrupt(Supplier<T> code) {
+        boolean before = Thread.currentThread().isInterrupted();
+        try {
+            return code.get();
+        } finally {
+            if (!before) {
+                Thread.interrupted();
+            }
+        }
     }
 
     /** Makes the scheduler from settings that {@link #completeSettings} gave, for edges that may share ports of the core. */

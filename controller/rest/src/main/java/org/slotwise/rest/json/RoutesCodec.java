@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest.json;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.JsonSerializable;
+import com.fasterxml.jackson.databind.SerializerProvider;
+import com.fasterxml.jackson.databind.jsontype.TypeSerializer;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.slotwise.control.topology.DeviceId;
@@ -18,6 +24,7 @@ import org.slotwise.control.topology.MacAddress;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.Prefix;
 import org.slotwise.routes.RoutedNetwork;
+import org.slotwise.routes.Route;
 import org.slotwise.routes.Router;
 import org.slotwise.routes.RouterPort;
 import org.slotwise.routes.RoutesView;
@@ -155,20 +162,48 @@ public final class RoutesCodec {
         return node;
     }
 
-    /** The routes of each router. */
+    /** The routes of each router; as there may be very many, no tree is made of them. */
     public static ObjectNode routes(RoutesView view) {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
-        ArrayNode routers = node.putArray("routers");
-        view.routers().forEach((device, router) -> {
-            ObjectNode entry = routers.addObject().put("name", view.network().routers().get(device).name())
-                    .put("device_id", device.value()).put("ready", router.isReady()).put("settled", router.isSettled());
-            ArrayNode dark = entry.putArray("dark_ports");
-            router.darkPorts().forEach(dark::add);
-            ArrayNode routes = entry.putArray("routes");
-            router.routes().forEach(route -> routes.addObject().put("prefix", route.prefix().toString())
-                    .put("port", route.port()).put("mac", route.nextHop().toString()));
+        node.putPOJO("routers", new JsonSerializable.Base() {
+            @Override
+            public void serialize(JsonGenerator json, SerializerProvider serializers) throws IOException {
+                json.writeStartArray();
+                for (Map.Entry<DeviceId, RoutesView.RouterView> router : view.routers().entrySet()) {
+                    write(json, view.network().routers().get(router.getKey()), router.getValue());
+                }
+                json.writeEndArray();
+            }
+
+            @Override
+            public void serializeWithType(JsonGenerator json, SerializerProvider serializers, TypeSerializer type) throws IOException {
+                serialize(json, serializers);
+            }
         });
         return node;
+    }
+
+    private static void write(JsonGenerator json, Router router, RoutesView.RouterView view) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", router.name());
+        json.writeNumberField("device_id", router.device().value());
+        json.writeBooleanField("ready", view.isReady());
+        json.writeBooleanField("settled", view.isSettled());
+        json.writeArrayFieldStart("dark_ports");
+        for (int port : view.darkPorts()) {
+            json.writeNumber(port);
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("routes");
+        for (Route route : view.routes()) {
+            json.writeStartObject();
+            json.writeStringField("prefix", route.prefix().toString());
+            json.writeNumberField("port", route.port());
+            json.writeStringField("mac", route.nextHop().toString());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
     }
 
     /** Outputs that XCP controls. */
