@@ -6,6 +6,7 @@ from pathlib import Path
 from slotwise import builders, scenario
 from slotwise.document import Document
 from slotwise.errors import UnknownEndpoint, UnknownFibre
+from slotwise.scenario import Problem, ScenarioError
 
 DEFAULT_PHASE_S = 5
 
@@ -16,7 +17,10 @@ class Experiment(Document):
     @classmethod
     def load(cls, path: str | Path) -> "Experiment":
         """The experiment of a scenario file. Raises ScenarioError with every problem, or OSError."""
-        return Experiment(scenario.load(path), str(path))._of_file(Path(path))
+        document = scenario.load(path)
+        if "cores" not in document:
+            raise ScenarioError(str(path), [Problem("/cores", "a network of routers; expected a star")])
+        return Experiment(document, str(path))._of_file(Path(path))
 
     def phase(self, name: str, seconds: float = DEFAULT_PHASE_S) -> "Experiment":
         """Starts a phase; the traffic added next belongs to it."""

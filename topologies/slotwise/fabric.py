@@ -19,7 +19,7 @@ from slotwise.experiment import Experiment
 from slotwise.net import AccessSwitch, NetworkError, ports_of
 from slotwise.network import Network
 from slotwise.rundir import MARK, RunDirectory
-from slotwise.scenario import fibre_names, is_routed
+from slotwise.scenario import fibre_names
 
 STOP_PATIENCE_S = 20
 ANSWER_PATIENCE_S = 5
@@ -39,7 +39,7 @@ class Fabric:
         """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
         self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
-        document = Network.of(scenario) if is_routed(scenario) else Experiment(scenario)
+        document = Network.of(scenario) if "routers" in scenario else Experiment(scenario)
         document.save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
         self._log = open(here / "log", "w+b")

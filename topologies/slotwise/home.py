@@ -44,11 +44,6 @@ def scenario_schema() -> Path:
     return root() / MARK
 
 
-def routed_schema() -> Path:
-    """The JSON Schema of networks of routers."""
-    return root() / "schema" / "routed.schema.json"
-
-
 def slotwise_command() -> str:
     """Path of the `slotwise` command: $SLOTWISE_COMMAND, the home's release build, or the one on the PATH. Raises
     CommandNotFound."""

@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
-        scenario = scenarios.load(options.scenario, routers=True)
+        scenario = scenarios.load(options.scenario)
         net = network.start(scenario, options.receive_cpus)
     except (scenarios.ScenarioError, network.NetworkError, OSError) as error:
         emit({"event": "error", "message": str(error)})

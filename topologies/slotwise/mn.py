@@ -50,9 +50,7 @@ class MarkedTopo(ScenarioTopo):
         # 0. An exit it lets through.
         try:
             run, others = split(options)
-            scenario = self.scenario(*arguments, **others)
-            check = scenarios.check_routed if scenarios.is_routed(scenario) else scenarios.check
-            check(scenario, f"{self.NAME}'s scenario")
+            scenario = scenarios.check(self.scenario(*arguments, **others), f"{self.NAME}'s scenario")
             self.run = RunDirectory("mn")
         except SlotwiseError as problem:
             sys.exit(f"{self.NAME}: {problem}")
@@ -92,7 +90,7 @@ class Agile(MarkedTopo):
         """As the file has it."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
-        return scenarios.load(str(file), routers=True)
+        return scenarios.load(str(file))
 
 
 topos = {"agilestar": AgileStar, "agile": Agile}

@@ -13,7 +13,7 @@ from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
 from slotwise.errors import SlotwiseError
-from slotwise.scenario import hosts, is_routed, routed_hosts
+from slotwise.scenario import hosts, routed_hosts
 
 OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
@@ -94,21 +94,20 @@ class ScenarioTopo(Topo):
     ):
         for name in _switches(scenario):
             self.addSwitch(name, cls=switch_class, scenario=scenario, **switch_params)
-        for host in routed_hosts(scenario) if is_routed(scenario) else hosts(scenario):
+        for host in [*hosts(scenario), *routed_hosts(scenario)]:
             self.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=mtu(scenario), receive_cpus=receive_cpus)
             self.addLink(host.node, host.switch, port1=0, port2=host.access_port)
 
 
 def _switches(scenario: dict) -> list[str]:
-    """Names of the nodes of its edges or routers."""
-    if is_routed(scenario):
-        return [f"r{router}" for router in range(len(scenario["routers"]))]
-    return [f"e{edge['id']}" for edge in scenario["edges"]]
+    """Names of the nodes of its edges and routers."""
+    edges = [f"e{edge['id']}" for edge in scenario.get("edges", [])]
+    return edges + [f"r{router}" for router in range(len(scenario.get("routers", [])))]
 
 
 def mtu(scenario: dict) -> int:
     """Largest IP packet of a scenario's hosts in bytes."""
-    return scenario["packet_bytes"] if is_routed(scenario) else scenario["hosts"]["mtu"]
+    return scenario["hosts"]["mtu"] if "cores" in scenario else scenario["packet_bytes"]
 
 
 def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of any shape: routers, links, groups of hosts, flows, what happens to links, faults on purpose."""
+"""Networks of any shape: routers, a star, links, groups of hosts, flows, what happens to links, faults on purpose."""
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Self
 
-from slotwise import scenario
+from slotwise import builders, scenario
 from slotwise.document import Document
 from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
+from slotwise.scenario import Problem, ScenarioError
 
 FAULTS = ["link-cut", "router-restart", "controller-restart", *(f"messages-{what}" for what in ("lost", "duplicated", "reordered", "corrupted"))]
 """What can fail on purpose."""
@@ -16,13 +17,13 @@ PACKETS = 100
 
 
 class Network(Document):
-    """Routers and what joins them. Rates are in bit/s and count IP bytes, delays in ns, other times in s."""
+    """Routers, and a star if wanted, and what joins them. Rates are in bit/s and count IP bytes, delays in ns, other times in s."""
 
     def __init__(
         self, name: str = "network", *, seconds: float = 5, seed: int = 1, packet_bytes: int = 1000, sample_ms: int | None = None,
     ):
         """A network without nodes. `packet_bytes` are those of a full IP packet, `sample_ms` the period of measurement: 100 unless given."""
-        base = {"version": 1, "kind": "routed", "name": name, "seed": seed, "duration_ms": _ms(seconds), "packet_bytes": packet_bytes}
+        base = {"version": 1, "name": name, "seed": seed, "duration_ms": _ms(seconds), "packet_bytes": packet_bytes}
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
 
@@ -36,8 +37,20 @@ class Network(Document):
     @classmethod
     def load(cls, path: str | Path) -> "Network":
         """The network of a scenario file. Raises ScenarioError with every problem, or OSError."""
-        document = scenario.check_routed(scenario.load(path, routers=True), str(path))
+        document = scenario.load(path)
+        if "routers" not in document:
+            raise ScenarioError(str(path), [Problem("/routers", "a star; expected a network with routers")])
         return cls.of(document, str(path))._of_file(Path(path))
+
+    def star(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options) -> Self:
+        """Puts a star beside the routers; arguments as in `builders.star`. Its edges are nodes `edge0` ...: `link` joins routers to them,
+        and their hosts are ends of flows, `edgeN` or `hE_I`. What routers send must fit into its `mtu`."""
+        if "cores" in self.scenario:
+            raise InvalidArgument(f"{self.source} has a star already")
+        made = builders.star(edges, hosts_per_edge, **options)
+        self.scenario |= {key: made[key] for key in ("frame", "cores", "edges", "queues", "controller")}
+        self.scenario["hosts"] = {**made["hosts"], "groups": self.scenario["hosts"]}
+        return self
 
     def node(self, *names: str) -> Self:
         """Adds routers."""
@@ -56,7 +69,9 @@ class Network(Document):
         for source, destination in [(start, end), (end, start)][: 2 if both_ways else 1]:
             entry = {"name": f"{source}-{destination}", "from": self._node(source), "to": self._node(destination), "rate_bps": rate_bps,
                      "delay_ns": delay_ns, "buffer": _buffer(buffer_packets, buffer_bytes)}
-            self._append("links", entry | ({} if xcp_bps is None else {"xcp_bps": xcp_bps}))
+            # Edges have XCP before their fibres only.
+            has_xcp = xcp_bps is not None and source in self.scenario["routers"]
+            self._append("links", entry | ({"xcp_bps": xcp_bps} if has_xcp else {}))
         return self
 
     def hosts(
@@ -66,8 +81,8 @@ class Network(Document):
         """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one. Raises
         UnknownName."""
         down_delay_ns = delay_ns if down_delay_ns is None else down_delay_ns
-        return self._append("hosts", {
-            "name": name, "count": count, "router": self._node(node), "rate_bps": rate_bps, "up_delay_ns": delay_ns,
+        return self._append("hosts/groups" if "cores" in self.scenario else "hosts", {
+            "name": name, "count": count, "router": self._known("node", node, self.scenario["routers"]), "rate_bps": rate_bps, "up_delay_ns": delay_ns,
             "down_delay_ns": down_delay_ns, "buffer": _buffer(buffer_packets, buffer_bytes),
         })
 
@@ -103,7 +118,8 @@ class Network(Document):
     def fault(self, kind: str, every_s: float, for_s: float, *, share: float | None = None) -> Self:
         """Faults on purpose, drawn from the seed: one of `FAULTS` (docs/faults.md). `share` is that of the messages that `messages-...`
         hit, all unless given. Raises UnknownName, and UnknownArgument for a share of anything else."""
-        kind = self._known("kind of fault", kind, FAULTS)
+        known = [*FAULTS, "edge-restart", "core-down"] if "cores" in self.scenario else FAULTS
+        kind = self._known("kind of fault", kind, known)
         if share is not None and not kind.startswith("messages-"):
             raise UnknownArgument("option", "share", ["for_s"], kind)
         entry = {"kind": kind, "every_ms": _ms(every_s), "for_ms": _ms(for_s)}
@@ -115,17 +131,25 @@ class Network(Document):
         return name
 
     def _node(self, name: str) -> str:
-        return self._known("node", name, self.scenario["routers"])
+        return self._known("node", name, [*self.scenario["routers"], *self._edges()])
+
+    def _edges(self) -> list[str]:
+        return [f"edge{edge['id']}" for edge in self.scenario.get("edges", [])]
 
     def _group(self, name: str) -> str:
-        return self._known("group of hosts", name, [group["name"] for group in self.scenario["hosts"]])
+        return self._known("group of hosts", name, [group["name"] for group in scenario.groups(self.scenario)])
+
+    def _party(self, name: str) -> str:
+        of_edges = [*self._edges(), *(host.name for host in scenario.hosts(self.scenario))]
+        known = [group["name"] for group in scenario.groups(self.scenario)]
+        return self._known("group of hosts", name, [*known, *of_edges])
 
     def _flow(self, source: str, destination: str, when: dict, what: dict) -> Self:
         known = ["name", "start_s", "spread_s"]
         for option in when:
             if option not in known:
                 raise UnknownArgument("option", option, known, "a flow")
-        entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._group(source), "to": self._group(destination)}
+        entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
         times = {f"{key}_ms": _ms(when[f"{key}_s"]) for key in ("start", "spread") if when.get(f"{key}_s") is not None}
         return self._append("flows", entry | {key: value for key, value in what.items() if value is not None} | times)
 
@@ -133,9 +157,6 @@ class Network(Document):
         again = {} if every_s is None else {"every_ms": _ms(every_s)}
         again |= {} if times is None else {"times": times}
         return self._append("changes", {"at_ms": _ms(at_s), **again, **what, **change})
-
-    def _check(self, document: dict) -> dict:
-        return scenario.check_routed(document, self.source)
 
 
 def _ms(seconds: float) -> int:

@@ -82,7 +82,7 @@ class HostId(NamedTuple):
 
 
 class RoutedHost(NamedTuple):
-    """A host of a network of routers, by its number over all groups, from 0."""
+    """A host of a router, by its number over all groups, from 0."""
 
     number: int
     name: str
@@ -111,16 +111,16 @@ class RoutedHost(NamedTuple):
 
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:
-    """All hosts of a network of routers, by group and index."""
-    routers = scenario["routers"]
-    neighbours: list[set] = [set() for _ in routers]
-    for link in scenario["links"]:
-        ends = routers.index(link["from"]), routers.index(link["to"])
-        neighbours[ends[0]].add(ends[1])
-        neighbours[ends[1]].add(ends[0])
-    next_port = [len(peers) + 1 for peers in neighbours]
+    """All hosts of routers, by group and index."""
+    routers = scenario.get("routers", [])
+    neighbours: dict[str, set] = {router: set() for router in routers}
+    for link in scenario.get("links", []):
+        # An edge at an end has its ports elsewhere.
+        neighbours.setdefault(link["from"], set()).add(link["to"])
+        neighbours.setdefault(link["to"], set()).add(link["from"])
+    next_port = [len(neighbours[router]) + 1 for router in routers]
     found = []
-    for group in scenario["hosts"]:
+    for group in groups(scenario):
         router = routers.index(group["router"])
         for index in range(group["count"]):
             found.append(RoutedHost(len(found), f"{group['name']}.{index}", router, next_port[router]))
@@ -128,21 +128,25 @@ def routed_hosts(scenario: dict) -> list[RoutedHost]:
     return found
 
 
+def groups(scenario: dict) -> list[dict]:
+    """Groups of routers' hosts."""
+    listed = scenario["hosts"]
+    return listed if isinstance(listed, list) else listed.get("groups", [])
+
+
 def hosts(scenario: dict) -> list[HostId]:
-    """All hosts of a star, by edge and index."""
-    return [HostId(edge["id"], index) for edge in scenario["edges"] for index in range(edge["hosts"])]
+    """All hosts of edges, by edge and index."""
+    return [HostId(edge["id"], index) for edge in scenario.get("edges", []) for index in range(edge["hosts"])]
 
 
 def fibre_names(scenario: dict) -> list[str]:
-    """What may be cut by hand: pairs of fibres, or links between routers."""
-    if is_routed(scenario):
-        return [link["name"] for link in scenario["links"]]
-    return [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario["edges"] for fibre in edge["fibres"]]
+    """What may be cut by hand: pairs of fibres, and links of routers."""
+    fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
+    return fibres + [link["name"] for link in scenario.get("links", [])]
 
 
-def load(path: str | Path, routers: bool = False) -> dict:
-    """Reads and checks a scenario file, of a star or, where `routers` may be, of those. Raises ScenarioError with every problem, or
-    OSError."""
+def load(path: str | Path) -> dict:
+    """Reads and checks a scenario file. Raises ScenarioError with every problem, or OSError."""
     source = str(path)
     with open(path, "rb") as file:
         text = file.read(MAX_FILE_BYTES + 1)
@@ -152,36 +156,27 @@ def load(path: str | Path, routers: bool = False) -> dict:
         document = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise ScenarioError(source, [Problem("", f"not YAML: {error}")]) from error
-    return check_routed(document, source) if routers and is_routed(document) else check(document, source)
+    return check(document, source)
 
 
 def check(document: Any, source: str = "scenario") -> dict:
     """Returns `document` if the schema accepts it; raises ScenarioError with every problem otherwise."""
-    if is_routed(document):
-        expected = "a scenario of stars; `slotwise simulate` and `emulate` run networks of routers"
-        raise ScenarioError(source, [Problem("/kind", f"a network of routers; expected {expected}")])
-    problems = _refused(document, home.scenario_schema()) or list(_unknown_schedulers(document))
-    if problems:
+    if problems := _refused(document) or list(_unknown_schedulers(document)):
         raise ScenarioError(source, problems)
     return document
 
 
-def check_routed(document: Any, source: str = "scenario") -> dict:
-    """As `check`, of a network of routers."""
-    if problems := _refused(document, home.routed_schema()):
-        raise ScenarioError(source, problems)
-    return document
-
-
-def _refused(document: Any, schema_file: Path) -> list[Problem]:
-    """What a schema has against it."""
-    errors = sorted(_validator(schema_file).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
+def _refused(document: Any) -> list[Problem]:
+    """What the schema has against it."""
+    errors = sorted(_validator(home.scenario_schema()).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
     return [problem for error in errors for problem in _problems(error)]
 
 
 def _unknown_schedulers(document: dict) -> Iterator[Problem]:
     """Names that are neither the controller's own nor in `schedulers`: the schema knows their form only."""
     known = [*schema()["$defs"]["scheduler"]["then"]["anyOf"][0]["enum"], *document.get("schedulers", {})]
+    if "cores" not in document:
+        return
     choices = [("/controller/scheduler", document["controller"]["scheduler"])]
     changes = document.get("scheduler_changes", [])
     choices += [(f"/scheduler_changes/{index}/scheduler", change["scheduler"]) for index, change in enumerate(changes)]
@@ -202,11 +197,6 @@ def schema() -> dict:
     return json.loads(home.scenario_schema().read_text())
 
 
-def is_routed(document: Any) -> bool:
-    """Whether it is a network of routers; otherwise it is one of stars."""
-    return isinstance(document, dict) and document.get("kind") == "routed"
-
-
 @lru_cache
 def _validator(schema_file: Path) -> Validator:
     # To the engine 1e9 is no integer, whatever its value.
@@ -218,12 +208,17 @@ def _validator(schema_file: Path) -> Validator:
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:
     place = list(error.absolute_path)
+    if error.validator == "not" and not error.validator_value:
+        yield Problem(_pointer(place), "this network has no such key")
+        return
     if error.validator != "additionalProperties":
         yield Problem(_pointer(place), error.message + _hint(error))
         return
     known = list(error.schema["properties"])
     for key in error.instance:
-        if key not in known:
+        if key == "kind" and not place and error.instance[key] == "routed":
+            yield Problem("/kind", "'kind' is no key any more; drop the line: what a file has nodes of says what it is")
+        elif key not in known:
             nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0)[0]
             yield Problem(_pointer([*place, key]), f"unknown key '{key}'; the nearest known key is '{nearest}'")
 

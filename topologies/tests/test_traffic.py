@@ -61,7 +61,7 @@ def test_a_transport_has_the_kernels_name():
 
 
 def test_flows_between_routers_start_one_after_the_other():
-    network = load(home.root() / "topologies" / "routers4.yaml", routers=True)
+    network = load(home.root() / "topologies" / "routers4.yaml")
     assert phase_count(network) == 1
     found = flows(network, 0)
     assert [(flow.source.name, flow.destination.name, flow.kind, flow.start_ms) for flow in found] == [

@@ -58,8 +58,15 @@ pub(crate) struct FifoCard {
 impl Fabric {
     /// Puts a packet into a host's card.
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
-        let born_ns = if self.born_on_the_link { UNBORN } else { at_ns };
-        let card = self.hosts[host].uplink;
+        let Host {
+            device, uplink: card, ..
+        } = self.hosts[host];
+        // At a router a packet is born with its first bit on the link; at an edge when the host gives it to its card.
+        let born_ns = if matches!(device, Device::Router(_)) {
+            UNBORN
+        } else {
+            at_ns
+        };
         let mut packet = Packet { frame, born_ns };
         let FifoCard { queue, place, .. } = &mut self.fifos[card];
         match queue.enqueue(at_ns, packet.frame.len()) {

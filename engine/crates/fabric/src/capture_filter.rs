@@ -127,7 +127,7 @@ impl CaptureFilter {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::{Device, RoutedScenario, Scenario};
+    use slotwise_scenario::{Device, Scenario};
 
     use super::*;
     use crate::{Fabric, FabricOptions, HostMode};
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn links_between_routers_carry_data_and_access_links_what_is_of_hosts() {
-        let scenario = RoutedScenario::parse(include_bytes!("../../../../topologies/routers4.yaml")).unwrap();
-        let points = Fabric::routed(&scenario, options()).capture_points();
+        let scenario = Scenario::parse(include_bytes!("../../../../topologies/routers4.yaml")).unwrap();
+        let points = Fabric::new(&scenario, options()).capture_points();
         let taken = |text: &str| -> Vec<String> {
             let mut filter = CaptureFilter::parse(text, &points).unwrap();
             let taken = points.iter().filter(|point| filter.takes(**point, &[0; 60]));

@@ -254,7 +254,11 @@ impl Fabric {
 
     fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
         self.drops.add(place, cause, bytes);
-        if let DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed = cause {
+        let is_astray = matches!(
+            cause,
+            DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
+        );
+        if is_astray && place.is_at_router() {
             self.invariants.violated(Invariant::Astray, self.now_ns, place, None);
         }
     }

@@ -31,9 +31,9 @@ pub enum Place {
     Downlink(HostId),
     /// A host.
     Host(HostId),
-    /// A port of a router: the card before its link.
+    /// A port of a router, or of an edge to one: the card before its link.
     Port {
-        /// The router.
+        /// The router, or the edge.
         device: Device,
         /// Its port.
         port: u16,
@@ -45,6 +45,16 @@ pub enum Place {
         /// Its port.
         port: u16,
     },
+}
+
+impl Place {
+    /// Whether it is a router, or its link, or a host there.
+    pub(crate) fn is_at_router(self) -> bool {
+        let (Place::Device(device) | Place::Port { device, .. } | Place::HostAt { device, .. }) = self else {
+            return false;
+        };
+        matches!(device, Device::Router(_))
+    }
 }
 
 impl fmt::Display for Place {

@@ -16,7 +16,7 @@ use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::fifo::Fifo;
-use crate::invariants::{Invariant, Invariants};
+use crate::invariants::Invariants;
 use crate::lane::{Lane, LaneEnd};
 use crate::link::FibrePair;
 use crate::node::{self, Node, Outbox, PortTo};
@@ -49,14 +49,12 @@ pub struct Fabric {
     pub(crate) seed: u64,
     /// What the scenario changes, by time since its first phase.
     pub(crate) changes: Vec<(u64, Change)>,
-    /// Whether a host's packet is born with its first bit on the link; otherwise when the host gives it to its card.
-    pub(crate) born_on_the_link: bool,
     pub(crate) events: EventQueue,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
-    /// Edges, then cores, or routers.
+    /// Edges, cores, routers.
     pub(crate) nodes: Vec<Node>,
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
@@ -79,12 +77,11 @@ pub struct Fabric {
 
 impl Fabric {
     /// Nothing at time 0.
-    pub(crate) fn bare(star: Star, checked: &'static [Invariant], options: FabricOptions, faults: Faults) -> Fabric {
+    pub(crate) fn bare(star: Star, options: FabricOptions) -> Fabric {
         Fabric {
             now_ns: 0,
             seed: options.seed,
             changes: Vec::new(),
-            born_on_the_link: false,
             events: EventQueue::default(),
             lanes: Vec::new(),
             parcels: Parcels::default(),
@@ -103,9 +100,9 @@ impl Fabric {
             routed: Routed::default(),
             p4_passes: 0,
             drops: Drops::default(),
-            invariants: Invariants::of(checked),
+            invariants: Invariants::default(),
             captures: options.captures.map(Captures::new),
-            faults,
+            faults: Faults::none(options.seed),
         }
     }
 

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::build::router_mac;
+use crate::build::{host_ip, router_mac};
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::traffic::{FlowUse, RoutedFlow, Traffic};
@@ -49,6 +49,11 @@ impl Fabric {
     /// A router's own Ethernet address.
     pub fn router_mac(&self, router: usize) -> u64 {
         router_mac(router)
+    }
+
+    /// Address of a host of a group, by its number among those.
+    pub fn group_host_ip(&self, host: usize) -> Ipv4Addr {
+        host_ip(host)
     }
 
     /// What a link between routers did since the last call, by the scenario's number.

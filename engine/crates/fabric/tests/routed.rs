@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
 use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
-use slotwise_scenario::{Device, RoutedScenario};
+use slotwise_scenario::{Device, Scenario};
 
 const PROGRAM: &[u8] = include_bytes!("../../p4/tests/programs/router.json");
 const MS: u64 = 1_000_000;
 
 /// Two routers and a link of 10 Mb/s and 5 ms, hosts 2.5 ms away on either side.
-fn dumbbell(flows: &str, rest: &str) -> RoutedScenario {
+fn dumbbell(flows: &str, rest: &str) -> Scenario {
     let text = format!(
         "version: 1
-kind: routed
 name: dumbbell
 seed: 3
 duration_ms: 5000
@@ -29,17 +28,17 @@ hosts:
 flows: [{flows}]
 {rest}"
     );
-    RoutedScenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn network(scenario: &RoutedScenario, seed: u64) -> Fabric {
+fn network(scenario: &Scenario, seed: u64) -> Fabric {
     let options = FabricOptions {
         seed,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    configured(Fabric::routed(scenario, options))
+    configured(Fabric::new(scenario, options))
 }
 
 /// With a program and routes in every router.
@@ -78,9 +77,9 @@ fn configure(network: &mut Fabric, router: Device) {
 }
 
 /// What the link and the flows did in each second.
-fn run(scenario: &RoutedScenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {
+fn run(scenario: &Scenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {
     let mut network = network(scenario, seed);
-    let seconds = scenario.duration_ms / 1000;
+    let seconds = scenario.duration_ms() / 1000;
     let samples = (1..=seconds)
         .map(|second| {
             assert!(!network.run_until_control(second * 1000 * MS), "nothing has XCP here");
@@ -332,7 +331,7 @@ fn hosts_outside_are_at_their_ports_and_captures_have_places() {
         captures: None,
         frame_records: false,
     };
-    let mut network = configured(Fabric::routed(&scenario, options));
+    let mut network = configured(Fabric::new(&scenario, options));
     let names: Vec<String> = network.capture_points().iter().map(|point| point.name()).collect();
     assert_eq!(
         names[..5],
@@ -428,12 +427,12 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
         captures: None,
         frame_records: false,
     };
-    let mut network = configured(Fabric::routed(&scenario, options(HostMode::Shared)));
-    let alone = Fabric::routed(&scenario, options(HostMode::Simulated));
+    let mut network = configured(Fabric::new(&scenario, options(HostMode::Shared)));
+    let alone = Fabric::new(&scenario, options(HostMode::Simulated));
     // The same flows, with the same draws, but for those that others play.
     assert_eq!(network.routed_flows(), &alone.routed_flows()[2..]);
     assert!(
-        Fabric::routed(
+        Fabric::new(
             &dumbbell("{name: bulk, from: s, to: d, transport: cubic}", ""),
             options(HostMode::Shared)
         )

@@ -207,6 +207,14 @@ impl Table {
         }
     }
 
+    /// Adds the rows of another table of the same columns.
+    fn append(&mut self, other: Table) {
+        self.names.extend(other.names);
+        for (column, numbers) in self.numbers.iter_mut().zip(other.numbers) {
+            column.extend(numbers);
+        }
+    }
+
     /// Index of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
@@ -220,7 +228,7 @@ impl Table {
     }
 }
 
-/// The tables of a run: links and flows of a network of routers; all but links and kept figures of a star.
+/// The tables of a run: links and flows where there are routers; all but links and kept figures of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
@@ -269,6 +277,13 @@ impl Recording {
             ("clocks", &self.clocks),
             ("kept", &self.kept),
         ]
+    }
+
+    /// That of a star, and what was written down of routers in the same run.
+    pub fn with_routers(mut self, routed: Recording) -> Recording {
+        self.links = routed.links;
+        self.flows.append(routed.flows);
+        self
     }
 
     /// The same, to be filled.

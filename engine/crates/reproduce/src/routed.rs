@@ -2,7 +2,7 @@
 //! Measures a network of routers while it runs: its links and flows, every period of its scenario.
 
 use slotwise_fabric::{Fabric, FifoUse, FlowUse};
-use slotwise_scenario::RoutedScenario;
+use slotwise_scenario::{FlowGroup, Scenario};
 
 use crate::record::{Recording, mean};
 
@@ -44,6 +44,8 @@ const QUEUE_BYTES: usize = 4;
 pub struct RoutedRecorder {
     recording: Recording,
     sample_ms: u64,
+    /// Times are counted from here.
+    start_ns: u64,
     duration_ms: u64,
     at_ms: u64,
     packet_bytes: u32,
@@ -53,8 +55,8 @@ pub struct RoutedRecorder {
 
 impl RoutedRecorder {
     /// Of the network of a scenario, which is at time 0.
-    pub fn new(scenario: &RoutedScenario, network: &Fabric) -> RoutedRecorder {
-        let links = scenario.links.iter().map(|link| Link {
+    pub fn new(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
+        let links = scenario.routed.links.iter().map(|link| Link {
             name: link.name.clone(),
             rate_bps: link.rate_bps,
         });
@@ -65,17 +67,18 @@ impl RoutedRecorder {
         });
         RoutedRecorder {
             recording: Recording::default(),
-            sample_ms: scenario.sample_ms,
-            duration_ms: scenario.duration_ms,
+            sample_ms: scenario.routed.sample_ms,
+            start_ns: scenario.epoch_ns(),
+            duration_ms: scenario.duration_ms(),
             at_ms: 0,
-            packet_bytes: scenario.packet_bytes,
+            packet_bytes: scenario.routed.packet_bytes,
             links: links.collect(),
             flows: flows.collect(),
         }
     }
 
     /// Of a network of which hosts are outside: links are measured, and flows that the fabric plays. It lasts until somebody ends it.
-    pub fn live(scenario: &RoutedScenario, network: &Fabric) -> RoutedRecorder {
+    pub fn live(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
         RoutedRecorder {
             duration_ms: u64::MAX,
             ..RoutedRecorder::new(scenario, network)
@@ -84,7 +87,7 @@ impl RoutedRecorder {
 
     /// A period begins now; what happened before is left out.
     pub fn begin(&mut self, network: &mut Fabric) {
-        self.at_ms = network.now() / NS_PER_MS;
+        self.at_ms = self.now_ms(network);
         for index in 0..self.links.len() {
             network.take_link_use(index);
         }
@@ -92,7 +95,7 @@ impl RoutedRecorder {
 
     /// The last period ends now, if it has lasted a millisecond; what happens afterwards is left out.
     pub fn end(&mut self, network: &mut Fabric) {
-        if self.at_ms < self.duration_ms && network.now() / NS_PER_MS > self.at_ms {
+        if self.at_ms < self.duration_ms && self.now_ms(network) > self.at_ms {
             self.sample(network);
         }
         self.duration_ms = self.at_ms;
@@ -101,12 +104,16 @@ impl RoutedRecorder {
     /// End of the period under way, fabric time; `None` when the run is over.
     pub fn next_ns(&self) -> Option<u64> {
         let end_ms = self.at_ms.saturating_add(self.sample_ms).min(self.duration_ms);
-        (end_ms > self.at_ms).then_some(end_ms * NS_PER_MS)
+        (end_ms > self.at_ms).then_some(self.start_ns + end_ms * NS_PER_MS)
+    }
+
+    fn now_ms(&self, network: &Fabric) -> u64 {
+        network.now().saturating_sub(self.start_ns) / NS_PER_MS
     }
 
     /// Writes down what has happened in the period that ends now.
     pub fn sample(&mut self, network: &mut Fabric) {
-        let end_ms = network.now() / NS_PER_MS;
+        let end_ms = self.now_ms(network);
         let period = Period {
             end_s: end_ms as f64 / 1e3,
             seconds: (end_ms - self.at_ms) as f64 / 1e3,
@@ -172,6 +179,22 @@ impl RoutedRecorder {
     }
 }
 
+/// Names of the links of routers, in their order.
+pub(crate) fn link_names(scenario: &Scenario) -> Vec<String> {
+    scenario.routed.links.iter().map(|link| link.name.clone()).collect()
+}
+
+/// Names of the flows over the whole run, in their order.
+pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
+    let names = |group: &FlowGroup| {
+        let count = scenario.members(group.from).len();
+        (0..count)
+            .map(|i| format!("{}.{i}", group.name))
+            .collect::<Vec<String>>()
+    };
+    scenario.routed.flows.iter().flat_map(names).collect()
+}
+
 struct Period {
     end_s: f64,
     seconds: f64,
@@ -220,14 +243,14 @@ mod tests {
     #[test]
     fn the_last_period_of_a_live_run_ends_with_it() {
         let text = include_str!("../../../../topologies/routers4.yaml").replace("sample_ms: 100", "sample_ms: 60000");
-        let scenario = RoutedScenario::parse(text.as_bytes()).unwrap();
+        let scenario = Scenario::parse(text.as_bytes()).unwrap();
         let options = FabricOptions {
             seed: 1,
             host_mode: HostMode::External,
             captures: None,
             frame_records: false,
         };
-        let mut network = Fabric::routed(&scenario, options);
+        let mut network = Fabric::new(&scenario, options);
         let mut recorder = RoutedRecorder::live(&scenario, &network);
         network.run_until(5 * NS_PER_MS);
         recorder.begin(&mut network);
@@ -237,7 +260,7 @@ mod tests {
         recorder.end(&mut network);
         assert_eq!(recorder.next_ns(), None);
         let links = recorder.finish().links;
-        assert_eq!(links.names.len(), scenario.links.len(), "once");
-        assert_eq!(links.numbers[0], vec![1.505; scenario.links.len()]);
+        assert_eq!(links.names.len(), scenario.routed.links.len(), "once");
+        assert_eq!(links.numbers[0], vec![1.505; scenario.routed.links.len()]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slotwise_fabric::Fabric;
 use slotwise_p4::{ActionCall, Bits, ConfigError, KeyField, Pipeline, Port, Program, TableEntry};
-use slotwise_scenario::{Device, RoutedScenario};
+use slotwise_scenario::{Device, Scenario};
 
 /// XCP counts IP bytes here: a routed link's rate does.
 const OVERHEAD_BYTES: u64 = 0;
@@ -34,14 +34,14 @@ fn call(name: &str, args: &[u64]) -> ActionCall {
 ///
 /// # Errors
 /// When the program is not `router.p4`.
-pub fn configure(network: &mut Fabric, scenario: &RoutedScenario, program: &Arc<Program>) -> Result<(), RouterError> {
-    (0..scenario.routers.len()).try_for_each(|router| configure_one(network, scenario, router, program))
+pub fn configure(network: &mut Fabric, scenario: &Scenario, program: &Arc<Program>) -> Result<(), RouterError> {
+    (0..scenario.routed.routers.len()).try_for_each(|router| configure_one(network, scenario, router, program))
 }
 
 /// The same for one router, by its place in the file.
 pub(crate) fn configure_one(
     network: &mut Fabric,
-    scenario: &RoutedScenario,
+    scenario: &Scenario,
     router: usize,
     program: &Arc<Program>,
 ) -> Result<(), RouterError> {
@@ -50,7 +50,7 @@ pub(crate) fn configure_one(
     let pipeline = start(network, router, program);
     let error = |table| {
         move |source| RouterError {
-            router: scenario.routers[router].clone(),
+            router: scenario.routed.routers[router].clone(),
             table,
             source,
         }
@@ -75,7 +75,7 @@ pub(crate) fn configure_one(
                 .table_insert("RouterIngress.ipv4_route", entry)
                 .map_err(error("ipv4_route"))?;
         }
-        if let Some(xcp_bps) = port.link.and_then(|link| scenario.links[link].xcp_bps) {
+        if let Some(xcp_bps) = port.link.and_then(|link| scenario.routed.links[link].xcp_bps) {
             let entry = capacity(port.port, xcp_bps);
             pipeline
                 .table_insert("RouterIngress.xcp_output", entry)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slotwise_fabric::{ControlMessage, Fabric, FabricOptions, HostMode, Invariant};
 use slotwise_p4::Program;
-use slotwise_scenario::{Device, RoutedScenario};
+use slotwise_scenario::{Device, Scenario};
 
 use crate::record::Recording;
 use crate::routed::RoutedRecorder;
@@ -49,7 +49,7 @@ pub struct RunSummary {
 /// # Errors
 /// When the program is not `router.p4`, or what must not happen happened.
 pub fn run(
-    scenario: &RoutedScenario,
+    scenario: &Scenario,
     program: &Arc<Program>,
     seed: u64,
     mut progress: impl FnMut(u64),
@@ -60,7 +60,7 @@ pub fn run(
         captures: None,
         frame_records: false,
     };
-    let mut network = Fabric::routed(scenario, options);
+    let mut network = Fabric::new(scenario, options);
     router::configure(&mut network, scenario, program)?;
     let mut recorder = RoutedRecorder::new(scenario, &network);
     while let Some(at_ns) = recorder.next_ns() {
@@ -89,7 +89,7 @@ pub fn run(
         0 => Ok((
             recorder.finish(),
             RunSummary {
-                simulated_ms: scenario.duration_ms,
+                simulated_ms: scenario.duration_ms(),
                 hops: network.p4_passes(),
             },
         )),

@@ -3,18 +3,18 @@
 
 use std::error::Error;
 
-use slotwise_scenario::{RoutedScenario, Scenario, ScenarioError, TooShort};
+use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 
 use crate::experiment::TableName;
 use crate::kept;
 use crate::record::Recording;
-use crate::star;
+use crate::{routed, star};
 
 /// The network of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setup {
     /// Routers; measured each `sample_ms` of the scenario.
-    Routed(RoutedScenario),
+    Routed(Scenario),
     /// Edges around a photonic core, and a controller that schedules its slots.
     Star(Star),
     /// Measured elsewhere, and not again.
@@ -59,10 +59,10 @@ impl Setup {
         if kept::is_one(yaml) {
             return kept::recording(yaml).map(|recording| Setup::Kept(Box::new(recording)));
         }
-        if RoutedScenario::is_one(yaml) {
-            return RoutedScenario::parse(yaml).map(Setup::Routed);
-        }
         let scenario = Scenario::parse(yaml)?;
+        if !scenario.has_star() {
+            return Ok(Setup::Routed(scenario));
+        }
         Ok(Setup::Star(Star {
             scenario,
             sample_frames,
@@ -81,7 +81,7 @@ impl Setup {
     /// Length of the run.
     pub fn duration_ms(&self) -> u64 {
         match self {
-            Setup::Routed(routed) => routed.duration_ms,
+            Setup::Routed(routed) => routed.duration_ms(),
             Setup::Star(star) => star.scenario.duration_ms(),
             Setup::Kept(_) => 0,
         }
@@ -90,7 +90,7 @@ impl Setup {
     /// Says which run takes long: simulated time and the fastest link.
     pub(crate) fn cost(&self) -> u128 {
         let fastest_bps = match self {
-            Setup::Routed(routed) => routed.links.iter().map(|link| link.rate_bps).max(),
+            Setup::Routed(scenario) => scenario.routed.links.iter().map(|link| link.rate_bps).max(),
             Setup::Star(star) => {
                 let fibres = star.scenario.edges.iter().flat_map(|edge| &edge.fibres);
                 fibres.map(|fibre| fibre.rate_bps).max()
@@ -106,7 +106,7 @@ impl Setup {
     /// When a phase would have no time.
     pub fn scaled_to(&self, total_ms: u64) -> Result<Setup, TooShort> {
         Ok(match self {
-            Setup::Routed(routed) => Setup::Routed(routed.scaled_to(total_ms)),
+            Setup::Routed(routed) => Setup::Routed(routed.scaled_to(total_ms)?),
             Setup::Star(star) => Setup::Star(Star {
                 scenario: star.scenario.scaled_to(total_ms)?,
                 sample_frames: star.sample_frames,
@@ -118,16 +118,8 @@ impl Setup {
     /// The names that a table of its recording has.
     pub fn names(&self, table: TableName) -> Vec<String> {
         match (self, table) {
-            (Setup::Routed(routed), TableName::Links) => routed.links.iter().map(|link| link.name.clone()).collect(),
-            (Setup::Routed(routed), TableName::Flows) => {
-                let names = |group: &slotwise_scenario::FlowGroup| {
-                    let count = routed.hosts[group.from].count;
-                    (0..count)
-                        .map(|i| format!("{}.{i}", group.name))
-                        .collect::<Vec<String>>()
-                };
-                routed.flows.iter().flat_map(names).collect()
-            }
+            (Setup::Routed(scenario), TableName::Links) => routed::link_names(scenario),
+            (Setup::Routed(scenario), TableName::Flows) => routed::flow_names(scenario),
             (Setup::Kept(recording), TableName::Kept) => recording.kept.names.clone(),
             (Setup::Routed(_) | Setup::Kept(_), _) | (Setup::Star(_), TableName::Links) => Vec::new(),
             (Setup::Star(star), table) => star::names(&star.scenario, table),

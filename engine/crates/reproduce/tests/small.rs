@@ -12,7 +12,6 @@ use slotwise_reproduce::setup::{Setup, Star, StarRunner};
 use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
 const NETWORK: &str = "version: 1
-kind: routed
 name: small
 seed: 5
 duration_ms: 12000

@@ -14,6 +14,7 @@ use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
 use crate::out_of_band;
 use crate::reader::Reader;
+use crate::routed;
 use crate::scheduler;
 
 /// What one phase may ask of the hosts, so that a small file cannot fill the memory.
@@ -21,16 +22,23 @@ const MAX_FLOWS: usize = 100_000;
 const UDP_IP_HEADER_BYTES: u32 = 28;
 
 pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
-    numbering(scenario, r);
-    stars::stars(scenario, r);
-    timing(scenario, r);
+    if scenario.has_star() {
+        numbering(scenario, r);
+        stars::stars(scenario, r);
+        timing(scenario, r);
+    }
     // Facts derived from slots are meaningless unless slots are sound.
-    if r.problems.is_empty() {
+    if r.problems.is_empty() && scenario.has_star() {
         fibres(scenario, r);
         optics::check(scenario, r);
         clocks::check(scenario, r);
         out_of_band::check(scenario, r);
         queues(scenario, r);
+    }
+    if r.problems.is_empty() && scenario.has_routers() {
+        routed::cross_check(scenario, r);
+    }
+    if r.problems.is_empty() {
         phases(scenario, r);
         scheduler::check(scenario, r);
         link_changes(scenario, r);
@@ -220,12 +228,11 @@ fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Read
         Endpoint::Host(host) => host.edge,
     };
     let Some(found) = scenario.edges.get(usize::from(edge)) else {
-        let last = scenario.edges.len() - 1;
-        r.report(
-            place,
-            format!("there is no edge {edge}"),
-            format!("an edge from 0 to {last}"),
-        );
+        let expected = match scenario.edges.len() {
+            0 => "no traffic of edges: there are none".to_owned(),
+            edges => format!("an edge from 0 to {}", edges - 1),
+        };
+        r.report(place, format!("there is no edge {edge}"), expected);
         return false;
     };
     match endpoint {

@@ -158,7 +158,7 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
 
 /// Whether the section fits the network.
 pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
-    let switches = [FaultKind::CoreDown, FaultKind::EdgeRestart];
+    let switches = [FaultKind::CoreDown, FaultKind::EdgeRestart, FaultKind::RouterRestart];
     let has_switches = scenario.faults.iter().any(|faults| switches.contains(&faults.kind));
     for (index, faults) in scenario.faults.iter().enumerate() {
         let place = format!("/faults/{index}");
@@ -166,14 +166,18 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             .edge
             .is_some_and(|edge| usize::from(edge) >= scenario.edges.len())
         {
-            let last = scenario.edges.len() - 1;
-            r.report(
-                format!("{place}/edge"),
-                "there is no such edge",
-                format!("an edge from 0 to {last}"),
-            );
+            let expected = match scenario.edges.len() {
+                0 => "no 'edge': there are none".to_owned(),
+                edges => format!("an edge from 0 to {}", edges - 1),
+            };
+            r.report(format!("{place}/edge"), "there is no such edge", expected);
         }
         match faults.kind {
+            FaultKind::CoreDown | FaultKind::EdgeRestart | FaultKind::ClockStep { .. } if !scenario.has_star() => {
+                let reason = format!("'{}' is of stars", faults.kind.name());
+                let expected = "link-cut, router-restart, controller-restart or messages-...";
+                r.report(format!("{place}/kind"), reason, expected);
+            }
             FaultKind::ClockStep { least_ns, most_ns } => {
                 if scenario.clocks.is_none() {
                     r.report(
@@ -198,12 +202,14 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                     );
                 }
             }
-            FaultKind::RouterRestart => r.report(format!("{place}/kind"), "there are no routers", "edge-restart"),
+            FaultKind::RouterRestart if !scenario.has_routers() => {
+                r.report(format!("{place}/kind"), "there are no routers", "edge-restart")
+            }
             // It waits until every switch is there, so a switch that is down would stop time.
             FaultKind::ControllerRestart if has_switches => r.report(
                 format!("{place}/kind"),
                 "a controller starts when all switches are there",
-                "no core-down or edge-restart beside it",
+                "no core-down, edge-restart or router-restart beside it",
             ),
             _ => {}
         }

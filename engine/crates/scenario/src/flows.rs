@@ -43,7 +43,8 @@ impl Scenario {
     /// Whether any flow is one of XCP; line cards then have interval timers.
     pub fn has_xcp(&self) -> bool {
         let mut entries = self.phases.iter().flat_map(|phase| &phase.traffic);
-        entries.any(|traffic| traffic.kind.transport() == Some(Transport::Xcp))
+        let of_phases = entries.any(|traffic| traffic.kind.transport() == Some(Transport::Xcp));
+        of_phases || self.routed.flows.iter().any(|flow| flow.transport == Transport::Xcp)
     }
 
     /// Host pairs of one traffic entry.

@@ -40,9 +40,7 @@ pub use model::{
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};
-pub use routed::{
-    Buffer, Changed, FlowGroup, HostGroup, Metric, RoutedChange, RoutedLink, RoutedScenario, RoutesController, Source,
-};
+pub use routed::{Buffer, Changed, FlowGroup, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source};
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::model::{Process, Scenario, TrafficKind, Transport};
-use crate::routed::{FlowGroup, RoutedScenario, Source};
+use crate::routed::{FlowGroup, Source};
 
 impl TrafficKind {
     /// Whether hosts of Linux can play it: they have no XCP, and iperf3 no users of the web and no process but the constant one. What
@@ -52,31 +52,18 @@ impl Scenario {
             return Some(faults());
         }
         let phases = self.phases.iter().enumerate();
-        let mut entries = phases.flat_map(|(p, phase)| {
+        let entries = phases.flat_map(|(p, phase)| {
             let traffic = phase.traffic.iter().enumerate();
             traffic.map(move |(t, traffic)| (format!("/phases/{p}/traffic/{t}/transport"), traffic.kind))
         });
-        entries.find_map(|(pointer, kind)| {
-            let reason = missing(kind.transport().filter(|_| kind.is_of_linux())?, kernel)?;
+        let streams = entries.filter(|(_, kind)| kind.is_of_linux());
+        let streams = streams.filter_map(|(pointer, kind)| Some((pointer, kind.transport()?)));
+        let flows = self.routed.flows.iter().enumerate();
+        let flows = flows.filter(|(_, flow)| flow.is_of_linux() && matches!(flow.source, Source::Stream { .. }));
+        let flows = flows.map(|(index, flow)| (format!("/flows/{index}/transport"), flow.transport));
+        streams.chain(flows).find_map(|(pointer, transport)| {
+            let reason = missing(transport, kernel)?;
             Some(NotLive { pointer, reason })
-        })
-    }
-}
-
-impl RoutedScenario {
-    /// The same of a network of routers.
-    pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
-        if !self.faults.is_empty() {
-            return Some(faults());
-        }
-        let streams = self.flows.iter().enumerate();
-        let mut streams =
-            streams.filter(|(_, flow)| flow.is_of_linux() && matches!(flow.source, Source::Stream { .. }));
-        streams.find_map(|(index, flow)| {
-            Some(NotLive {
-                pointer: format!("/flows/{index}/transport"),
-                reason: missing(flow.transport, kernel)?,
-            })
         })
     }
 }

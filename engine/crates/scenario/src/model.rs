@@ -6,9 +6,11 @@ use crate::clocks::Clocks;
 use crate::faults::Faults;
 use crate::optics::Optics;
 use crate::own_scheduler::OwnScheduler;
+use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 
-/// A network, what its hosts do, and what happens to its links.
+/// A network, what its hosts do, and what happens to its links. Whatever a network does not have is an empty list: without cores and
+/// edges there is no star ([`Scenario::has_star`]), and what only stars have says nothing then.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Short name, for reports and file names.
@@ -27,7 +29,9 @@ pub struct Scenario {
     pub hosts: Hosts,
     /// Controller and commit protocol.
     pub controller: Controller,
-    /// What the hosts do, one phase after the other.
+    /// Routers, and what their hosts do.
+    pub routed: Routed,
+    /// What the hosts of the star do, one phase after the other; one without traffic where the file has none.
     pub phases: Vec<Phase>,
     /// The edges' own clocks; without them all have one.
     pub clocks: Option<Clocks>,
@@ -54,6 +58,16 @@ pub struct Frame {
     pub guard_ns: u64,
     /// How requests and beacons travel.
     pub signaling: Signaling,
+}
+
+impl Frame {
+    /// Where there is no star: a millisecond, by which the run is looked at.
+    pub(crate) const NONE: Frame = Frame {
+        slots: 1,
+        slot_ns: 1_000_000,
+        guard_ns: 0,
+        signaling: Signaling::InBand,
+    };
 }
 
 /// How requests and beacons travel.
@@ -123,7 +137,12 @@ pub struct Queues {
     pub limit_bytes: u64,
 }
 
-/// Hosts and access links.
+impl Queues {
+    /// Where there is no star.
+    pub(crate) const NONE: Queues = Queues { limit_bytes: 0 };
+}
+
+/// Hosts of edges and their access links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hosts {
     /// Largest IP packet, in bytes.
@@ -132,6 +151,15 @@ pub struct Hosts {
     pub access_rate_bps: u64,
     /// Propagation delay of an access link, each direction.
     pub access_delay_ns: u64,
+}
+
+impl Hosts {
+    /// Where there is no star.
+    pub(crate) const NONE: Hosts = Hosts {
+        mtu: 0,
+        access_rate_bps: 1,
+        access_delay_ns: 0,
+    };
 }
 
 /// Controller and commit protocol.
@@ -145,6 +173,8 @@ pub struct Controller {
     pub beacon_hold_frames: u32,
     /// Capacity that XCP reckons with for every VOQ; `None`: that of the slots granted to it (XCP-CL).
     pub xcp_bps: Option<u64>,
+    /// By what routes are chosen.
+    pub metric: Metric,
 }
 
 /// A part of the run.

@@ -17,6 +17,7 @@ use crate::optics::{ATTENUATION_MDB, optics};
 use crate::own_scheduler::OwnScheduler;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
+use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
 use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
 
@@ -62,66 +63,110 @@ pub(crate) fn read_checked<T>(
     }
 }
 
-fn scenario(r: &mut Reader, value: &Value) -> Scenario {
-    if value.get("kind").and_then(Value::as_str) == Some("routed") {
-        let expected = "a scenario of stars; `slotwise simulate` and `emulate` run networks of routers";
-        r.report("/kind".into(), "a network of routers", expected);
-        // That it lacks all that a star has need not be said.
-        return star(&mut Reader::default(), value);
-    }
-    star(r, value)
+/// What a file has nodes of, and what else it may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) star: bool,
+    pub(crate) routers: bool,
 }
 
-fn star(r: &mut Reader, value: &Value) -> Scenario {
-    let keys = [
-        "version",
-        "name",
-        "seed",
-        "frame",
-        "cores",
-        "edges",
-        "queues",
-        "hosts",
-        "controller",
-        "phases",
-        "clocks",
-        "optics",
-        "schedulers",
-        "scheduler_changes",
-        "link_changes",
-        "faults",
-    ];
+const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
+const STAR_KEYS: &[&str] = &[
+    "frame",
+    "cores",
+    "edges",
+    "queues",
+    "clocks",
+    "optics",
+    "schedulers",
+    "scheduler_changes",
+    "link_changes",
+];
+const ROUTED_KEYS: &[&str] = &[
+    "duration_ms",
+    "sample_ms",
+    "packet_bytes",
+    "routers",
+    "links",
+    "flows",
+    "changes",
+];
+
+impl Parts {
+    fn of(value: &Value) -> Parts {
+        let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
+        let routers = has(&["routers", "links"]);
+        Parts {
+            star: !routers || has(&["frame", "cores", "edges", "queues"]),
+            routers,
+        }
+    }
+
+    fn keys(self) -> Vec<&'static str> {
+        let star = if self.star { STAR_KEYS } else { &[] };
+        let routed = if self.routers { ROUTED_KEYS } else { &[] };
+        [COMMON_KEYS, star, routed].concat()
+    }
+}
+
+fn scenario(r: &mut Reader, value: &Value) -> Scenario {
+    let parts = Parts::of(value);
+    let mut keys = parts.keys();
+    if value.get("kind").and_then(Value::as_str) == Some("routed") {
+        let expected = "a file without this line: what it has nodes of says what it is";
+        r.report("/kind".into(), "'kind' is no key any more", expected);
+        keys.push("kind");
+    }
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
     let schedulers = own_scheduler::all(r, &fields);
+    let (name, seed) = (r.name(&fields, "name"), r.integer(&fields, "seed", SEED));
     Scenario {
-        name: r.name(&fields, "name"),
-        seed: r.integer(&fields, "seed", SEED),
-        frame: frame(r, &fields),
-        cores: r
-            .list(&fields, "cores", 1..=MAX_CORES as usize)
+        name,
+        seed,
+        frame: if parts.star { frame(r, &fields) } else { Frame::NONE },
+        cores: of_star(r, &fields, parts, "cores", 1..=MAX_CORES as usize)
             .into_iter()
             .map(|(v, p)| core(r, v, p))
             .collect(),
-        edges: r
-            .list(&fields, "edges", 2..=usize::from(MAX_FIBRES))
+        edges: of_star(r, &fields, parts, "edges", 2..=usize::from(MAX_FIBRES))
             .into_iter()
             .map(|(v, p)| edge(r, v, p))
             .collect(),
-        queues: queues(r, &fields),
-        hosts: hosts(r, &fields),
-        controller: controller(r, &fields, &schedulers),
-        phases: r
-            .list(&fields, "phases", 1..=1000)
-            .into_iter()
-            .map(|(v, p)| phase(r, v, p))
-            .collect(),
+        queues: if parts.star { queues(r, &fields) } else { Queues::NONE },
+        hosts: if parts.star {
+            hosts(r, &fields, parts)
+        } else {
+            Hosts::NONE
+        },
+        controller: controller(r, &fields, &schedulers, parts),
+        routed: if parts.routers {
+            routed::parse(r, &fields, parts)
+        } else {
+            Routed::default()
+        },
+        phases: phases(r, &fields, parts),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),
         scheduler_changes: scheduler::changes(r, &fields, &schedulers),
         link_changes: link_changes(r, &fields),
         faults: faults(r, &fields),
         schedulers,
+    }
+}
+
+/// A list that a star must have; where there is none it is empty.
+fn of_star<'v>(
+    r: &mut Reader,
+    fields: &Fields<'v>,
+    parts: Parts,
+    key: &str,
+    length: RangeInclusive<usize>,
+) -> Vec<(&'v Value, String)> {
+    if parts.star {
+        r.list(fields, key, length)
+    } else {
+        Vec::new()
     }
 }
 
@@ -133,12 +178,7 @@ fn section<'v>(r: &mut Reader, parent: &Fields<'v>, key: &str, known: &[&str]) -
 
 fn frame(r: &mut Reader, parent: &Fields) -> Frame {
     let Some(fields) = section(r, parent, "frame", &["slots", "slot_ns", "guard_ns", "signaling"]) else {
-        return Frame {
-            slots: 1,
-            slot_ns: 1,
-            guard_ns: 0,
-            signaling: Signaling::InBand,
-        };
+        return Frame::NONE;
     };
     let signaling = match r.optional(&fields, "signaling") {
         None => Signaling::default(),
@@ -200,7 +240,7 @@ fn fibre(r: &mut Reader, value: &Value, pointer: String, edge: u16) -> Fibre {
 
 fn queues(r: &mut Reader, parent: &Fields) -> Queues {
     let Some(fields) = section(r, parent, "queues", &["limit_bytes"]) else {
-        return Queues { limit_bytes: 0 };
+        return Queues::NONE;
     };
     // A report has 32 bits for the backlog.
     Queues {
@@ -208,13 +248,10 @@ fn queues(r: &mut Reader, parent: &Fields) -> Queues {
     }
 }
 
-fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
-    let Some(fields) = section(r, parent, "hosts", &["mtu", "access_rate_bps", "access_delay_ns"]) else {
-        return Hosts {
-            mtu: 0,
-            access_rate_bps: 1,
-            access_delay_ns: 0,
-        };
+fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
+    let keys = ["mtu", "access_rate_bps", "access_delay_ns", GROUPS];
+    let Some(fields) = section(r, parent, "hosts", &keys[..keys.len() - usize::from(!parts.routers)]) else {
+        return Hosts::NONE;
     };
     Hosts {
         mtu: r.integer(&fields, "mtu", limits::MTU) as u32,
@@ -223,22 +260,60 @@ fn hosts(r: &mut Reader, parent: &Fields) -> Hosts {
     }
 }
 
-fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler]) -> Controller {
-    let keys = ["scheduler", "control_latency_ns", "beacon_hold_frames", "xcp_bps"];
-    let Some(fields) = section(r, parent, "controller", &keys) else {
-        return Controller {
-            scheduler: SchedulerChoice::of(scheduler::DEFAULT),
-            control_latency_ns: 0,
-            beacon_hold_frames: 1,
-            xcp_bps: None,
-        };
+fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Parts) -> Controller {
+    let mut controller = Controller {
+        scheduler: SchedulerChoice::of(scheduler::DEFAULT),
+        control_latency_ns: 0,
+        beacon_hold_frames: 1,
+        xcp_bps: None,
+        metric: Metric::default(),
     };
-    Controller {
-        scheduler: scheduler::choice(r, &fields, "scheduler", own),
-        control_latency_ns: r.integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
-        beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
-        xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+    let of_star = ["scheduler", "beacon_hold_frames", "xcp_bps"];
+    let of_star = if parts.star { &of_star[..] } else { &[] };
+    let of_routers: &[&str] = if parts.routers { &["metric"] } else { &[] };
+    let keys = [&["control_latency_ns"], of_star, of_routers].concat();
+    if !parts.star && r.optional(parent, "controller").is_none() {
+        return controller;
     }
+    let Some(fields) = section(r, parent, "controller", &keys) else {
+        return controller;
+    };
+    if parts.star {
+        controller = Controller {
+            scheduler: scheduler::choice(r, &fields, "scheduler", own),
+            control_latency_ns: r.integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS),
+            beacon_hold_frames: r.integer(&fields, "beacon_hold_frames", limits::BEACON_HOLD_FRAMES) as u32,
+            xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
+            ..controller
+        };
+    } else if let Some(latency_ns) = r.optional_integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS) {
+        controller.control_latency_ns = latency_ns;
+    }
+    if r.optional(&fields, "metric").is_some() {
+        controller.metric = r.choice(&fields, "metric", &Metric::ALL.map(|metric| (metric.name(), metric)));
+    }
+    controller
+}
+
+/// The file's phases; without them the whole run is one, as long as the file says.
+fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
+    let is_whole = parts.routers && r.optional(parent, "phases").is_none();
+    if !is_whole {
+        if r.optional(parent, "duration_ms").is_some() {
+            r.report(
+                parent.pointer("duration_ms"),
+                "phases have lengths of their own",
+                "one of both",
+            );
+        }
+        let elements = r.list(parent, "phases", 1..=1000);
+        return elements.into_iter().map(|(v, p)| phase(r, v, p)).collect();
+    }
+    vec![Phase {
+        name: "run".into(),
+        duration_ms: r.integer(parent, "duration_ms", DURATION_MS),
+        traffic: Vec::new(),
+    }]
 }
 
 fn phase(r: &mut Reader, value: &Value, pointer: String) -> Phase {

@@ -13,7 +13,13 @@ pub(crate) struct Fields<'v> {
     pointer: String,
 }
 
-impl Fields<'_> {
+impl<'v> Fields<'v> {
+    /// A mapping of which somebody else says which keys are known; one without keys if it is none.
+    pub(crate) fn of(value: &'v Value, pointer: String) -> Fields<'v> {
+        let map = value.as_mapping();
+        Fields { map, pointer }
+    }
+
     /// JSON pointer to `key` of this mapping.
     pub(crate) fn pointer(&self, key: &str) -> String {
         format!("{}/{key}", self.pointer)

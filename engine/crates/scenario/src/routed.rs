@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Networks of IP routers: links of any shape, hosts, flows, and what happens to the links.
-//!
-//! A file of this kind says `kind: routed`; `schema/routed.schema.json` has its shape.
+//! IP routers: links of any shape, also to edges of a star, hosts, flows, and what happens to the links.
 
 mod check;
 mod parse;
 
-use crate::faults::Faults;
-use crate::model::{Process, Transport, Web};
+use crate::address::{Device, Endpoint};
+use crate::model::{Process, Scenario, Transport, Web};
+pub(crate) use check::cross_check;
+pub(crate) use parse::parse;
 
-/// A routed network and what its hosts do. One that exists has passed every check.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RoutedScenario {
-    /// Short name, for reports and file names.
-    pub name: String,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Length of the run.
-    pub duration_ms: u64,
+/// Key of the groups of hosts beside what else a mix says of hosts.
+pub(crate) const GROUPS: &str = "groups";
+
+/// The routers of a network, their links and hosts, and flows over the whole run. Without routers all of it is empty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Routed {
     /// Period of measurement.
     pub sample_ms: u64,
-    /// Bytes of a full IP packet.
+    /// Bytes of a full IP packet of these flows.
     pub packet_bytes: u32,
     /// Names of the routers.
     pub routers: Vec<String>,
-    /// Links between routers, one direction each.
+    /// Links of routers, one direction each.
     pub links: Vec<RoutedLink>,
     /// Groups of hosts.
     pub hosts: Vec<HostGroup>,
@@ -32,19 +29,6 @@ pub struct RoutedScenario {
     pub flows: Vec<FlowGroup>,
     /// What happens to links, in the order of the file.
     pub changes: Vec<RoutedChange>,
-    /// Faults on purpose: links between two routers are cut both ways, routers and the controller restart, messages are hit.
-    pub faults: Vec<Faults>,
-    /// Who finds routes, where there is a controller.
-    pub controller: RoutesController,
-}
-
-/// The controller of routers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RoutesController {
-    /// Between a router and the controller, each way.
-    pub control_latency_ns: u64,
-    /// What short paths are short of.
-    pub metric: Metric,
 }
 
 /// What is summed over the links of a path.
@@ -58,6 +42,9 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// Both.
+    pub(crate) const ALL: [Metric; 2] = [Metric::Hops, Metric::Delay];
+
     /// The name in a scenario file and for the controller.
     pub fn name(self) -> &'static str {
         match self {
@@ -67,15 +54,15 @@ impl Metric {
     }
 }
 
-/// One direction of a link between two routers.
+/// One direction of a link between two routers, or a router and an edge's access port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedLink {
     /// Its name.
     pub name: String,
-    /// Index of the router whose output it is.
-    pub from: usize,
-    /// Index of the router at the other end.
-    pub to: usize,
+    /// Router or edge whose output it is.
+    pub from: Device,
+    /// Router or edge at the other end.
+    pub to: Device,
     /// Rate.
     pub rate_bps: u64,
     /// Propagation delay.
@@ -114,15 +101,24 @@ pub struct HostGroup {
     pub buffer: Buffer,
 }
 
-/// Like flows: one from each host of a group to the host of the same number in another.
+/// Some of the hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Party {
+    /// A group, by its index.
+    Group(usize),
+    /// Hosts of an edge, or one.
+    Star(Endpoint),
+}
+
+/// Like flows: one from each host of a party to the host of the same number in another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowGroup {
     /// Name of the group; flow `i` of it is `NAME.i`.
     pub name: String,
-    /// Index of the group of senders.
-    pub from: usize,
-    /// Index of the group of receivers, as many.
-    pub to: usize,
+    /// The senders.
+    pub from: Party,
+    /// The receivers, as many.
+    pub to: Party,
     /// Congestion control.
     pub transport: Transport,
     /// Whether it uses SACK.
@@ -197,40 +193,60 @@ pub enum Changed {
     },
 }
 
-impl RoutedScenario {
-    /// Changes by time, then as in the file.
+impl Scenario {
+    /// Whether there are cores and edges.
+    pub fn has_star(&self) -> bool {
+        !self.cores.is_empty()
+    }
+
+    /// Whether there are routers.
+    pub fn has_routers(&self) -> bool {
+        !self.routed.routers.is_empty()
+    }
+
+    /// Changes of routers' links by time since the first phase, then as in the file.
     pub fn timeline(&self) -> Vec<(u64, Changed)> {
-        let mut timeline: Vec<(u64, Changed)> = self
-            .changes
-            .iter()
+        let duration_ms = self.duration_ms();
+        let changes = self.routed.changes.iter();
+        let mut timeline: Vec<(u64, Changed)> = changes
             .flat_map(|change| {
                 let (every_ms, times) = change.again.unwrap_or((0, 1));
                 (0..times).map(move |turn| (change.at_ms + turn * every_ms, change.what))
             })
-            .filter(|(at_ms, _)| *at_ms < self.duration_ms)
+            .filter(|(at_ms, _)| *at_ms < duration_ms)
             .collect();
         timeline.sort_by_key(|(at_ms, _)| *at_ms);
         timeline
     }
 
-    /// The same run in a shorter time: every time of the file is multiplied by `total_ms / duration_ms`.
-    ///
-    /// Delays and rates stay, so the network has fewer round trips to settle.
-    pub fn scaled_to(&self, total_ms: u64) -> RoutedScenario {
-        let scale = |at_ms: u64| (u128::from(at_ms) * u128::from(total_ms) / u128::from(self.duration_ms)) as u64;
-        let mut scaled = self.clone();
-        scaled.duration_ms = total_ms.max(1);
-        for flow in &mut scaled.flows {
-            flow.start_ms = scale(flow.start_ms);
+    /// How many hosts the edges have. Hosts are numbered over the network: these by edge, then those of groups.
+    pub fn edge_host_count(&self) -> usize {
+        self.edges.iter().map(|edge| usize::from(edge.hosts)).sum()
+    }
+
+    /// How many hosts there are.
+    pub fn host_count(&self) -> usize {
+        let groups = self.routed.hosts.iter().map(|group| group.count as usize);
+        self.edge_host_count() + groups.sum::<usize>()
+    }
+
+    /// Names and numbers of a party's hosts.
+    pub fn members(&self, party: Party) -> Vec<(String, usize)> {
+        match party {
+            Party::Group(index) => {
+                let before = self.routed.hosts[..index].iter().map(|group| group.count as usize);
+                let first = self.edge_host_count() + before.sum::<usize>();
+                let HostGroup { name, count, .. } = &self.routed.hosts[index];
+                (0..*count as usize)
+                    .map(|i| (format!("{name}.{i}"), first + i))
+                    .collect()
+            }
+            Party::Star(endpoint) => {
+                let hosts = self.hosts_of(Endpoint::All).into_iter().zip(0..);
+                let wanted = self.hosts_of(endpoint);
+                let hosts = hosts.filter(|(host, _)| wanted.contains(host));
+                hosts.map(|(host, number)| (host.to_string(), number)).collect()
+            }
         }
-        for change in &mut scaled.changes {
-            change.at_ms = scale(change.at_ms);
-            change.again = change.again.map(|(every_ms, times)| (scale(every_ms).max(1), times));
-        }
-        for faults in &mut scaled.faults {
-            faults.every_ms = scale(faults.every_ms).max(1);
-            faults.for_ms = scale(faults.for_ms).max(1);
-        }
-        scaled
     }
 }

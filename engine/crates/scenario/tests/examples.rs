@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slotwise_scenario::{RoutedScenario, Scenario, ScenarioError};
+use slotwise_scenario::{Scenario, ScenarioError};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
@@ -21,8 +21,8 @@ fn yaml_files(directory: &str) -> Vec<(String, String)> {
     files.into_iter().map(read).collect()
 }
 
-fn schema(file: &str) -> jsonschema::Validator {
-    let text = fs::read_to_string(repository().join("schema").join(file)).unwrap();
+fn schema() -> jsonschema::Validator {
+    let text = fs::read_to_string(repository().join("schema/scenario.schema.json")).unwrap();
     let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(jsonschema::meta::is_valid(&schema), "the schema is no JSON Schema");
     jsonschema::validator_for(&schema).unwrap()
@@ -32,11 +32,8 @@ fn as_json(yaml: &str) -> serde_json::Value {
     serde_yaml_ng::from_str(yaml).unwrap()
 }
 
-fn assert_load(
-    files: &[(String, String)],
-    schema: &jsonschema::Validator,
-    parse: impl Fn(&[u8]) -> Result<(), ScenarioError>,
-) {
+fn assert_load(files: &[(String, String)]) {
+    let schema = schema();
     for (path, text) in files {
         if let Err(error) = parse(text.as_bytes()) {
             panic!("{path}: {error}");
@@ -49,88 +46,58 @@ fn assert_load(
     }
 }
 
-fn assert_refused(directory: &str, schema: &jsonschema::Validator, parse: impl Fn(&[u8]) -> Result<(), ScenarioError>) {
-    for (path, text) in yaml_files(directory) {
-        let headers = |key: &str| -> Vec<&str> {
-            let prefix = format!("# {key}:");
-            text.lines()
-                .filter_map(|line| line.strip_prefix(&prefix))
-                .map(str::trim)
-                .collect()
-        };
-        let Err(ScenarioError::Invalid(problems)) = parse(text.as_bytes()) else {
-            panic!("{path}: not refused as invalid");
-        };
-        let pointers: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
-        assert_eq!(pointers, headers("error"), "{path}: {problems:#?}");
-        for key in headers("suggests") {
-            assert!(
-                problems[0].expected.starts_with(&format!("'{key}'")),
-                "{path}: {}",
-                problems[0]
-            );
-        }
-        let verdict = if schema.is_valid(&as_json(&text)) {
-            "accepts"
-        } else {
-            "refuses"
-        };
-        assert_eq!(headers("schema"), [verdict], "{path}");
+fn assert_refused(schema: &jsonschema::Validator, path: &str, text: &str) {
+    let headers = |key: &str| -> Vec<&str> {
+        let prefix = format!("# {key}:");
+        text.lines()
+            .filter_map(|line| line.strip_prefix(&prefix))
+            .map(str::trim)
+            .collect()
+    };
+    let Err(ScenarioError::Invalid(problems)) = parse(text.as_bytes()) else {
+        panic!("{path}: not refused as invalid");
+    };
+    let pointers: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
+    assert_eq!(pointers, headers("error"), "{path}: {problems:#?}");
+    for key in headers("suggests") {
+        assert!(
+            problems[0].expected.starts_with(&format!("'{key}'")),
+            "{path}: {}",
+            problems[0]
+        );
     }
+    let verdict = if schema.is_valid(&as_json(text)) {
+        "accepts"
+    } else {
+        "refuses"
+    };
+    assert_eq!(headers("schema"), [verdict], "{path}");
 }
 
-fn star(yaml: &[u8]) -> Result<(), ScenarioError> {
+fn parse(yaml: &[u8]) -> Result<(), ScenarioError> {
     Scenario::parse(yaml).map(drop)
-}
-
-fn routed(yaml: &[u8]) -> Result<(), ScenarioError> {
-    assert!(RoutedScenario::is_one(yaml));
-    RoutedScenario::parse(yaml).map(drop)
 }
 
 #[test]
 fn valid_examples_load() {
-    assert_load(
-        &yaml_files("schema/examples/valid"),
-        &schema("scenario.schema.json"),
-        star,
-    );
+    assert_load(&yaml_files("schema/examples/valid"));
 }
 
 #[test]
 fn the_networks_that_come_with_it_load() {
-    let (of_stars, of_routers) = (schema("scenario.schema.json"), schema("routed.schema.json"));
-    let files = yaml_files("topologies").into_iter();
-    let (routers, stars): (Vec<_>, Vec<_>) = files.partition(|(_, text)| RoutedScenario::is_one(text.as_bytes()));
-    assert!(!routers.is_empty() && !stars.is_empty());
-    assert_load(&routers, &of_routers, routed);
-    assert_load(&stars, &of_stars, star);
+    assert_load(&yaml_files("topologies"));
 }
 
 #[test]
 fn invalid_examples_are_refused_where_they_say() {
-    assert_refused("schema/examples/invalid", &schema("scenario.schema.json"), star);
-}
-
-#[test]
-fn valid_routed_examples_load() {
-    let files = yaml_files("schema/examples/routed/valid");
-    assert_load(&files, &schema("routed.schema.json"), routed);
-}
-
-#[test]
-fn invalid_routed_examples_are_refused_where_they_say() {
-    assert_refused("schema/examples/routed/invalid", &schema("routed.schema.json"), routed);
+    let schema = schema();
+    for (path, text) in yaml_files("schema/examples/invalid") {
+        assert_refused(&schema, &path, &text);
+    }
 }
 
 /// Whether a document with `value` at `place` is refused there as out of these bounds.
-fn is_refused_at(
-    document: &serde_json::Value,
-    place: &str,
-    value: i128,
-    bounds: &str,
-    parse: impl Fn(&[u8]) -> Result<(), ScenarioError>,
-) -> bool {
+fn is_refused_at(document: &serde_json::Value, place: &str, value: i128, bounds: &str) -> bool {
     let mut document = document.clone();
     let (parent, key) = place.rsplit_once('/').unwrap();
     let number = serde_json::from_str(&value.to_string()).unwrap();
@@ -150,7 +117,7 @@ fn bounds_are_those_that_all_languages_have() {
     let limits: serde_json::Value = serde_json::from_str(&limits).unwrap();
     let read = |file: &str| as_json(&fs::read_to_string(repository().join(file)).unwrap());
     let star4 = read("topologies/star4.yaml");
-    let routers = read("schema/examples/routed/valid/every-key.yaml");
+    let routers = read("schema/examples/valid/routers.yaml");
     for limit in limits["limits"].as_array().unwrap() {
         let bound = |which: &str| i128::from(limit[which].as_u64().unwrap());
         let (least, most) = (bound("minimum"), bound("maximum"));
@@ -159,12 +126,12 @@ fn bounds_are_those_that_all_languages_have() {
         for (value, refused) in [(least - 1, true), (least, false), (most, false), (most + 1, true)] {
             for place in places("scenario") {
                 let place = place.as_str().unwrap();
-                let verdict = is_refused_at(&star4, place, value, &bounds, star);
+                let verdict = is_refused_at(&star4, place, value, &bounds);
                 assert_eq!(verdict, refused, "{place}: {value}");
             }
             for place in places("routed") {
                 let place = place.as_str().unwrap();
-                let verdict = is_refused_at(&routers, place, value, &bounds, routed);
+                let verdict = is_refused_at(&routers, place, value, &bounds);
                 assert_eq!(verdict, refused, "{place}: {value}");
             }
         }

@@ -91,9 +91,8 @@ pub struct Bmv2 {
 
 /// Looks at what can be known before anything starts; gives the program to start.
 pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Result<PathBuf, RunError> {
-    if let Some(slot_ns) = network.star().map(|star| star.frame.slot_ns)
-        && slot_ns < SHORTEST_SLOT_NS
-    {
+    let slot_ns = network.scenario.frame.slot_ns;
+    if network.scenario.has_star() && slot_ns < SHORTEST_SLOT_NS {
         return Err(TargetError::ShortSlot { slot_ns }.into());
     }
     let program = program.unwrap_or(Path::new("simple_switch_grpc"));
@@ -306,7 +305,7 @@ mod tests {
         let text = include_bytes!("../../../../topologies/star3-bmv2.yaml");
         let mut scenario = Scenario::parse(text).unwrap();
         scenario.frame.slot_ns = slot_ns;
-        Network::Star(scenario)
+        Network { scenario }
     }
 
     #[test]

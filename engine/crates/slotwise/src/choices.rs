@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use slotwise_fabric::Fabric;
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed as Change, Device, RoutedScenario, Scenario, SchedulerChoice};
+use slotwise_scenario::{Changed as Change, Device, Scenario, SchedulerChoice};
 
 use crate::controller::ControllerError;
 use crate::rest::Rest;
@@ -72,14 +72,10 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Those of a scenario.
-    pub fn new(scenario: &Scenario) -> Choices {
-        let changes = scenario.scheduler_changes.iter();
-        Choices::of(changes.map(|change| (change.at_ms, Order::Scheduler(change.choice.clone()))))
-    }
-
-    /// Those of a network of routers, whose fabric this is.
-    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> Choices {
+    /// Those of a scenario, whose fabric this is.
+    pub fn new(scenario: &Scenario, fabric: &Fabric) -> Choices {
+        let schedulers = scenario.scheduler_changes.iter();
+        let schedulers = schedulers.map(|change| (change.at_ms, Order::Scheduler(change.choice.clone())));
         let order = |(at_ms, change)| {
             let Change::Link {
                 link,
@@ -89,23 +85,23 @@ impl Choices {
             else {
                 return None;
             };
-            let router = scenario.links[link].from;
+            let from = scenario.routed.links[link].from;
+            let Device::Router(router) = from else {
+                return None;
+            };
             let port = fabric
-                .router_ports(router)
+                .router_ports(usize::from(router))
                 .iter()
                 .find(|port| port.link == Some(link))?;
             let order = Order::Capacity {
-                device_id: Device::Router(router as u16).id(),
+                device_id: from.id(),
                 port: port.port,
                 xcp_bps,
             };
             Some((at_ms, order))
         };
-        Choices::of(scenario.timeline().into_iter().filter_map(order))
-    }
-
-    fn of(orders: impl Iterator<Item = (u64, Order)>) -> Choices {
-        let mut due: Vec<_> = orders.collect();
+        let capacities = scenario.timeline().into_iter().filter_map(order);
+        let mut due: Vec<_> = schedulers.chain(capacities).collect();
         due.sort_by_key(|(at_ms, _)| *at_ms);
         Choices {
             due: due.into(),
@@ -212,9 +208,8 @@ mod tests {
                 "changes:\n",
                 "changes:\n- {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_bps: 30000000}\n",
             );
-        let scenario = RoutedScenario::parse(text.as_bytes()).unwrap();
-        let fabric = Network::Routers(scenario.clone()).empty_fabric();
-        let choices = Choices::of_routers(&scenario, &fabric);
+        let network = Network::parse(text.as_bytes()).unwrap();
+        let choices = Choices::new(&network.scenario, &network.empty_fabric());
         // North's first port leads to west.
         let order = Order::Capacity {
             device_id: Device::Router(1).id(),

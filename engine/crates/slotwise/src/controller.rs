@@ -19,8 +19,8 @@ use sha2::{Digest, Sha256};
 use slotwise_fabric::Fabric;
 use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{
-    Device, HostId, MacAddress, OwnScheduler, RoutedScenario, Scenario, SchedulerChoice, SchedulerSource, SettingValue,
-    edge_mac, optical_port,
+    Device, HostId, MacAddress, OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue, edge_mac,
+    optical_port,
 };
 
 use crate::child::{ChildEvent, JsonChild};
@@ -102,24 +102,24 @@ pub struct ControllerPlan {
 }
 
 impl ControllerPlan {
-    /// Of a star; its switches are the fabric's own, or BMv2 processes.
-    pub fn of_star(scenario: &Scenario, has_bmv2: bool) -> ControllerPlan {
+    /// Of a scenario, whose fabric this is; the switches are the fabric's own, or BMv2 processes.
+    pub fn of(scenario: &Scenario, fabric: &Fabric, has_bmv2: bool) -> ControllerPlan {
         let timestamps = if has_bmv2 { BMV2 } else { EXACT };
+        let star = || star_network(scenario, fabric, timestamps);
+        let routes = || routes::network(scenario, fabric);
+        let (programs, statistics, network): (&[&str], _, _) = match (scenario.has_star(), scenario.has_routers()) {
+            (true, false) => (&["edge", "core"], "statistics", star()),
+            (false, _) => (&["router"], "apps/routes/status", json!({"apps": {"routes": routes()}})),
+            (true, true) => {
+                let network = json!({"apps": {"star": star(), "routes": routes()}});
+                (&["edge", "core", "router"], "statistics", network)
+            }
+        };
         ControllerPlan {
-            programs: &["edge", "core"],
-            statistics: "statistics",
-            network: network(scenario, timestamps),
+            programs,
+            statistics,
+            network,
             schedulers: schedulers(scenario),
-        }
-    }
-
-    /// Of a network of routers, whose fabric this is.
-    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> ControllerPlan {
-        ControllerPlan {
-            programs: &["router"],
-            statistics: "apps/routes/status",
-            network: routes::network(scenario, fabric),
-            schedulers: json!({}),
         }
     }
 }
@@ -251,18 +251,20 @@ const BMV2: Timestamps = Timestamps {
     tolerance_ns: 1_000_000_000,
 };
 
-/// The network as schema/network.schema.json has it.
-fn network(scenario: &Scenario, timestamps: Timestamps) -> Value {
+/// The star as schema/network.schema.json has it. Hosts that reach it by a router are at the router's port, with its address.
+fn star_network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Value {
+    let behind = routes::behind_edges(scenario, fabric);
     let edges: Vec<Value> = scenario
         .edges
         .iter()
         .map(|edge| {
-            let hosts: Vec<Value> = (0..edge.hosts)
+            let own = (0..edge.hosts)
                 .map(|index| {
                     let host = HostId { edge: edge.id, index };
                     json!({"name": host.to_string(), "ip": host.ip(), "mac": mac_text(host.mac()), "port": host.access_port()})
-                })
-                .collect();
+                });
+            let behind = behind.iter().filter(|(of, _)| *of == edge.id);
+            let hosts: Vec<Value> = own.chain(behind.map(|(_, host)| host.clone())).collect();
             let fibres: Vec<Value> = edge
                 .fibres
                 .iter()
@@ -363,7 +365,8 @@ mod tests {
     use crate::network::Network;
 
     fn network_of(text: &str) -> Value {
-        network(&Scenario::parse(text.as_bytes()).unwrap(), EXACT)
+        let network = Network::parse(text.as_bytes()).unwrap();
+        network.plan(&network.empty_fabric()).controller.network
     }
 
     /// What the schema has against a network.
@@ -386,8 +389,7 @@ mod tests {
         files.sort();
         assert!(!files.is_empty());
         for file in files {
-            let scenario = Scenario::parse(&std::fs::read(&file).unwrap()).unwrap();
-            let network = network(&scenario, EXACT);
+            let network = network_of(&std::fs::read_to_string(&file).unwrap());
             assert_eq!(wrong_with(&network), [""; 0], "{}", file.display());
             let kept = examples
                 .join("networks")
@@ -421,9 +423,7 @@ mod tests {
 
     #[test]
     fn routers_are_told_with_peers_and_hosts() {
-        let text = include_bytes!("../../../../topologies/routers4.yaml");
-        let network = Network::parse(text).unwrap();
-        let network = network.plan(&network.empty_fabric()).controller.network;
+        let network = network_of(include_str!("../../../../topologies/routers4.yaml"));
         assert_eq!(wrong_with(&network), [""; 0]);
         let routes = &network["apps"]["routes"];
         assert_eq!(routes["routing"], json!({"mode": "shortest-path", "metric": "delay"}));

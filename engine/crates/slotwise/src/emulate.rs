@@ -109,7 +109,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let kernel =
         std::fs::read_to_string(CONGESTION_CONTROLS).map_err(|error| format!("{CONGESTION_CONTROLS}: {error}"))?;
     let kernel: Vec<&str> = kernel.split_whitespace().collect();
-    if let Some(not_live) = network.not_live(&kernel) {
+    if let Some(not_live) = network.scenario.not_live(&kernel) {
         return Err(format!("{}: {not_live}", args.run.scenario.display()).into());
     }
     let home = Home::find()?;
@@ -126,7 +126,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         }
         None => None,
     };
-    if args.external_controller && network.star().is_some_and(|star| !star.scheduler_changes.is_empty()) {
+    if args.external_controller && !network.scenario.scheduler_changes.is_empty() {
         let place = args.run.scenario.display();
         return Err(
             format!("{place}: /scheduler_changes: somebody else's controller is not told; expected none").into(),
@@ -263,7 +263,7 @@ struct Running {
 
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
-        say!("starting {} hosts ...", self.network.host_count());
+        say!("starting {} hosts ...", self.network.scenario.host_count());
         let mut command = Command::new(PYTHON);
         command
             .args(["-m", "slotwise.hosts", "--scenario"])

@@ -17,7 +17,7 @@ use slotwise_p4runtime::{
     Turn,
 };
 use slotwise_reproduce::star::Recorder;
-use slotwise_scenario::{FaultKind, Flow, RoutedScenario, Scenario, TrafficKind};
+use slotwise_scenario::{FaultKind, Flow, Scenario, TrafficKind};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
@@ -242,25 +242,14 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
-    /// Of a star.
-    pub fn of_star(scenario: &Scenario) -> RunPlan {
+    /// Of a scenario, whose fabric this is.
+    pub fn of(scenario: &Scenario, fabric: &Fabric) -> RunPlan {
         RunPlan {
-            controller: ControllerPlan::of_star(scenario, false),
+            controller: ControllerPlan::of(scenario, fabric, false),
             latency_ns: scenario.controller.control_latency_ns,
             start_ns: scenario.epoch_ns(),
-            choices: Choices::new(scenario),
+            choices: Choices::new(scenario, fabric),
             meter: ControlMeter::new(&scenario.cores),
-        }
-    }
-
-    /// Of a network of routers, whose fabric this is.
-    pub fn of_routers(scenario: &RoutedScenario, fabric: &Fabric) -> RunPlan {
-        RunPlan {
-            controller: ControllerPlan::of_routers(scenario, fabric),
-            latency_ns: scenario.controller.control_latency_ns,
-            start_ns: 0,
-            choices: Choices::of_routers(scenario, fabric),
-            meter: ControlMeter::new(&[]),
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn voqs_between(
 
 /// Reports of the stars; none if there is one only, which is the whole run.
 pub fn per_star(scenario: &Scenario, fabric: &Fabric, frames: &[FrameRecord]) -> Vec<StarReport> {
-    if scenario.cores.len() == 1 {
+    if scenario.cores.len() <= 1 {
         return Vec::new();
     }
     let voqs = usize::from(scenario.voq_count());

@@ -12,7 +12,9 @@ use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::Lateness;
 use crate::per_star::StarReport;
-use crate::routers::PERIOD_NS;
+
+/// By what the lateness of a live run is measured where there are no slots.
+const PERIOD_NS: u64 = 1_000_000;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -326,9 +328,9 @@ impl Report {
         }
         for phase in &self.phases {
             let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
-            let (delivered, between) = match self.frame {
-                Some(_) => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
-                None => (
+            let (delivered, between) = match self.series.links.is_empty() {
+                true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
+                false => (
                     phase.flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum(),
                     "to hosts",
                 ),

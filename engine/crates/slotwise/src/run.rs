@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, LONGEST_SNAPLEN};
+use slotwise_reproduce::Recording;
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::choices::Choices;
@@ -21,7 +22,7 @@ use crate::notes::{note, printable, say};
 use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
-    DropCount, FirstLight, FrameShape, Invariants, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FirstLight, FrameShape, Invariants, LinkSeries, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions,
 };
 
@@ -92,26 +93,23 @@ impl RunArgs {
     pub fn load(&self) -> Result<Network, RunError> {
         let mut network = load(&self.scenario)?;
         if let Some(text) = &self.scheduler {
-            network = match network {
-                Network::Star(star) => star
-                    .with_scheduler(text)
-                    .map(Network::Star)
-                    .map_err(|error| format!("--scheduler:\n{error}"))?,
-                Network::Routers(_) => return Err("--scheduler: routers have none; expected a star".into()),
-            };
+            if !network.scenario.has_star() {
+                return Err("--scheduler: routers have none; expected a star".into());
+            }
+            let scenario = network.scenario.with_scheduler(text);
+            let scenario = scenario.map_err(|error| format!("--scheduler:\n{error}"))?;
+            network = Network { scenario };
         }
         if let Some(total_ms) = self.duration {
             network = network.scaled_to(total_ms)?;
         }
         if let Some(seed) = self.seed {
-            network.set_seed(seed);
+            network.scenario.seed = seed;
         }
-        if let Network::Star(star) = &mut network {
-            let file = std::path::absolute(&self.scenario)?;
-            let directory = file.parent().unwrap_or(Path::new("/"));
-            for own in &mut star.schedulers {
-                own.resolve(directory);
-            }
+        let file = std::path::absolute(&self.scenario)?;
+        let directory = file.parent().unwrap_or(Path::new("/"));
+        for own in &mut network.scenario.schedulers {
+            own.resolve(directory);
         }
         self.filter(&network)?;
         Ok(network)
@@ -231,8 +229,8 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
-/// Makes the report of a finished run.
-pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Report {
+/// Makes the report of a finished run; what links of routers did is in `recording`.
+pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recording: &Recording) -> Report {
     let Gathered {
         command,
         phases,
@@ -246,7 +244,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         mut failures,
         mut notes,
     } = gathered;
-    let series = series(scenario, &frames);
+    let series = Series {
+        links: link_series(scenario, recording),
+        time_ms: link_times_ms(scenario, recording),
+        ..series(scenario, &frames)
+    };
     let invariants = invariants(fabric);
     failures.extend(invariants.failure());
     for core in &scenario.cores {
@@ -283,7 +285,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         duration_ns: phases.last().map_or(0, |phase| phase.end_ns) - phases.first().map_or(0, |phase| phase.start_ns),
-        frame: Some(FrameShape {
+        frame: scenario.has_star().then(|| FrameShape {
             slots: scenario.frame.slots,
             signaling_slots: scenario.signaling_slots(),
             slot_ns: scenario.frame.slot_ns,
@@ -293,7 +295,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
             engine: env!("CARGO_PKG_VERSION"),
             programs,
         },
-        scheduler: choices.first,
+        scheduler: choices.first.filter(|scheduler| !scheduler.is_null()),
         changes: choices.changes,
         verdict: Verdict {
             ok: failures.is_empty(),
@@ -304,7 +306,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered) -> Repor
         lateness,
         synchronization: synchronization(scenario, fabric),
         stars: per_star(scenario, fabric, &frames),
-        first_light: Some(first_light(fabric)),
+        first_light: scenario.has_star().then(|| first_light(fabric)),
         switch_answers,
         phases,
         hot_pairs,
@@ -347,6 +349,36 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
         pairs,
         ..Series::default()
     }
+}
+
+/// Columns of the links of routers.
+fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
+    let whole = |name: &str, link: usize| {
+        let column = link_column(scenario, recording, name, link);
+        column.into_iter().map(|number| number as u64).collect()
+    };
+    let links = scenario.routed.links.iter().enumerate();
+    let series = links.map(|(index, link)| LinkSeries {
+        name: link.name.clone(),
+        utilization: link_column(scenario, recording, "utilization", index),
+        queue_bytes: whole("queue_bytes", index),
+        dropped_packets: whole("dropped_packets", index),
+    });
+    series.collect()
+}
+
+/// Ends of their periods, fabric time.
+fn link_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
+    let times_s = link_column(scenario, recording, "time_s", 0).into_iter();
+    let start_ms = scenario.epoch_ns() as f64 / 1e6;
+    times_s.map(|s| start_ms + s * 1e3).collect()
+}
+
+/// A column of one link: rows are by period, then by link.
+fn link_column(scenario: &Scenario, recording: &Recording, name: &str, link: usize) -> Vec<f64> {
+    let (table, count) = (&recording.links, scenario.routed.links.len());
+    let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
+    numbers.iter().skip(link).step_by(count.max(1)).copied().collect()
 }
 
 fn first_light(fabric: &Fabric) -> FirstLight {

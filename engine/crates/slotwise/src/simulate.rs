@@ -2,8 +2,6 @@
 //! `slotwise simulate`: a scenario in virtual time, with the same controller in lock step. Needs no root; the same seed gives
 //! the same report and the same captures.
 
-pub mod routers;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -12,22 +10,22 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, FabricOptions, FlowResult, FrameRecord, HostMode};
-use slotwise_reproduce::star::Recorder;
+use slotwise_reproduce::routed::{FlowTotals, RoutedRecorder};
 use slotwise_reproduce::{Recording, columns};
-use slotwise_scenario::Scenario;
+use slotwise_scenario::{FlowGroup, Scenario, Source};
 
 use crate::choices::Choices;
 use crate::controller;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
-use crate::live::LiveView;
+use crate::live::{LinkNow, LiveView, Snapshot};
 use crate::lockstep::{self, Session, unfinished_files};
-use crate::network::Network;
+use crate::measured::Recorders;
 use crate::notes::say;
 use crate::outputs;
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, report};
+use crate::run::{Gathered, PhaseRun, RunArgs, RunError, check_free, invariants, report};
 
 /// Arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -41,6 +39,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     sample_frames: u32,
 }
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// The name in reports.
 const COMMAND: &str = "simulate";
@@ -70,7 +70,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         interrupts.listen_to_input()?;
     }
     let fabric = network.fabric(FabricOptions {
-        seed: network.seed(),
+        seed: network.scenario.seed,
         host_mode: HostMode::Simulated,
         captures: run.captures(&network)?,
         frame_records: true,
@@ -82,10 +82,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         "the controller's REST server is at http://{}/slotwise/v1/",
         session.rest
     );
-    let report = match &network {
-        Network::Star(scenario) => star(args, scenario, session, programs, &interrupts),
-        Network::Routers(scenario) => routers::simulate(args, scenario, session, programs, &interrupts),
-    }?;
+    let report = run_network(args, &network.scenario, session, programs, &interrupts)?;
     Ok(run.finish(&report))
 }
 
@@ -126,7 +123,7 @@ fn conclude(run: &RunArgs, mut session: Session, ended: Result<bool, RunError>) 
     })
 }
 
-fn star(
+fn run_network(
     args: &SimulateArgs,
     scenario: &Scenario,
     session: Session,
@@ -135,11 +132,12 @@ fn star(
 ) -> Result<Report, RunError> {
     let mut simulation = Simulation {
         scenario,
+        recorders: Recorders::new(
+            scenario,
+            &session.fabric,
+            args.columns.as_ref().map(|_| args.sample_frames),
+        ),
         session,
-        recorder: args
-            .columns
-            .is_some()
-            .then(|| Recorder::new(scenario, args.sample_frames)),
         view: LiveView::new(),
         progress: Progress::new(scenario),
         frames: Vec::new(),
@@ -148,7 +146,7 @@ fn star(
     let ended = simulation.run(interrupts);
     let Simulation {
         session,
-        recorder,
+        recorders,
         frames,
         phase_bytes,
         ..
@@ -166,12 +164,22 @@ fn star(
         scenario,
         lockstep::phases_so_far(&fabric, scenario),
     ));
-    if let (Some(directory), Some(recorder)) = (&args.columns, recorder) {
-        failures.extend(write_columns(directory, &recorder.finish()).err());
+    let mut phases = phases(scenario, &fabric, &phase_bytes);
+    if let Some(routed) = &recorders.routed {
+        failures.extend(strange_bytes(routed));
+        let run_ns = fabric.now().saturating_sub(scenario.epoch_ns());
+        if let Some(last) = phases.last_mut() {
+            last.flows
+                .extend(whole_flows(scenario, |_| true, routed.flows(), run_ns));
+        }
+    }
+    let recording = recorders.finish();
+    if let Some(directory) = &args.columns {
+        failures.extend(write_columns(directory, &recording).err());
     }
     let gathered = Gathered {
         command: COMMAND,
-        phases: phases(scenario, &fabric, &phase_bytes),
+        phases,
         frames,
         lateness: None,
         switch_answers: None,
@@ -182,14 +190,14 @@ fn star(
         failures,
         notes,
     };
-    Ok(report(scenario, &fabric, gathered))
+    Ok(report(scenario, &fabric, gathered, &recording))
 }
 
 /// A run under way.
 struct Simulation<'a> {
     scenario: &'a Scenario,
     session: Session,
-    recorder: Option<Recorder>,
+    recorders: Recorders,
     view: LiveView,
     progress: Progress,
     frames: Vec<FrameRecord>,
@@ -201,8 +209,14 @@ impl Simulation<'_> {
     /// Runs to the end; false if it was interrupted before.
     fn run(&mut self, interrupts: &Interrupts) -> Result<bool, RunError> {
         let (start_ns, end_ns) = (self.scenario.epoch_ns(), self.scenario.end_ns());
-        let frame_ns = self.scenario.frame.frame_ns();
-        let mut next_view_ns = VIEW_FRAMES * frame_ns;
+        let (step_ns, view_ns) = match self.scenario.has_star() {
+            true => (
+                self.scenario.frame.frame_ns(),
+                VIEW_FRAMES * self.scenario.frame.frame_ns(),
+            ),
+            false => (self.scenario.routed.sample_ms * NS_PER_MS, 0),
+        };
+        let mut next_view_ns = view_ns;
         while self.session.fabric.now() < end_ns {
             if interrupts.count() > 0 {
                 return Ok(false);
@@ -212,8 +226,8 @@ impl Simulation<'_> {
             let next_end = ends
                 .filter(|(_, at_ns)| *at_ns > now_ns)
                 .min_by_key(|(_, at_ns)| *at_ns);
-            let until_ns = next_end.map_or(end_ns, |(_, at_ns)| at_ns).min(now_ns + frame_ns);
-            let advanced = self.advance(until_ns);
+            let until_ns = next_end.map_or(end_ns, |(_, at_ns)| at_ns).min(now_ns + step_ns);
+            let advanced = self.recorders.run_until(&mut self.session, until_ns);
             if let Some((phase, _)) = next_end.filter(|(_, at_ns)| *at_ns == self.session.fabric.now()) {
                 let results = self.session.fabric.flow_results();
                 let received = results.iter().map(|result| result.received_bytes);
@@ -227,25 +241,19 @@ impl Simulation<'_> {
             advanced?;
             let now_ns = self.session.fabric.now();
             if now_ns >= next_view_ns || now_ns == end_ns {
-                next_view_ns = now_ns + VIEW_FRAMES * frame_ns;
+                next_view_ns = now_ns + view_ns;
                 let phase = (0..self.scenario.phases.len())
                     .rfind(|&index| self.scenario.phase_ns(index).0 < now_ns)
                     .unwrap_or(0);
-                self.view
-                    .show(&self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase));
+                let links = self.recorders.routed.iter().flat_map(RoutedRecorder::last_links);
+                self.view.show(&Snapshot {
+                    links: links.map(LinkNow::from).collect(),
+                    violations: invariants(&self.session.fabric).total(),
+                    ..self.progress.snapshot(now_ns - start_ns, end_ns - start_ns, phase)
+                });
             }
         }
         Ok(true)
-    }
-
-    fn advance(&mut self, until_ns: u64) -> Result<(), RunError> {
-        while let Some(recorder) = &mut self.recorder
-            && let Some(at_ns) = recorder.next_ns().filter(|at_ns| *at_ns <= until_ns)
-        {
-            self.session.run_until(at_ns)?;
-            self.session.sample(recorder);
-        }
-        self.session.run_until(until_ns)
     }
 }
 
@@ -324,4 +332,55 @@ fn flow(result: &FlowResult, phase_bytes: u64, phase_ns: u64) -> Value {
             "window_bytes": stream.window_bytes,
         })),
     })
+}
+
+/// That bytes of a flow arrived that are not what was sent, if any did.
+pub fn strange_bytes(recorder: &RoutedRecorder) -> Option<String> {
+    let (flow, bytes) = recorder.wrong_bytes()?;
+    Some(format!("flow {flow}: {bytes} bytes arrived that are not what was sent"))
+}
+
+/// Flows over the whole run, as phases have theirs: those of groups that `is_played`, of which the totals are.
+pub fn whole_flows(
+    scenario: &Scenario,
+    is_played: impl Fn(&FlowGroup) -> bool,
+    totals: &[FlowTotals],
+    run_ns: u64,
+) -> Vec<Value> {
+    let of_group = |(entry, group): (usize, &FlowGroup)| {
+        let ends = scenario.members(group.from).into_iter().zip(scenario.members(group.to));
+        let (kind, transport) = match group.source {
+            Source::Stream { .. } => ("tcp", Some(group.transport.name())),
+            Source::Udp { .. } => ("udp", None),
+            Source::Web { .. } => ("web", Some(group.transport.name())),
+        };
+        ends.map(move |((from, _), (to, _))| {
+            json!({"kind": kind, "transport": transport, "entry": entry, "from": from, "to": to})
+        })
+        .collect::<Vec<Value>>()
+    };
+    let groups = scenario.routed.flows.iter().enumerate();
+    let played = groups.filter(|(_, group)| is_played(group));
+    let mut flows: Vec<Value> = played.flat_map(of_group).collect();
+    for (flow, total) in flows.iter_mut().zip(totals) {
+        let used = &total.used;
+        flow["name"] = json!(total.name);
+        flow["received_packets"] = json!(used.packets);
+        flow["bytes"] = json!(used.delivered_bytes);
+        flow["seconds"] = json!(run_ns as f64 / 1e9);
+        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / run_ns.max(1) as f64);
+        flow["delay_ns"] = match used.packets {
+            0 => Value::Null,
+            packets => json!({"mean": used.delay_sum_ns as f64 / packets as f64, "max": used.delay_max_ns}),
+        };
+        if flow["transport"].is_string() {
+            flow["stream"] = json!({
+                "retransmissions": used.retransmissions,
+                "timeouts": used.timeouts,
+                "srtt_ns": used.srtt_ns,
+                "window_bytes": used.window_bytes,
+            });
+        }
+    }
+    flows
 }

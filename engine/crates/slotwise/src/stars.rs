@@ -10,12 +10,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_reproduce::Recording;
 use slotwise_reproduce::setup::{Star, StarRunner};
-use slotwise_reproduce::star::Recorder;
 
 use crate::controller::Addresses;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::lockstep::{RunPlan, Session, wrong_bytes};
+use crate::measured::Recorders;
 use crate::run::RunError;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -57,18 +57,19 @@ impl Stars {
         };
         // Who interrupts an experiment ends it.
         let interrupts = Interrupts::default();
-        let run = (Fabric::new(scenario, options), RunPlan::of_star(scenario));
+        let fabric = Fabric::new(scenario, options);
+        let plan = RunPlan::of(scenario, &fabric);
+        let mut recorders = Recorders::new(scenario, &fabric, Some(star.sample_frames));
+        let run = (fabric, plan);
         let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
-        let mut recorder = Recorder::new(scenario, star.sample_frames);
-        while let Some(at_ns) = recorder.next_ns() {
-            session.run_until(at_ns)?;
-            session.sample(&mut recorder);
+        while let Some(at_ns) = recorders.next_ns() {
+            recorders.run_until(&mut session, at_ns)?;
             progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
         }
         let fabric = session.stop()?;
         match violations(&fabric).into_iter().chain(wrong_bytes(&fabric)).next() {
             Some(failure) => Err(failure.into()),
-            None => Ok(recorder.finish()),
+            None => Ok(recorders.finish()),
         }
     }
 }

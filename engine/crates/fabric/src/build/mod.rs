@@ -1,7 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a scenario to its network. Only what is here reads what a scenario says of one kind of network.
+//! From a scenario to its network. Only what is here reads what a scenario says of one kind of nodes.
 
 mod routed;
 mod star;
 
-pub(crate) use routed::router_mac;
+use slotwise_scenario::Scenario;
+
+use crate::api::{FabricOptions, HostMode};
+use crate::fabric::{Change, Fabric};
+use crate::faults::Faults;
+use crate::invariants::{Invariant, Invariants};
+use crate::slots::Star;
+use crate::traffic::Traffic;
+pub(crate) use routed::{group_hosts, host_ip, router_mac};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+impl Fabric {
+    /// The network of a scenario at time 0, with no program in any device. Simulated hosts and changes of links start at
+    /// [`Scenario::epoch_ns`]; with external hosts the changes wait for [`Fabric::schedule_link_changes`].
+    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
+        let (seed, host_mode) = (options.seed, options.host_mode);
+        let star = match scenario.has_star() {
+            true => Star::of(scenario, options.frame_records),
+            false => Star::none(),
+        };
+        let mut fabric = Fabric::bare(star, options);
+        fabric.invariants = Invariants::of(match (scenario.has_star(), scenario.has_routers()) {
+            (true, false) => Invariant::OF_STARS,
+            (false, _) => Invariant::OF_ROUTERS,
+            (true, true) => &Invariant::ALL,
+        });
+        let changes = scenario.link_changes.iter();
+        fabric.changes = changes
+            .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
+            .collect();
+        if scenario.has_star() {
+            fabric.add_star(scenario);
+        }
+        if scenario.has_routers() {
+            fabric.add_routers(scenario);
+            let changes = fabric.changes_of_routers(scenario);
+            fabric.changes.extend(changes);
+        }
+        fabric.faults = Faults::of(scenario, &fabric.spans, seed);
+        fabric.set_traffic(Traffic::new(scenario, seed, host_mode));
+        if host_mode == HostMode::Simulated {
+            fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.faults.schedule(&mut fabric.events);
+        }
+        fabric
+    }
+}

@@ -1,103 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a scenario of routers to its network.
+//! Routers of a scenario, their links and hosts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed, Device, RoutedScenario};
+use slotwise_scenario::{Changed, Device, Endpoint, Party, Scenario, edge_mac};
 use slotwise_wire::Ethernet;
 
+use super::NS_PER_MS;
 use crate::access::Host;
-use crate::api::{FabricOptions, HostMode};
 use crate::drops::Place;
 use crate::event::Event;
 use crate::fabric::{Change, Fabric};
-use crate::faults::Faults;
 use crate::fifo::{Fifo, Limit};
-use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::node::Node;
 use crate::routed::RouterPort;
-use crate::slots::Star;
 use crate::span::Span;
-use crate::traffic::{HostAddress, Traffic};
-
-const NS_PER_MS: u64 = 1_000_000;
+use crate::traffic::{HostAddress, mac_number};
 
 /// A router's Ethernet address.
 pub(crate) fn router_mac(router: usize) -> u64 {
     0x0200_0001_0000 + router as u64
 }
 
-/// A host's addresses, by its number in the scenario.
+/// Address of a router or an edge.
+fn node_mac(node: Device) -> u64 {
+    match node {
+        Device::Edge(number) | Device::Core(number) => mac_number(edge_mac(number)),
+        Device::Router(number) => router_mac(usize::from(number)),
+    }
+}
+
+/// A host's addresses, by its number among those of groups.
 fn host_mac(host: usize) -> u64 {
     0x0200_0002_0000 + host as u64
 }
 
-fn host_ip(host: usize) -> Ipv4Addr {
+pub(crate) fn host_ip(host: usize) -> Ipv4Addr {
     // 10.0.0.0/8, from 10.1.0.1 on.
     Ipv4Addr::from_bits(0x0a01_0001 + host as u32)
 }
 
-impl Fabric {
-    /// The network of a scenario of routers at time 0, with no program in any router. With external hosts the changes of links wait for
-    /// [`Fabric::schedule_link_changes`].
-    pub fn routed(scenario: &RoutedScenario, options: FabricOptions) -> Fabric {
-        let (seed, host_mode) = (options.seed, options.host_mode);
-        let mut fabric = Fabric::bare(
-            Star::none(),
-            Invariant::OF_ROUTERS,
-            options,
-            Faults::new(Vec::new(), 0, seed),
-        );
-        fabric.born_on_the_link = true;
-        let groups = fabric.add_routers(scenario);
-        fabric.changes = fabric.changes_of(scenario, &groups);
-        if host_mode == HostMode::Simulated {
-            fabric.schedule_link_changes(0);
-        }
-        let addresses = fabric.hosts.iter().enumerate().map(|(host, place)| {
-            let Device::Router(router) = place.device else {
-                unreachable!("its hosts are at routers")
-            };
-            HostAddress {
-                ip: host_ip(host),
-                mac: host_mac(host),
-                gateway: router_mac(usize::from(router)),
-            }
-        });
-        let addresses = addresses.collect();
-        fabric.set_traffic(Traffic::of_groups(scenario, addresses, &groups, (seed, host_mode)));
-        if host_mode == HostMode::Simulated {
-            fabric.faults = Faults::of_routers(scenario, &fabric.spans, seed);
-            fabric.faults.schedule(&mut fabric.events);
-        }
-        fabric
-    }
+/// Addresses of the hosts of groups, by the scenario's numbers of hosts.
+pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
+    let groups = scenario.routed.hosts.iter();
+    let routers = groups.flat_map(|group| (0..group.count).map(|_| group.router));
+    routers.enumerate().map(|(host, router)| HostAddress {
+        ip: host_ip(host),
+        mac: host_mac(host),
+        gateway: router_mac(router),
+    })
+}
 
-    /// Gives (first host, count) of each group of hosts.
-    fn add_routers(&mut self, scenario: &RoutedScenario) -> Vec<(usize, usize)> {
-        // One port for each neighbour, in the order of the routers, then one for each host.
-        let neighbours: Vec<BTreeMap<usize, Port>> = (0..scenario.routers.len())
-            .map(|router| {
-                let touching = scenario.links.iter().filter_map(|link| match (link.from, link.to) {
-                    (from, to) if from == router => Some(to),
-                    (from, to) if to == router => Some(from),
-                    _ => None,
-                });
-                let peers: BTreeSet<usize> = touching.collect();
-                peers.into_iter().zip(1..).collect()
-            })
-            .collect();
+impl Fabric {
+    /// Routers, their links and hosts, beside a star that is there already.
+    pub(super) fn add_routers(&mut self, scenario: &Scenario) {
+        let routed = &scenario.routed;
         let device = |router: usize| Device::Router(router as u16);
-        self.nodes = (0..neighbours.len()).map(device).map(Node::new).collect();
-        self.routed.ports = vec![Vec::new(); neighbours.len()];
-        for (index, link) in scenario.links.iter().enumerate() {
-            let port = neighbours[link.from][&link.to];
+        self.nodes.extend((0..routed.routers.len()).map(device).map(Node::new));
+        self.routed.ports = vec![Vec::new(); routed.routers.len()];
+        let ports: BTreeMap<Device, BTreeMap<Device, Port>> = self
+            .devices()
+            .filter(|node| !matches!(node, Device::Core(_)))
+            .map(|node| (node, scenario.ports_to_neighbours(node)))
+            .collect();
+        for (index, link) in routed.links.iter().enumerate() {
+            let (port, far_port) = (ports[&link.from][&link.to], ports[&link.to][&link.from]);
             let lane = self.add_lane(LaneEnd::Port {
-                device: device(link.to),
-                port: neighbours[link.to][&link.from],
+                device: link.to,
+                port: far_port,
             });
             let mut queue = fifo(lane, (link.rate_bps, link.delay_ns), link.buffer.into());
             if link.xcp_bps.is_some() {
@@ -105,23 +78,25 @@ impl Fabric {
                 let fifo = self.fifos.len() as u32;
                 self.events.schedule(0, Event::FifoTimer { fifo });
             }
-            let card = self.add_router_fifo(queue, device(link.from), port);
-            let far = (device(link.to), neighbours[link.to][&link.from]);
-            self.add_to_span(card, (device(link.from), port), far);
+            let card = self.add_port_fifo(queue, link.from, port);
+            let far = (link.to, far_port);
+            self.add_to_span(card, (link.from, port), far);
             self.routed.links.push(card);
-            self.routed.ports[link.from].push(RouterPort {
-                port,
-                next_mac: router_mac(link.to),
-                link: Some(index),
-                peer: Some(far),
-                hosts: Vec::new(),
-            });
+            if let Device::Router(router) = link.from {
+                self.routed.ports[usize::from(router)].push(RouterPort {
+                    port,
+                    next_mac: node_mac(link.to),
+                    link: Some(index),
+                    peer: Some(far),
+                    hosts: Vec::new(),
+                });
+            }
         }
-        let mut next_port: Vec<Port> = neighbours.iter().map(|peers| peers.len() as Port + 1).collect();
-        let mut groups = Vec::new();
-        for group in &scenario.hosts {
-            groups.push((self.hosts.len(), group.count as usize));
-            for _ in 0..group.count {
+        let first_port = |router: usize| ports[&device(router)].len() as Port + 1;
+        let mut next_port: Vec<Port> = (0..routed.routers.len()).map(first_port).collect();
+        let mut addresses = group_hosts(scenario);
+        for group in &routed.hosts {
+            for address in addresses.by_ref().take(group.count as usize) {
                 let (host, device, port) = (self.hosts.len(), device(group.router), next_port[group.router]);
                 next_port[group.router] += 1;
                 let limit = Limit::from(group.buffer);
@@ -130,7 +105,7 @@ impl Fabric {
                 let down = self.add_lane(LaneEnd::Host(host));
                 let down = fifo(down, (group.rate_bps, group.down_delay_ns), limit);
                 let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
-                let downlink = self.add_router_fifo(down, device, port);
+                let downlink = self.add_port_fifo(down, device, port);
                 self.add_host(Host {
                     device,
                     port,
@@ -139,15 +114,14 @@ impl Fabric {
                 });
                 self.routed.ports[group.router].push(RouterPort {
                     port,
-                    next_mac: host_mac(host),
+                    next_mac: address.mac,
                     link: None,
                     peer: None,
-                    hosts: vec![host_ip(host)],
+                    hosts: vec![address.ip],
                 });
             }
         }
-        self.add_routes(scenario, &groups);
-        groups
+        self.add_routes(scenario);
     }
 
     /// Both ways between two ports go dark together.
@@ -164,25 +138,33 @@ impl Fabric {
         }
     }
 
-    fn add_router_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
+    fn add_port_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
         self.add_fifo(queue, Place::Port { device, port }, Some((device, port)))
     }
 
-    /// Tells every port to a router which hosts are reached by it.
-    fn add_routes(&mut self, scenario: &RoutedScenario, groups: &[(usize, usize)]) {
-        for (ports, next_hops) in self.routed.ports.iter_mut().zip(scenario.next_hops()) {
-            for (group, &(first, count)) in scenario.hosts.iter().zip(groups) {
-                let Some(&link) = next_hops.get(&group.router) else {
-                    continue;
-                };
-                if let Some(port) = ports.iter_mut().find(|port| port.link == Some(link)) {
-                    port.hosts.extend((first..first + count).map(host_ip));
+    /// Tells every port to a router, or into a star, which hosts are reached by it.
+    fn add_routes(&mut self, scenario: &Scenario) {
+        let of_edges = scenario.hosts_of(Endpoint::All).into_iter();
+        let of_edges = of_edges.map(|host| (Device::Edge(host.edge), host.ip()));
+        let groups = scenario.routed.hosts.iter();
+        let routers = groups.flat_map(|group| (0..group.count).map(|_| Device::Router(group.router as u16)));
+        let of_groups = routers.zip(group_hosts(scenario).map(|address| address.ip));
+        let hosts: Vec<(Device, Ipv4Addr)> = of_edges.chain(of_groups).collect();
+        for (router, next_hops) in scenario.next_hops().into_iter().enumerate() {
+            let mut edges = next_hops.iter().filter(|(node, _)| matches!(node, Device::Edge(_)));
+            let into_star = edges.next().map(|(_, link)| *link);
+            let elsewhere = hosts.iter().filter(|(node, _)| *node != Device::Router(router as u16));
+            for &(node, ip) in elsewhere {
+                let link = next_hops.get(&node).copied().or(into_star);
+                let mut ports = self.routed.ports[router].iter_mut();
+                if let Some(port) = link.and_then(|link| ports.find(|port| port.link == Some(link))) {
+                    port.hosts.push(ip);
                 }
             }
         }
     }
 
-    fn changes_of(&self, scenario: &RoutedScenario, groups: &[(usize, usize)]) -> Vec<(u64, Change)> {
+    pub(super) fn changes_of_routers(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
         let cards =
             |(number, span): (usize, &Span)| span.cards.iter().map(move |card| (*card, number)).collect::<Vec<_>>();
         let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(cards).collect();
@@ -214,8 +196,8 @@ impl Fabric {
                     up_delay_ns,
                     down_delay_ns,
                 } => {
-                    let (first, count) = groups[group];
-                    for host in &self.hosts[first..first + count] {
+                    for (_, number) in scenario.members(Party::Group(group)) {
+                        let host = &self.hosts[number];
                         for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
                             let change = Change::Fifo {
                                 card,

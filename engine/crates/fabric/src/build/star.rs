@@ -1,63 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a scenario of stars to its network.
+//! Stars of a scenario: edges, cores, fibres, the edges' hosts.
 
 use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, optical_port};
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
 
 use crate::access::Host;
-use crate::api::{FabricOptions, HostMode};
 use crate::drops::Place;
 use crate::event::Event;
-use crate::fabric::{Change, Fabric};
-use crate::faults::Faults;
+use crate::fabric::Fabric;
 use crate::fifo::{Fifo, Limit};
-use crate::invariants::Invariant;
 use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
 use crate::node::{Node, PortTo};
-use crate::slots::{Card, Core, Edge, Slots, Star, SyncError, Telemetry};
-use crate::traffic::Traffic;
-
-const NS_PER_MS: u64 = 1_000_000;
+use crate::slots::{Card, Core, Edge, SyncError};
 
 impl Fabric {
-    /// The network of a scenario at time 0, with no program in any device. Simulated hosts and changes of links start at
-    /// [`Scenario::epoch_ns`]; with external hosts the changes wait for [`Fabric::schedule_link_changes`].
-    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
-        let FabricOptions {
-            seed,
-            host_mode,
-            frame_records,
-            ..
-        } = options;
-        let telemetry = Telemetry::new(
-            scenario.edges.len(),
-            scenario.voq_count(),
-            scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
-            (scenario.epoch_ns(), scenario.frame.frame_ns()),
-            frame_records,
-        );
-        let mut fabric = Fabric::bare(
-            Star::new(Slots::of(scenario), telemetry),
-            Invariant::OF_STARS,
-            options,
-            Faults::of_star(scenario, seed),
-        );
-        let changes = scenario.link_changes.iter();
-        fabric.changes = changes
-            .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
-            .collect();
-        fabric.add_star(scenario);
-        fabric.set_traffic(Traffic::of_phases(scenario, seed, host_mode));
-        if host_mode == HostMode::Simulated {
-            fabric.schedule_link_changes(scenario.epoch_ns());
-            fabric.faults.schedule(&mut fabric.events);
-        }
-        fabric
-    }
-
-    fn add_star(&mut self, scenario: &Scenario) {
+    /// Edges, cores, what joins them, and the edges' hosts.
+    pub(super) fn add_star(&mut self, scenario: &Scenario) {
         let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
         self.nodes = edges.chain(cores).map(Node::new).collect();

@@ -69,7 +69,8 @@ impl Fabric {
             FaultKind::ClockStep { .. } => edge.into_iter().for_each(|edge| self.step_clocks(edge, step_ns)),
             FaultKind::ControllerRestart => {}
         }
-        if self.star.edges.is_empty() {
+        let is_of_routers = span.is_some() || kind == FaultKind::RouterRestart;
+        if is_of_routers || self.star.edges.is_empty() {
             self.watch_flows(index);
         } else {
             self.watch(index);

@@ -7,7 +7,7 @@ mod messages;
 mod plan;
 
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{Device, FaultKind, RoutedScenario, Scenario};
+use slotwise_scenario::{Device, FaultKind, Scenario};
 
 pub(crate) use messages::Way;
 
@@ -67,24 +67,24 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Those of a star.
-    pub(crate) fn of_star(scenario: &Scenario, seed: u64) -> Faults {
-        Faults::new(plan::draw(scenario, seed), scenario.edges.len(), seed)
-    }
-
-    /// Those of a network of routers, with these links.
-    pub(crate) fn of_routers(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Faults {
-        Faults::new(plan::draw_of_routers(scenario, spans, seed), 0, seed)
-    }
-
-    pub(crate) fn new(records: Vec<FaultRecord>, edges: usize, seed: u64) -> Faults {
+    /// None.
+    pub(crate) fn none(seed: u64) -> Faults {
         Faults {
-            records,
+            records: Vec::new(),
             treatments: Vec::new(),
             random: random::generator(seed, Stream::Messages, 0),
             watches: Vec::new(),
             flow_watches: Vec::new(),
-            requests_ns: vec![None; edges],
+            requests_ns: Vec::new(),
+        }
+    }
+
+    /// Those of a scenario, whose routers have these links.
+    pub(crate) fn of(scenario: &Scenario, spans: &[Span], seed: u64) -> Faults {
+        Faults {
+            records: plan::draw(scenario, spans, seed),
+            requests_ns: vec![None; scenario.edges.len()],
+            ..Faults::none(seed)
         }
     }
 

@@ -3,7 +3,7 @@
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
-use slotwise_scenario::{Device, FaultKind, Faults, RoutedScenario, Scenario};
+use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 
 use super::FaultRecord;
 use crate::random::{self, Stream};
@@ -13,32 +13,11 @@ const NS_PER_MS: u64 = 1_000_000;
 /// Bounds what a small file can ask for.
 const MAX_FAULTS: usize = 100_000;
 
-/// The faults of a run of a star.
-pub(super) fn draw(scenario: &Scenario, seed: u64) -> Vec<FaultRecord> {
+/// The faults of a run; routers have these links.
+pub(super) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
     let run_ns = (scenario.epoch_ns(), scenario.end_ns());
     again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
-        choose(scenario, faults, random, &mut record);
-        record
-    })
-}
-
-/// Those of a network of routers with these links.
-pub(super) fn draw_of_routers(scenario: &RoutedScenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
-    let run_ns = (0, scenario.duration_ms * NS_PER_MS);
-    again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
-        match faults.kind {
-            FaultKind::LinkCut if !spans.is_empty() => {
-                let span = random.random_range(0..spans.len());
-                record.span = Some(span);
-                record.routers = spans[span].ends.map(|(device, _)| device).to_vec();
-            }
-            FaultKind::RouterRestart => {
-                let router = random.random_range(0..scenario.routers.len());
-                record.routers = vec![Device::Router(router as u16)];
-            }
-            FaultKind::ControllerRestart => record.in_turn = random.random(),
-            _ => {}
-        }
+        choose(scenario, spans, faults, random, &mut record);
         record
     })
 }
@@ -87,9 +66,17 @@ fn around(random: &mut Pcg64Mcg, mean_ns: u64) -> u64 {
     random.random_range(mean_ns / 2..=mean_ns + mean_ns / 2)
 }
 
-fn choose(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, record: &mut FaultRecord) {
+fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg64Mcg, record: &mut FaultRecord) {
     match faults.kind {
         FaultKind::LinkCut => {
+            if let Some(span) = span(scenario, spans, faults, random) {
+                record.span = Some(span);
+                record.routers = spans[span].ends.map(|(device, _)| device).to_vec();
+                return;
+            }
+            if !scenario.has_star() {
+                return;
+            }
             let edge = edge(scenario, faults, random, |_| true);
             let fibres = &scenario.edges[usize::from(edge)].fibres;
             record.edge = Some(edge);
@@ -103,8 +90,22 @@ fn choose(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, record: &
             record.edge = Some(edge(scenario, faults, random, is_slave));
             record.step_ns = step(random, least_ns, most_ns);
         }
-        FaultKind::Messages { .. } | FaultKind::RouterRestart => {}
+        FaultKind::RouterRestart => {
+            let router = random.random_range(0..scenario.routed.routers.len());
+            record.routers = vec![Device::Router(router as u16)];
+        }
+        FaultKind::Messages { .. } => {}
     }
+}
+
+/// The link of routers that is cut; `None`: a fibre is.
+fn span(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg64Mcg) -> Option<usize> {
+    if spans.is_empty() || faults.edge.is_some() {
+        return None;
+    }
+    let fibres: usize = scenario.edges.iter().map(|edge| edge.fibres.len()).sum();
+    let drawn = random.random_range(0..spans.len() + fibres);
+    (drawn < spans.len()).then_some(drawn)
 }
 
 fn edge(scenario: &Scenario, faults: &Faults, random: &mut Pcg64Mcg, may: impl Fn(u16) -> bool) -> u16 {
@@ -134,7 +135,7 @@ mod tests {
     fn drawn(faults: &str, seed: u64) -> (Scenario, Vec<FaultRecord>) {
         let clocks = "clocks: {max_offset_ns: 1000, max_drift_ppb: 10, walk_ppb: 1, step_ns: 1000000}";
         let scenario = Scenario::parse(format!("{STAR4}\n{clocks}\nfaults:\n{faults}\n").as_bytes()).unwrap();
-        let records = draw(&scenario, seed);
+        let records = draw(&scenario, &[], seed);
         (scenario, records)
     }
 

@@ -83,8 +83,19 @@ pub(crate) struct Star {
 }
 
 impl Star {
-    /// No edges and cores yet.
-    pub(crate) fn new(slots: Slots, telemetry: Telemetry) -> Star {
+    /// Of a scenario; no edges and cores yet.
+    pub(crate) fn of(scenario: &Scenario, frame_records: bool) -> Star {
+        let telemetry = Telemetry::new(
+            scenario.edges.len(),
+            scenario.voq_count(),
+            scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
+            (scenario.epoch_ns(), scenario.frame.frame_ns()),
+            frame_records,
+        );
+        Star::new(Slots::of(scenario), telemetry)
+    }
+
+    fn new(slots: Slots, telemetry: Telemetry) -> Star {
         Star {
             slots,
             edges: Vec::new(),

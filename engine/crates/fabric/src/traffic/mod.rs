@@ -7,10 +7,11 @@ pub(crate) mod streams;
 pub(crate) mod web;
 
 use rand::Rng;
-use slotwise_scenario::{Flow, HostId, RoutedScenario, Scenario, Source, TrafficKind, edge_mac};
+use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, Scenario, Source, TrafficKind, edge_mac};
 use slotwise_transport::RtoConfig;
 
 use crate::api::HostMode;
+use crate::build::group_hosts;
 use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
 use crate::random;
@@ -138,13 +139,9 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// The flows of a scenario's phases that are the fabric's; none if others play them all. Hosts count by edge.
-    pub(crate) fn of_phases(scenario: &Scenario, seed: u64, host_mode: HostMode) -> Option<Traffic> {
-        let hosts: Vec<HostId> = scenario
-            .edges
-            .iter()
-            .flat_map(|edge| (0..edge.hosts).map(|index| HostId { edge: edge.id, index }))
-            .collect();
+    /// The flows of a scenario that are the fabric's; none if others play them all. Hosts count by edge, then by group.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, host_mode: HostMode) -> Option<Traffic> {
+        let hosts = scenario.hosts_of(Endpoint::All);
         let addresses = hosts.iter().map(|host| HostAddress {
             ip: host.ip(),
             mac: mac_number(host.mac()),
@@ -154,7 +151,7 @@ impl Traffic {
         let phases = 0..scenario.phases.len();
         let mut traffic = Traffic {
             datagrams: Datagrams::new(scenario, seed, is_played),
-            streams: Streams::new(addresses.collect(), scenario.hosts.mtu as u16),
+            streams: Streams::new(addresses.chain(group_hosts(scenario)).collect()),
             is_shared: host_mode == HostMode::Shared,
             phases_ns: phases.map(|phase| Some(scenario.phase_ns(phase).0)).collect(),
             hosts,
@@ -166,13 +163,26 @@ impl Traffic {
         let flows = phases.flat_map(|(phase_ns, flows)| flows.into_iter().map(move |flow| (phase_ns, flow)));
         let streams = flows.filter(|(_, flow)| !matches!(flow.kind, TrafficKind::Udp { .. }));
         // What a flow draws does not depend on who plays the others.
-        for (number, (phase_ns, flow)) in streams.enumerate().filter(|(_, (_, flow))| is_played(flow)) {
-            traffic.add_stream(flow, phase_ns, (seed, number as u64));
+        let mut number = 0;
+        for (phase_ns, flow) in streams {
+            if is_played(&flow) {
+                traffic.add_stream(flow, (phase_ns, scenario.hosts.mtu as u16), (seed, number));
+            }
+            number += 1;
+        }
+        for group in &scenario.routed.flows {
+            let is_played = host_mode.plays(group.is_of_linux());
+            number += traffic.add_group(scenario, (group, is_played), (seed, number));
         }
         (!traffic.is_empty()).then_some(traffic)
     }
 
-    fn add_stream(&mut self, flow: Flow, (start_ns, end_ns): (u64, u64), (seed, index): (u64, u64)) {
+    fn add_stream(
+        &mut self,
+        flow: Flow,
+        ((start_ns, end_ns), packet_bytes): ((u64, u64), u16),
+        (seed, index): (u64, u64),
+    ) {
         let mut random = random::generator(seed, random::Stream::Connection, index);
         let (sends, transport) = match flow.kind {
             TrafficKind::Tcp {
@@ -208,71 +218,58 @@ impl Traffic {
             rto: LINUX_RTO,
             start_ns: start_ns + random.random_range(0..spread_ns),
             end_ns: Some(end_ns),
+            packet_bytes,
         });
         self.of_phases.push(flow);
     }
 
-    /// The flows between groups of hosts, (first host, count) of each, that are the fabric's; none if others play them all.
-    pub(crate) fn of_groups(
-        scenario: &RoutedScenario,
-        addresses: Vec<HostAddress>,
-        groups: &[(usize, usize)],
-        (seed, host_mode): (u64, HostMode),
-    ) -> Option<Traffic> {
-        let mut traffic = Traffic {
-            datagrams: Datagrams::default(),
-            streams: Streams::new(addresses, scenario.packet_bytes as u16),
-            is_shared: host_mode == HostMode::Shared,
-            phases_ns: vec![Some(0)],
-            hosts: Vec::new(),
-            of_phases: Vec::new(),
-            of_groups: Vec::new(),
-            delivered_bytes: Vec::new(),
-        };
-        let mut next = 0;
-        for group in &scenario.flows {
-            let ((from, count), (to, _)) = (groups[group.from], groups[group.to]);
-            let first = next;
-            next += count;
-            if !host_mode.plays(group.is_of_linux()) {
-                continue;
-            }
-            for i in 0..count {
-                let index = (first + i) as u64;
-                let mut random = random::generator(seed, random::Stream::Connection, index);
-                let part_ns = group.spread_ms * NS_PER_MS / count as u64;
-                let late_ns = part_ns * i as u64 + random.random_range(0..=part_ns);
-                let start_ns = group.start_ms * NS_PER_MS + late_ns;
-                let seed = random.random();
-                let sends = match group.source {
-                    Source::Stream { bytes } => Sends::Streams {
-                        seeds: vec![seed],
-                        rate_bps: None,
-                        bytes,
-                    },
-                    Source::Udp { rate_bps, process } => Sends::Datagrams {
-                        rate_bps,
-                        process,
-                        seed,
-                    },
-                    Source::Web { users, web } => Sends::Web { users, web, seed },
-                };
-                traffic.streams.add(FlowSpec {
-                    from: from + i,
-                    to: to + i,
-                    sends,
-                    transport: group.transport,
-                    sack: group.sack,
-                    rto: RtoConfig::default(),
-                    start_ns,
-                    end_ns: None,
-                });
-                let name = format!("{}.{i}", group.name);
-                traffic.of_groups.push(RoutedFlow { name, start_ns });
-                traffic.delivered_bytes.push(0);
-            }
+    /// Flows over the whole run, between hosts of the same place in two parties; how many there are, played by the fabric or not.
+    fn add_group(
+        &mut self,
+        scenario: &Scenario,
+        (group, is_played): (&FlowGroup, bool),
+        (seed, first): (u64, u64),
+    ) -> u64 {
+        let (from, to) = (scenario.members(group.from), scenario.members(group.to));
+        let count = from.len() as u64;
+        if !is_played {
+            return count;
         }
-        (!traffic.is_empty()).then_some(traffic)
+        for (i, ((_, from), (_, to))) in (0..).zip(from.into_iter().zip(to)) {
+            let mut random = random::generator(seed, random::Stream::Connection, first + i);
+            let part_ns = group.spread_ms * NS_PER_MS / count;
+            let late_ns = part_ns * i + random.random_range(0..=part_ns);
+            let start_ns = scenario.epoch_ns() + group.start_ms * NS_PER_MS + late_ns;
+            let seed = random.random();
+            let sends = match group.source {
+                Source::Stream { bytes } => Sends::Streams {
+                    seeds: vec![seed],
+                    rate_bps: None,
+                    bytes,
+                },
+                Source::Udp { rate_bps, process } => Sends::Datagrams {
+                    rate_bps,
+                    process,
+                    seed,
+                },
+                Source::Web { users, web } => Sends::Web { users, web, seed },
+            };
+            self.streams.add(FlowSpec {
+                from,
+                to,
+                sends,
+                transport: group.transport,
+                sack: group.sack,
+                rto: RtoConfig::default(),
+                start_ns,
+                end_ns: None,
+                packet_bytes: scenario.routed.packet_bytes as u16,
+            });
+            let name = format!("{}.{i}", group.name);
+            self.of_groups.push(RoutedFlow { name, start_ns });
+            self.delivered_bytes.push(0);
+        }
+        count
     }
 
     fn is_empty(&self) -> bool {
@@ -299,8 +296,8 @@ impl Traffic {
         let late_ns = now_ns.wrapping_sub(planned_ns);
         let datagrams = self.datagrams.begin_phase(phase, late_ns);
         let (first, of_phases) = (self.datagrams.count(), &self.of_phases);
-        // Flows between groups have one phase.
-        let is_of_phase = |index: usize| of_phases.get(index).is_none_or(|flow| flow.phase == phase);
+        // Flows over the whole run begin with the first phase.
+        let is_of_phase = |index: usize| of_phases.get(index).map_or(phase == 0, |flow| flow.phase == phase);
         let streams = self.streams.delay(is_of_phase, late_ns).into_iter();
         let streams = streams.map(|(index, at_ns)| (first + index, at_ns));
         datagrams.into_iter().chain(streams).collect()
@@ -339,7 +336,9 @@ impl Traffic {
     /// Takes a packet that arrived at a host; false if it is not for it.
     pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
         match self.hosts.get(host) {
-            Some(id) if datagrams::is_datagram(&packet.frame) => self.datagrams.receive(*id, now_ns, &packet.frame),
+            Some(id) if datagrams::is_datagram(&packet.frame) && self.datagrams.receive(*id, now_ns, &packet.frame) => {
+                true
+            }
             _ => self.streams.receive(host, now_ns, packet),
         }
     }
@@ -409,8 +408,9 @@ impl Traffic {
 
     /// What a flow between groups did since the last call.
     pub(crate) fn take_flow_use(&mut self, flow: usize) -> FlowUse {
-        let delay = self.streams.take_delay(flow);
-        let state = self.streams.state(flow);
+        let stream = self.of_phases.len() + flow;
+        let delay = self.streams.take_delay(stream);
+        let state = self.streams.state(stream);
         let delivered_bytes = state.totals.received_bytes;
         let before = std::mem::replace(&mut self.delivered_bytes[flow], delivered_bytes);
         FlowUse {

@@ -73,6 +73,8 @@ pub(crate) struct FlowSpec {
     pub(crate) start_ns: u64,
     /// `None`: when the run ends.
     pub(crate) end_ns: Option<u64>,
+    /// Of a full IP packet.
+    pub(crate) packet_bytes: u16,
 }
 
 impl FlowSpec {
@@ -139,7 +141,6 @@ pub(crate) struct Streams {
     addresses: Vec<HostAddress>,
     /// Of hosts that have flows.
     stations: Vec<Option<Station>>,
-    packet_bytes: u16,
     /// Next port of two hosts, one count for both directions: acknowledgments of one are addressed as data of the
     /// other.
     ports: BTreeMap<(usize, usize), u32>,
@@ -151,13 +152,12 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// No flows yet between hosts of these addresses, in IP packets of at most so many bytes.
-    pub(crate) fn new(addresses: Vec<HostAddress>, packet_bytes: u16) -> Streams {
+    /// No flows yet between hosts of these addresses.
+    pub(crate) fn new(addresses: Vec<HostAddress>) -> Streams {
         Streams {
             flows: Vec::new(),
             stations: addresses.iter().map(|_| None).collect(),
             addresses,
-            packet_bytes,
             ports: BTreeMap::new(),
             clients: Clients::default(),
             awake: VecDeque::new(),
@@ -273,7 +273,7 @@ impl Streams {
                 let config = UdpSourceConfig {
                     local: key.source,
                     remote: key.destination,
-                    packet_bytes: self.packet_bytes,
+                    packet_bytes: flow.spec.packet_bytes,
                     arrivals: arrivals(process, rate_bps),
                     start_ns: now_ns,
                     stop_ns: None,
@@ -296,7 +296,7 @@ impl Streams {
             key,
             algorithm: algorithm(spec.transport),
             sack: spec.sack,
-            packet_bytes: self.packet_bytes,
+            packet_bytes: spec.packet_bytes,
             bytes,
             rate_bps,
             start_ns: now_ns,
@@ -539,7 +539,7 @@ mod tests {
              \x20     - {{kind: tcp, from: h2_0, to: h1_0}}\n\
              \x20     - {{kind: web, from: h1_0, to: h2_0, mean_think_ns: 1000000, mean_bytes: 1000}}\n"
         );
-        let mut streams = Traffic::of_phases(&Scenario::parse(text.as_bytes()).unwrap(), 1, HostMode::Simulated)
+        let mut streams = Traffic::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, HostMode::Simulated)
             .unwrap()
             .into_streams();
         let web = 2;

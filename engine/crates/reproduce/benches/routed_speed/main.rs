@@ -17,7 +17,7 @@ use std::time::Instant;
 use record::{Record, processor_time};
 use slotwise_p4::Program;
 use slotwise_reproduce::run;
-use slotwise_scenario::RoutedScenario;
+use slotwise_scenario::Scenario;
 
 /// Name, scenario, simulated milliseconds.
 const CASES: [(&str, &str, u64); 2] = [
@@ -37,9 +37,9 @@ fn main() {
     ));
     for (name, file, duration_ms) in CASES.iter().filter(|(name, ..)| name.contains(&filter)) {
         let scenario = read(&format!("experiments/aapn-xcp-cl/{file}"));
-        let mut scenario = RoutedScenario::parse(&scenario).expect("a valid scenario");
-        scenario.duration_ms = *duration_ms;
-        scenario.changes.retain(|change| change.at_ms < *duration_ms);
+        let mut scenario = Scenario::parse(&scenario).expect("a valid scenario");
+        scenario.phases[0].duration_ms = *duration_ms;
+        scenario.routed.changes.retain(|change| change.at_ms < *duration_ms);
         let start = Instant::now();
         let before = processor_time(start);
         let (_, summary) = run(&scenario, &program, scenario.seed, |_| {}).expect("a run without mistakes");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the parts of a routed scenario fit together.
+//! Whether routers, their links, hosts and flows fit together, and with a star.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use slotwise_wire::PORT_OPTICAL_BASE;
+use slotwise_wire::{PORT_OPTICAL_BASE, limits};
 
-use super::{Buffer, Changed, RoutedScenario};
-use crate::faults::FaultKind;
+use super::{Buffer, Changed, Party, RoutedLink};
+use crate::address::{Device, Endpoint, HostId};
+use crate::model::Scenario;
 use crate::reader::Reader;
 
 /// So that a small file cannot fill the memory.
@@ -15,19 +16,33 @@ const MAX_HOSTS: u64 = 20_000;
 const MAX_PORTS: usize = PORT_OPTICAL_BASE as usize - 1;
 const MAX_CHANGES: u64 = 1_000_000;
 
-pub(super) fn cross_check(scenario: &RoutedScenario, r: &mut Reader) {
-    unique(r, "/routers", scenario.routers.iter(), "");
-    unique(r, "/links", scenario.links.iter().map(|link| &link.name), "/name");
-    unique(r, "/hosts", scenario.hosts.iter().map(|group| &group.name), "/name");
-    unique(r, "/flows", scenario.flows.iter().map(|group| &group.name), "/name");
+pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
+    let routed = &scenario.routed;
+    unique(r, "/routers", routed.routers.iter(), "");
+    unique(r, "/links", routed.links.iter().map(|link| &link.name), "/name");
+    unique(
+        r,
+        groups(scenario),
+        routed.hosts.iter().map(|group| &group.name),
+        "/name",
+    );
+    unique(r, "/flows", routed.flows.iter().map(|group| &group.name), "/name");
     links(scenario, r);
     buffers(scenario, r);
     ports(scenario, r);
+    packets(scenario, r);
+    if r.problems.is_empty() {
+        borders(scenario, r);
+    }
     if r.problems.is_empty() {
         flows(scenario, r);
         changes(scenario, r);
-        faults(scenario, r);
     }
+}
+
+/// Where the file has its groups of hosts.
+fn groups(scenario: &Scenario) -> &'static str {
+    if scenario.has_star() { "/hosts/groups" } else { "/hosts" }
 }
 
 fn unique<'a>(r: &mut Reader, list: &str, names: impl Iterator<Item = &'a String>, key: &str) {
@@ -43,9 +58,9 @@ fn unique<'a>(r: &mut Reader, list: &str, names: impl Iterator<Item = &'a String
     }
 }
 
-fn links(scenario: &RoutedScenario, r: &mut Reader) {
+fn links(scenario: &Scenario, r: &mut Reader) {
     let mut ends = BTreeSet::new();
-    for (index, link) in scenario.links.iter().enumerate() {
+    for (index, link) in scenario.routed.links.iter().enumerate() {
         let place = format!("/links/{index}/to");
         if link.from == link.to {
             r.report(place, "a link from a router to itself", "another router");
@@ -53,20 +68,42 @@ fn links(scenario: &RoutedScenario, r: &mut Reader) {
             r.report(place, "second link between these routers in this direction", "one link");
         }
     }
+    for (index, link) in scenario.routed.links.iter().enumerate() {
+        let place = |key: &str| format!("/links/{index}/{key}");
+        for (key, end) in [("from", link.from), ("to", link.to)] {
+            if let Device::Edge(edge) = end
+                && usize::from(edge) >= scenario.edges.len()
+            {
+                let last = scenario.edges.len() - 1;
+                let reason = format!("there is no edge {edge}");
+                r.report(place(key), reason, format!("a router, or an edge from 0 to {last}"));
+            }
+        }
+        match (link.from, link.to) {
+            (Device::Edge(_), Device::Edge(_)) => {
+                r.report(place("to"), "a link between two edges", "fibres to a core, or a router");
+            }
+            (Device::Edge(edge), _) if link.xcp_bps.is_some() => {
+                let reason = format!("edge {edge} has XCP before its fibres only");
+                r.report(place("xcp_bps"), reason, "no 'xcp_bps'");
+            }
+            (Device::Edge(_), _) | (_, Device::Edge(_)) if !ends.contains(&(link.to, link.from)) => {
+                let reason = format!("nothing leads back from '{}'", scenario.node_name(link.to));
+                r.report(place("to"), reason, "a link the other way");
+            }
+            _ => {}
+        }
+    }
 }
 
-fn buffers(scenario: &RoutedScenario, r: &mut Reader) {
-    let packet_bytes = u64::from(scenario.packet_bytes);
-    let links = scenario
-        .links
-        .iter()
-        .enumerate()
-        .map(|(i, link)| (format!("/links/{i}/buffer/bytes"), link.buffer));
-    let hosts = scenario
-        .hosts
-        .iter()
-        .enumerate()
-        .map(|(i, group)| (format!("/hosts/{i}/buffer/bytes"), group.buffer));
+fn buffers(scenario: &Scenario, r: &mut Reader) {
+    let routed = &scenario.routed;
+    let packet_bytes = u64::from(routed.packet_bytes);
+    let links = routed.links.iter().enumerate();
+    let links = links.map(|(i, link)| (format!("/links/{i}/buffer/bytes"), link.buffer));
+    let list = groups(scenario);
+    let hosts = routed.hosts.iter().enumerate();
+    let hosts = hosts.map(|(i, group)| (format!("{list}/{i}/buffer/bytes"), group.buffer));
     for (place, buffer) in links.chain(hosts) {
         if let Buffer::Bytes(bytes) = buffer
             && bytes < packet_bytes
@@ -77,70 +114,130 @@ fn buffers(scenario: &RoutedScenario, r: &mut Reader) {
     }
 }
 
-fn ports(scenario: &RoutedScenario, r: &mut Reader) {
-    for (index, name) in scenario.routers.iter().enumerate() {
-        let neighbours: BTreeSet<usize> = scenario
-            .links
-            .iter()
-            .filter_map(|link| match (link.from, link.to) {
-                (from, to) if from == index => Some(to),
-                (from, to) if to == index => Some(from),
-                _ => None,
-            })
-            .collect();
-        let groups = scenario.hosts.iter().filter(|group| group.router == index);
+fn ports(scenario: &Scenario, r: &mut Reader) {
+    let routed = &scenario.routed;
+    for (index, name) in routed.routers.iter().enumerate() {
+        let neighbours = scenario.neighbours(Device::Router(index as u16)).len();
+        let groups = routed.hosts.iter().filter(|group| group.router == index);
         let hosts: usize = groups.map(|group| group.count as usize).sum();
-        let ports = neighbours.len() + hosts;
-        if ports > MAX_PORTS {
-            let reason = format!("router '{name}' has {} neighbours and {hosts} hosts", neighbours.len());
+        if neighbours + hosts > MAX_PORTS {
+            let reason = format!("router '{name}' has {neighbours} neighbours and {hosts} hosts");
             r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
         }
     }
-    let hosts: u64 = scenario.hosts.iter().map(|group| u64::from(group.count)).sum();
+    for (index, edge) in scenario.edges.iter().enumerate() {
+        let routers = scenario.neighbours(Device::Edge(edge.id)).len() as u64;
+        let most = *limits::EDGE_HOSTS.end();
+        if u64::from(edge.hosts) + routers > most {
+            let reason = format!("{} hosts and {routers} routers", edge.hosts);
+            r.report(
+                format!("/edges/{index}/hosts"),
+                reason,
+                format!("at most {most} together"),
+            );
+        }
+    }
+    let hosts: u64 = routed.hosts.iter().map(|group| u64::from(group.count)).sum();
     if hosts > MAX_HOSTS {
         r.report(
-            "/hosts".into(),
+            groups(scenario).into(),
             format!("{hosts} hosts"),
             format!("at most {MAX_HOSTS}"),
         );
     }
 }
 
-fn flows(scenario: &RoutedScenario, r: &mut Reader) {
+/// What routers send to a star fits into its slots.
+fn packets(scenario: &Scenario, r: &mut Reader) {
+    let mtu = scenario.hosts.mtu;
+    if scenario.has_star() && scenario.routed.packet_bytes > mtu {
+        let reason = format!("packets larger than the star's MTU of {mtu}");
+        r.report("/packet_bytes".into(), reason, format!("at most {mtu}"));
+    }
+}
+
+/// Hosts behind routers belong to one edge: a star knows one for each address.
+fn borders(scenario: &Scenario, r: &mut Reader) {
     let next_hops = scenario.next_hops();
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        let place = format!("/flows/{index}");
-        let (from, to) = (&scenario.hosts[flow.from], &scenario.hosts[flow.to]);
-        if flow.from == flow.to {
-            r.report(format!("{place}/to"), "a flow from a group to itself", "another group");
-        } else if from.count != to.count {
-            let reason = format!(
-                "'{}' has {} hosts and '{}' {}",
-                from.name, from.count, to.name, to.count
-            );
-            r.report(format!("{place}/to"), reason, "as many");
-        }
-        for (here, there) in [(from, to), (to, from)] {
-            if here.router != there.router && !next_hops[here.router].contains_key(&there.router) {
-                let (here, there) = (&scenario.routers[here.router], &scenario.routers[there.router]);
-                let reason = format!("no links lead from '{here}' to '{there}'");
-                r.report(format!("{place}/to"), reason, "a path in both directions");
-            }
-        }
-        if flow.start_ms >= scenario.duration_ms {
-            let reason = format!("at {} ms the run is over", flow.start_ms);
+    for (index, name) in scenario.routed.routers.iter().enumerate() {
+        let near: Vec<Device> = scenario.neighbours(Device::Router(index as u16)).into_iter().collect();
+        let edges = near.iter().filter(|device| matches!(device, Device::Edge(_))).count();
+        let reached = next_hops[index]
+            .keys()
+            .filter(|device| matches!(device, Device::Edge(_)))
+            .count();
+        if edges > 0 && reached > 1 {
+            let reason = format!("links lead from router '{name}' to {reached} edges");
             r.report(
-                format!("{place}/start_ms"),
+                format!("/routers/{index}"),
                 reason,
-                format!("less than {}", scenario.duration_ms),
+                "one edge for routers that are linked",
             );
         }
     }
 }
 
-fn changes(scenario: &RoutedScenario, r: &mut Reader) {
-    let times: u64 = scenario
-        .changes
+fn flows(scenario: &Scenario, r: &mut Reader) {
+    let next_hops = scenario.next_hops();
+    let (list, duration_ms) = (groups(scenario), scenario.duration_ms());
+    for (index, flow) in scenario.routed.flows.iter().enumerate() {
+        let place = format!("/flows/{index}");
+        let ends = [("from", flow.from), ("to", flow.to)];
+        let mut all_there = true;
+        for (key, end) in ends {
+            if !is_there(scenario, end) {
+                let expected = format!("the name of a group of {list}, or an edge's hosts, 'edgeN' or 'hE_K'");
+                r.report(format!("{place}/{key}"), "there are no such hosts", expected);
+                all_there = false;
+            }
+        }
+        if !all_there {
+            continue;
+        }
+        let (from, to) = (scenario.members(flow.from).len(), scenario.members(flow.to).len());
+        let names = ends.map(|(_, end)| scenario.party_name(end));
+        let at = ends.map(|(_, end)| scenario.node_of(end));
+        if flow.from == flow.to {
+            r.report(format!("{place}/to"), "a flow from a group to itself", "another group");
+        } else if let [Device::Edge(here), Device::Edge(there)] = at
+            && here == there
+        {
+            r.report(
+                format!("{place}/to"),
+                "a flow between hosts of one edge",
+                "hosts elsewhere",
+            );
+        } else if from != to {
+            let reason = format!("'{}' has {from} hosts and '{}' {to}", names[0], names[1]);
+            r.report(format!("{place}/to"), reason, "as many");
+        }
+        for [here, there] in [at, [at[1], at[0]]] {
+            if !scenario.leads(&next_hops, here, there) {
+                let (here, there) = (scenario.node_name(here), scenario.node_name(there));
+                let reason = format!("no links lead from '{here}' to '{there}'");
+                r.report(format!("{place}/to"), reason, "a path in both directions");
+            }
+        }
+        if flow.start_ms >= duration_ms {
+            let reason = format!("at {} ms the run is over", flow.start_ms);
+            r.report(format!("{place}/start_ms"), reason, format!("less than {duration_ms}"));
+        }
+    }
+}
+
+fn is_there(scenario: &Scenario, party: Party) -> bool {
+    let hosts = |edge: u16| scenario.edges.get(usize::from(edge)).map_or(0, |edge| edge.hosts);
+    match party {
+        Party::Group(_) => true,
+        Party::Star(Endpoint::Host(HostId { edge, index })) => index < hosts(edge),
+        Party::Star(Endpoint::Edge(edge)) => hosts(edge) > 0,
+        Party::Star(Endpoint::All) => false,
+    }
+}
+
+fn changes(scenario: &Scenario, r: &mut Reader) {
+    let (changes, duration_ms) = (&scenario.routed.changes, scenario.duration_ms());
+    let times: u64 = changes
         .iter()
         .map(|change| change.again.map_or(1, |(_, times)| times))
         .sum();
@@ -151,71 +248,132 @@ fn changes(scenario: &RoutedScenario, r: &mut Reader) {
             format!("at most {MAX_CHANGES}"),
         );
     }
-    for (index, change) in scenario.changes.iter().enumerate() {
+    for (index, change) in changes.iter().enumerate() {
         let place = format!("/changes/{index}");
-        if change.at_ms >= scenario.duration_ms {
+        if change.at_ms >= duration_ms {
             let reason = format!("at {} ms the run is over", change.at_ms);
-            r.report(
-                format!("{place}/at_ms"),
-                reason,
-                format!("less than {}", scenario.duration_ms),
-            );
+            r.report(format!("{place}/at_ms"), reason, format!("less than {duration_ms}"));
         }
         if let Changed::Link {
             link, xcp_bps: Some(_), ..
         } = change.what
-            && scenario.links[link].xcp_bps.is_none()
+            && scenario.routed.links[link].xcp_bps.is_none()
         {
-            let reason = format!("link '{}' has no XCP", scenario.links[link].name);
+            let reason = format!("link '{}' has no XCP", scenario.routed.links[link].name);
             r.report(format!("{place}/xcp_bps"), reason, "a link with 'xcp_bps'");
         }
     }
 }
 
-fn faults(scenario: &RoutedScenario, r: &mut Reader) {
-    let mut kinds = scenario.faults.iter().map(|faults| faults.kind);
-    let has_restarts = kinds.any(|kind| kind == FaultKind::RouterRestart);
-    for (index, faults) in scenario.faults.iter().enumerate() {
-        let place = format!("/faults/{index}");
-        match faults.kind {
-            FaultKind::CoreDown | FaultKind::EdgeRestart | FaultKind::ClockStep { .. } => {
-                let reason = format!("'{}' is of stars", faults.kind.name());
-                r.report(
-                    format!("{place}/kind"),
-                    reason,
-                    "link-cut, router-restart, controller-restart or messages-...",
-                );
-            }
-            // It waits until every router is there, so one that is down would stop time.
-            FaultKind::ControllerRestart if has_restarts => r.report(
-                format!("{place}/kind"),
-                "a controller starts when all routers are there",
-                "no router-restart beside it",
-            ),
-            _ => {}
-        }
-        if faults.edge.is_some() {
-            r.report(format!("{place}/edge"), "there are no edges", "no 'edge'");
-        }
-    }
-}
+/// For each router, the link to take towards each router and edge.
+pub type NextHops = Vec<BTreeMap<Device, usize>>;
 
-impl RoutedScenario {
-    /// For each router, the link to take towards each other router: the fewest hops, then the link that stands first.
-    pub fn next_hops(&self) -> Vec<BTreeMap<usize, usize>> {
-        let mut next_hops = vec![BTreeMap::new(); self.routers.len()];
-        for target in 0..self.routers.len() {
+impl Scenario {
+    /// For each router, the link to take towards each other router, and each edge to which links lead: the fewest hops, then the link
+    /// that stands first.
+    pub fn next_hops(&self) -> NextHops {
+        let mut next_hops = vec![BTreeMap::new(); self.routed.routers.len()];
+        let routers = (0..self.routed.routers.len()).map(|router| Device::Router(router as u16));
+        let edges = self.edges.iter().map(|edge| Device::Edge(edge.id));
+        for target in routers.chain(edges) {
             let mut reached = BTreeSet::from([target]);
             let mut frontier = VecDeque::from([target]);
-            while let Some(router) = frontier.pop_front() {
-                for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.to == router) {
-                    if reached.insert(link.from) {
-                        next_hops[link.from].insert(target, index);
+            while let Some(node) = frontier.pop_front() {
+                let links = self.routed.links.iter().enumerate();
+                for (index, link) in links.filter(|(_, link)| link.to == node) {
+                    // An edge is no way between routers: what it gets goes into its star.
+                    if let Device::Router(from) = link.from
+                        && reached.insert(link.from)
+                    {
+                        next_hops[usize::from(from)].insert(target, index);
                         frontier.push_back(link.from);
                     }
                 }
             }
         }
         next_hops
+    }
+
+    /// The ports of a router or an edge that lead to its neighbours: a router's first ones, to routers and then to edges; an edge's
+    /// after those of its hosts.
+    pub fn ports_to_neighbours(&self, node: Device) -> BTreeMap<Device, u16> {
+        let first = match node {
+            Device::Edge(edge) => self.edges[usize::from(edge)].hosts + 1,
+            _ => 1,
+        };
+        let mut peers: Vec<Device> = self.neighbours(node).into_iter().collect();
+        peers.sort_by_key(|peer| (matches!(peer, Device::Edge(_)), *peer));
+        peers.into_iter().zip(first..).collect()
+    }
+
+    /// Routers and edges that links join to a node, either way.
+    pub(crate) fn neighbours(&self, node: Device) -> BTreeSet<Device> {
+        let peer = |link: &RoutedLink| match (link.from, link.to) {
+            (from, to) if from == node => Some(to),
+            (from, to) if to == node => Some(from),
+            _ => None,
+        };
+        self.routed.links.iter().filter_map(peer).collect()
+    }
+
+    /// The router or edge where a party's hosts are.
+    pub fn node_of(&self, party: Party) -> Device {
+        match party {
+            Party::Group(group) => Device::Router(self.routed.hosts[group].router as u16),
+            Party::Star(Endpoint::Host(host)) => Device::Edge(host.edge),
+            Party::Star(Endpoint::Edge(edge)) => Device::Edge(edge),
+            Party::Star(Endpoint::All) => unreachable!("no flow has it"),
+        }
+    }
+
+    /// Where a node's packets enter and leave a star: an edge, and the router that is linked to it; itself if it is an edge.
+    pub fn border(&self, next_hops: &NextHops, node: Device) -> Option<(u16, Device)> {
+        let Device::Router(router) = node else {
+            return match node {
+                Device::Edge(edge) => Some((edge, node)),
+                _ => None,
+            };
+        };
+        let edges = next_hops[usize::from(router)].keys();
+        let edge = edges.filter_map(|device| match device {
+            Device::Edge(edge) => Some(*edge),
+            _ => None,
+        });
+        let reaches = |gateway: &Device| match gateway {
+            Device::Router(number) => *gateway == node || next_hops[usize::from(*number)].contains_key(&node),
+            _ => false,
+        };
+        edge.into_iter().find_map(|edge| {
+            let mut gateways = self.neighbours(Device::Edge(edge)).into_iter();
+            gateways.find(reaches).map(|gateway| (edge, gateway))
+        })
+    }
+
+    fn leads(&self, next_hops: &NextHops, here: Device, there: Device) -> bool {
+        if let (Device::Router(from), Device::Router(_)) = (here, there)
+            && (here == there || next_hops[usize::from(from)].contains_key(&there))
+        {
+            return true;
+        }
+        let borders = [here, there].map(|node| self.border(next_hops, node));
+        match borders {
+            [Some((from, _)), Some((to, _))] => from == to || !self.common_cores(from, to).is_empty(),
+            _ => false,
+        }
+    }
+
+    fn node_name(&self, node: Device) -> String {
+        match node {
+            Device::Router(router) => self.routed.routers[usize::from(router)].clone(),
+            edge => edge.to_string(),
+        }
+    }
+
+    /// As a file names it.
+    pub fn party_name(&self, party: Party) -> String {
+        match party {
+            Party::Group(group) => self.routed.hosts[group].name.clone(),
+            Party::Star(endpoint) => endpoint.to_string(),
+        }
     }
 }

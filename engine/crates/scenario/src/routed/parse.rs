@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The shape of a routed scenario, as in `schema/routed.schema.json`.
+//! The shape of what a file says of routers.
 
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
-use slotwise_wire::limits;
 
-use super::{
-    Buffer, Changed, FlowGroup, HostGroup, Metric, RoutedChange, RoutedLink, RoutedScenario, RoutesController, Source,
-    check,
-};
-use crate::depth::check_structure;
-use crate::faults::faults;
-use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, RATE_BPS, SEED, read_checked, transport};
-use crate::problem::ScenarioError;
+use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
+use crate::address::{Device, Endpoint};
+use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
 use crate::reader::{Fields, Reader};
 use crate::sources;
 
@@ -26,6 +20,10 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
     /// The index of the thing that `key` names; 0 if there is none, which is reported.
     fn find(&self, r: &mut Reader, fields: &Fields, key: &str) -> usize {
         let expected = format!("the name of a {}: {}", self.what, shortened(self.names));
@@ -48,59 +46,25 @@ fn shortened(names: &[String]) -> String {
     text
 }
 
-impl RoutedScenario {
-    /// Whether a file says that it is of this kind.
-    pub fn is_one(yaml: &[u8]) -> bool {
-        if check_structure(yaml).is_err() {
-            return false;
-        }
-        let value = serde_yaml_ng::from_slice::<Value>(yaml).ok();
-        value.is_some_and(|value| value.get("kind").and_then(Value::as_str) == Some("routed"))
-    }
-
-    /// Reads a file and checks all of it.
-    ///
-    /// # Errors
-    /// [`ScenarioError::Invalid`] names everything that is wrong with the shape or, when the shape is right,
-    /// everything that does not fit together.
-    pub fn parse(yaml: &[u8]) -> Result<RoutedScenario, ScenarioError> {
-        read_checked(yaml, scenario, check::cross_check)
-    }
-}
-
-fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
-    let keys = [
-        "version",
-        "kind",
-        "name",
-        "seed",
-        "duration_ms",
-        "sample_ms",
-        "packet_bytes",
-        "routers",
-        "links",
-        "hosts",
-        "flows",
-        "changes",
-        "faults",
-        "controller",
-    ];
-    let fields = r.fields(value, String::new(), &keys);
-    r.integer(&fields, "version", 1..=1);
-    r.choice(&fields, "kind", &[("routed", ())]);
-    let name = r.name(&fields, "name");
-    let seed = r.integer(&fields, "seed", SEED);
-    let duration_ms = r.integer(&fields, "duration_ms", DURATION_MS);
-    let sample_ms = r.optional_integer(&fields, "sample_ms", 1..=60_000).unwrap_or(100);
-    let packet_bytes = r.integer(&fields, "packet_bytes", 128..=9000) as u32;
-    let routers = names(r, &fields, "routers");
+/// The part of a file that is of routers; `parts` says what else there is.
+pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts) -> Routed {
+    let sample_ms = r.optional_integer(fields, "sample_ms", 1..=60_000).unwrap_or(100);
+    let packet_bytes = r.integer(fields, "packet_bytes", 128..=9000) as u32;
+    let routers: Vec<String> = r
+        .list(fields, "routers", 1..=200)
+        .into_iter()
+        .map(|(value, pointer)| r.name_value(value, pointer))
+        .collect();
     let known = Names {
         what: "router",
         names: &routers,
     };
-    let elements = r.list(&fields, "links", 1..=10_000);
-    let links: Vec<RoutedLink> = elements.into_iter().map(|(v, p)| link(r, &known, v, p)).collect();
-    let elements = r.list(&fields, "hosts", 1..=1000);
+    let elements = r.list(fields, "links", 1..=10_000);
+    let links: Vec<RoutedLink> = elements
+        .into_iter()
+        .map(|(v, p)| link(r, &known, parts, v, p))
+        .collect();
+    let elements = groups(r, fields, parts);
     let hosts: Vec<HostGroup> = elements
         .into_iter()
         .map(|(v, p)| hosts_group(r, &known, v, p))
@@ -110,22 +74,22 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         what: "group of hosts",
         names: &group_names,
     };
-    let elements = r.list(&fields, "flows", 1..=1000);
-    let flows = elements.into_iter().map(|(v, p)| flow(r, &groups, v, p)).collect();
+    let elements = r.list(fields, "flows", usize::from(!parts.star)..=1000);
+    let flows = elements
+        .into_iter()
+        .map(|(v, p)| flow(r, &groups, parts, v, p))
+        .collect();
     let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
     let known_links = Names {
         what: "link",
         names: &link_names,
     };
-    let elements = r.optional_list(&fields, "changes", 0..=10_000);
+    let elements = r.optional_list(fields, "changes", 0..=10_000);
     let changes = elements
         .into_iter()
         .map(|(v, p)| change(r, &known_links, &groups, v, p))
         .collect();
-    RoutedScenario {
-        name,
-        seed,
-        duration_ms,
+    Routed {
         sample_ms,
         packet_bytes,
         routers,
@@ -133,36 +97,20 @@ fn scenario(r: &mut Reader, value: &Value) -> RoutedScenario {
         hosts,
         flows,
         changes,
-        faults: faults(r, &fields),
-        controller: controller(r, &fields),
     }
 }
 
-fn controller(r: &mut Reader, parent: &Fields) -> RoutesController {
-    let Some(value) = r.optional(parent, "controller") else {
-        return RoutesController::default();
+/// Groups of hosts: what `hosts` is, or in a mix has beside what it says of the edges' own.
+fn groups<'v>(r: &mut Reader, parent: &Fields<'v>, parts: Parts) -> Vec<(&'v Value, String)> {
+    if !parts.star {
+        return r.list(parent, "hosts", 1..=1000);
+    }
+    let Some(value) = r.optional(parent, "hosts").filter(|value| value.is_mapping()) else {
+        return Vec::new();
     };
-    let fields = r.fields(value, parent.pointer("controller"), &["control_latency_ns", "metric"]);
-    let metrics = [Metric::Hops, Metric::Delay].map(|metric| (metric.name(), metric));
-    let has_metric = r.optional(&fields, "metric").is_some();
-    RoutesController {
-        control_latency_ns: r
-            .optional_integer(&fields, "control_latency_ns", limits::CONTROL_LATENCY_NS)
-            .unwrap_or(0),
-        metric: if has_metric {
-            r.choice(&fields, "metric", &metrics)
-        } else {
-            Metric::default()
-        },
-    }
-}
-
-fn names(r: &mut Reader, parent: &Fields, key: &str) -> Vec<String> {
-    let elements = r.list(parent, key, 1..=200);
-    elements
-        .into_iter()
-        .map(|(value, pointer)| r.name_value(value, pointer))
-        .collect()
+    // What else it holds is read, and known, elsewhere.
+    let hosts = Fields::of(value, parent.pointer("hosts"));
+    r.optional_list(&hosts, GROUPS, 0..=1000)
 }
 
 fn buffer(r: &mut Reader, parent: &Fields) -> Buffer {
@@ -187,13 +135,35 @@ fn buffer(r: &mut Reader, parent: &Fields) -> Buffer {
     }
 }
 
-fn link(r: &mut Reader, routers: &Names, value: &Value, pointer: String) -> RoutedLink {
+/// A router, or an edge of a star, under `key`.
+fn node(r: &mut Reader, routers: &Names, parts: Parts, fields: &Fields, key: &str) -> Device {
+    let edge = |name: &str| match Endpoint::parse(name) {
+        Some(Endpoint::Edge(edge)) if parts.star && !routers.has(name) => Some(edge),
+        _ => None,
+    };
+    let name = r.optional(fields, key).and_then(Value::as_str);
+    match name.and_then(edge) {
+        Some(edge) => Device::Edge(edge),
+        None => Device::Router(routers.find(r, fields, key) as u16),
+    }
+}
+
+/// A group of hosts, or some of a star's, under `key`.
+fn party(r: &mut Reader, groups: &Names, parts: Parts, fields: &Fields, key: &str) -> Party {
+    let name = r.optional(fields, key).and_then(Value::as_str).unwrap_or_default();
+    match Endpoint::parse(name) {
+        Some(end @ (Endpoint::Edge(_) | Endpoint::Host(_))) if parts.star && !groups.has(name) => Party::Star(end),
+        _ => Party::Group(groups.find(r, fields, key)),
+    }
+}
+
+fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: String) -> RoutedLink {
     let keys = ["name", "from", "to", "rate_bps", "delay_ns", "buffer", "xcp_bps"];
     let fields = r.fields(value, pointer, &keys);
     RoutedLink {
         name: r.name(&fields, "name"),
-        from: routers.find(r, &fields, "from"),
-        to: routers.find(r, &fields, "to"),
+        from: node(r, routers, parts, &fields, "from"),
+        to: node(r, routers, parts, &fields, "to"),
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
         buffer: buffer(r, &fields),
@@ -223,7 +193,7 @@ fn hosts_group(r: &mut Reader, routers: &Names, value: &Value, pointer: String) 
     }
 }
 
-fn flow(r: &mut Reader, groups: &Names, value: &Value, pointer: String) -> FlowGroup {
+fn flow(r: &mut Reader, groups: &Names, parts: Parts, value: &Value, pointer: String) -> FlowGroup {
     let common = ["name", "from", "to", "start_ms", "spread_ms"];
     // What is sent decides which keys are known.
     let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
@@ -236,8 +206,8 @@ fn flow(r: &mut Reader, groups: &Names, value: &Value, pointer: String) -> FlowG
     let source = source(r, &fields);
     FlowGroup {
         name: r.name(&fields, "name"),
-        from: groups.find(r, &fields, "from"),
-        to: groups.find(r, &fields, "to"),
+        from: party(r, groups, parts, &fields, "from"),
+        to: party(r, groups, parts, &fields, "to"),
         transport,
         sack: r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack()),
         source,
@@ -282,7 +252,7 @@ fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer:
     let fields = r.fields(value, pointer.clone(), &keys);
     if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
         r.report(
-            pointer,
+            pointer.clone(),
             "nothing changes",
             format!("at least one of {}", effects[1..].join(", ")),
         );
@@ -311,11 +281,7 @@ fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer:
         } else {
             ("every_ms", "times")
         };
-        r.report(
-            fields.pointer(there),
-            format!("'{there}' without '{missing}'"),
-            "both or neither",
-        );
+        r.report(pointer, format!("'{there}' without '{missing}'"), "both or neither");
     }
     RoutedChange {
         at_ms,

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A network of routers as the controller's application `routes` reads it (schema/network.schema.json).
+//! Routers as the controller's application `routes` reads them (schema/network.schema.json), and what a star is told of them.
 
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, RouterPort};
-use slotwise_scenario::{Device, RoutedScenario};
+use slotwise_scenario::{Device, Endpoint, Party, Scenario};
 
 /// XCP counts IP bytes here: a routed link's rate does.
 const OVERHEAD_BYTES: u64 = 0;
 
-/// What the controller is told; `fabric` is the scenario's.
-pub(super) fn network(scenario: &RoutedScenario, fabric: &Fabric) -> Value {
-    let mut hosts = scenario
+/// What the application is told; `fabric` is the scenario's.
+pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
+    let routed = &scenario.routed;
+    let groups: Vec<_> = routed
         .hosts
         .iter()
-        .flat_map(|group| (0..group.count).map(move |index| (group, format!("{}.{index}", group.name))));
-    // By the numbers of hosts, which are in the order of groups; ports are asked for by router below.
-    let named: Vec<_> = hosts.by_ref().collect();
-    let nodes: Vec<Value> = scenario
+        .flat_map(|group| (0..group.count).map(move |index| (group, format!("{}.{index}", group.name))))
+        .collect();
+    let nodes: Vec<Value> = routed
         .routers
         .iter()
         .enumerate()
         .map(|(router, name)| {
-            let mut here = named.iter().filter(|(group, _)| group.router == router);
+            // By the numbers of hosts, which are in the order of groups.
+            let mut here = groups.iter().filter(|(group, _)| group.router == router);
             let mut ports = Vec::new();
             for port in fabric.router_ports(router) {
                 ports.push(match (port.link, port.peer) {
-                    (Some(link), Some(peer)) => to_router(scenario, port, link, peer),
+                    (Some(link), Some(peer)) => to_peer(scenario, port, link, peer),
                     _ => {
-                        let (group, name) = here.next().expect("a port that leads to no router leads to a host");
+                        let (group, name) = here.next().expect("a port that leads to no peer leads to a host");
                         let ip = port.hosts.first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED);
                         json!({
                             "port": port.port,
@@ -48,15 +49,48 @@ pub(super) fn network(scenario: &RoutedScenario, fabric: &Fabric) -> Value {
             })
         })
         .collect();
-    json!({"apps": {"routes": {
+    json!({
         "nodes": nodes,
         "routing": {"mode": "shortest-path", "metric": scenario.controller.metric.name()},
         "xcp": {"overhead_bytes": OVERHEAD_BYTES},
-    }}})
+    })
 }
 
-fn to_router(scenario: &RoutedScenario, port: &RouterPort, link: usize, (device, far): (Device, u16)) -> Value {
-    let link = &scenario.links[link];
+/// The hosts of groups that reach a star, by the edge behind which they are, as the star's network has hosts.
+pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Value)> {
+    let next_hops = scenario.next_hops();
+    let mut behind = Vec::new();
+    for (name, ip, at) in hosts(scenario, fabric) {
+        let Device::Router(_) = at else { continue };
+        if let Some((edge, gateway @ Device::Router(router))) = scenario.border(&next_hops, at) {
+            let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
+            let mac = mac(fabric.router_mac(usize::from(router)));
+            behind.push((edge, json!({"name": name, "ip": ip, "mac": mac, "port": port})));
+        }
+    }
+    behind
+}
+
+/// All hosts: name, address, where they are.
+fn hosts(scenario: &Scenario, fabric: &Fabric) -> Vec<(String, Ipv4Addr, Device)> {
+    let of_edges = scenario.hosts_of(Endpoint::All).into_iter();
+    let mut hosts: Vec<_> = of_edges
+        .map(|host| (host.to_string(), host.ip(), Device::Edge(host.edge)))
+        .collect();
+    for (index, group) in scenario.routed.hosts.iter().enumerate() {
+        for (name, number) in scenario.members(Party::Group(index)) {
+            hosts.push((
+                name,
+                fabric.group_host_ip(number - scenario.edge_host_count()),
+                Device::Router(group.router as u16),
+            ));
+        }
+    }
+    hosts
+}
+
+fn to_peer(scenario: &Scenario, port: &RouterPort, link: usize, (device, far): (Device, u16)) -> Value {
+    let link = &scenario.routed.links[link];
     let mut entry = json!({
         "port": port.port,
         "rate_bps": link.rate_bps,
@@ -65,6 +99,10 @@ fn to_router(scenario: &RoutedScenario, port: &RouterPort, link: usize, (device,
     });
     if let Some(xcp_bps) = link.xcp_bps {
         entry["xcp_bps"] = xcp_bps.into();
+    }
+    if let Device::Edge(_) = device {
+        let beyond: Vec<Value> = port.hosts.iter().map(|ip| json!({"ip": ip})).collect();
+        entry["peer"]["beyond"] = beyond.into();
     }
     entry
 }

@@ -10,12 +10,9 @@ use slotwise_reproduce::routed::RoutedRecorder;
 use super::{Emulation, Running};
 use crate::lockstep::{unfinished_files, wrong_bytes};
 use crate::neighbours::Neighbours;
-use crate::network::Network;
 use crate::realtime::Outcome;
-use crate::routers;
 use crate::run::{Gathered, RunError, report};
-use crate::simulate::phase_flows;
-use crate::simulate::routers::{flows as group_flows, strange_bytes};
+use crate::simulate::{phase_flows, strange_bytes, whole_flows};
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
@@ -85,27 +82,23 @@ impl Emulation<'_> {
             self.notes
                 .push(format!("no real-time priority for the fabric: {error}"));
         }
-        match self.network {
-            Network::Star(scenario) => {
-                let (begun, over) = (running.phases.len(), phase_bytes.len());
-                self.failures.extend(wrong_bytes(&fabric));
-                self.failures.extend(unfinished_files(&fabric, scenario, (begun, over)));
-                let results = fabric.flow_results();
-                for (index, phase) in running.phases.iter_mut().enumerate() {
-                    let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;
-                    let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
-                    let flows = phase_flows(&results, index, phase_bytes.get(&index), length_ns);
-                    phase.flows.extend(flows.into_iter().map(by_engine));
-                }
-            }
-            Network::Routers(scenario) => {
-                if let (Some(recorder), Some(phase)) = (&recorder, running.phases.first_mut()) {
-                    self.failures.extend(strange_bytes(recorder));
-                    let length_ns = (phase.end_ns - phase.start_ns).max(1);
-                    let flows = group_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), length_ns);
-                    phase.flows.extend(flows.into_iter().map(by_engine));
-                }
-            }
+        let scenario = &self.network.scenario;
+        let (begun, over) = (running.phases.len(), phase_bytes.len());
+        self.failures.extend(wrong_bytes(&fabric));
+        self.failures.extend(unfinished_files(&fabric, scenario, (begun, over)));
+        let results = fabric.flow_results();
+        for (index, phase) in running.phases.iter_mut().enumerate() {
+            let planned_ns = scenario.phases[index].duration_ms * NS_PER_MS;
+            let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
+            let flows = phase_flows(&results, index, phase_bytes.get(&index), length_ns);
+            phase.flows.extend(flows.into_iter().map(by_engine));
+        }
+        let start_ns = running.phases.first().map(|phase| phase.start_ns);
+        if let (Some(recorder), Some(start_ns), Some(last)) = (&recorder, start_ns, running.phases.last_mut()) {
+            self.failures.extend(strange_bytes(recorder));
+            let run_ns = (last.end_ns - start_ns).max(1);
+            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), run_ns);
+            last.flows.extend(flows.into_iter().map(by_engine));
         }
         let gathered = Gathered {
             command: "emulate",
@@ -121,9 +114,7 @@ impl Emulation<'_> {
             notes: std::mem::take(&mut self.notes),
         };
         let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
-        Ok(self.args.finish(&match self.network {
-            Network::Star(scenario) => report(scenario, &fabric, gathered),
-            Network::Routers(scenario) => routers::report(scenario, &fabric, gathered, &recording),
-        }))
+        let report = report(&self.network.scenario, &fabric, gathered, &recording);
+        Ok(self.args.finish(&report))
     }
 }

@@ -15,7 +15,7 @@ const NS_PER_MS: u64 = 1_000_000;
 impl Emulation<'_> {
     pub(super) fn run_phases(&mut self, running: &mut Running) -> Result<(), RunError> {
         let mut view = LiveView::new();
-        let mut progress = self.network.star().map(Progress::new);
+        let mut progress = Progress::new(&self.network.scenario);
         let mut links = Vec::new();
         let mut next_view = Instant::now() + VIEW_PERIOD;
         for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
@@ -28,16 +28,14 @@ impl Emulation<'_> {
             loop {
                 let before = running.frames.len();
                 let over = self.listen(running, next_view.saturating_duration_since(Instant::now()))?;
-                if let Some(progress) = &mut progress {
-                    running.frames[before..].iter().for_each(|record| progress.add(record));
-                }
+                running.frames[before..].iter().for_each(|record| progress.add(record));
                 if self.interrupted {
                     return Ok(());
                 }
                 if Instant::now() >= next_view {
                     next_view += VIEW_PERIOD;
                     links = running.fabric.last_period().unwrap_or(links);
-                    view.show(&self.snapshot(running, progress.as_mut(), &links, index));
+                    view.show(&self.snapshot(running, &mut progress, &links, index));
                 }
                 if over {
                     break;
@@ -47,31 +45,16 @@ impl Emulation<'_> {
         Ok(())
     }
 
-    fn snapshot(
-        &self,
-        running: &Running,
-        progress: Option<&mut Progress>,
-        links: &[LinkNow],
-        phase: usize,
-    ) -> Snapshot {
+    fn snapshot(&self, running: &Running, progress: &mut Progress, links: &[LinkNow], phase: usize) -> Snapshot {
         let started_ns: Vec<u64> = running.phases.iter().map(|phase| phase.start_ns).collect();
         let phases = self.network.phases();
         let lengths_ns: Vec<u64> = phases.iter().map(|(_, duration_ms)| duration_ms * NS_PER_MS).collect();
         let (now_ns, end_ns) = schedule_ns(&lengths_ns, &started_ns, running.fabric.now_ns());
-        let snapshot = match progress {
-            Some(progress) => progress.snapshot(now_ns, end_ns, phase),
-            None => Snapshot {
-                now_ns,
-                end_ns,
-                phase: phases[phase].0.clone(),
-                links: links.to_vec(),
-                ..Snapshot::default()
-            },
-        };
         Snapshot {
+            links: links.to_vec(),
             violations: running.fabric.violations(),
             lateness_p99_ns: Some(running.fabric.lateness_p99_ns()),
-            ..snapshot
+            ..progress.snapshot(now_ns, end_ns, phase)
         }
     }
 }

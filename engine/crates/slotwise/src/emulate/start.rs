@@ -28,7 +28,7 @@ impl Emulation<'_> {
     /// Starts the fabric's time and the controller, and waits until every switch is configured.
     pub(super) fn start(&mut self, access: Access, hosts: Option<JsonChild>) -> Result<Running, RunError> {
         let options = FabricOptions {
-            seed: self.network.seed(),
+            seed: self.network.scenario.seed,
             // Whoever attaches interfaces makes all traffic.
             host_mode: if hosts.is_some() {
                 HostMode::Shared
@@ -39,7 +39,7 @@ impl Emulation<'_> {
             frame_records: true,
         };
         let fabric = self.network.fabric(options);
-        let measured = (self.network.slot_ns(), self.network.recorder(&fabric));
+        let measured = (self.network.scenario.frame.slot_ns, self.network.recorder(&fabric));
         self.controller_plan = Some(self.network.controller(&fabric, self.bmv2_program.is_some()));
         self.choices = self.network.plan(&fabric).choices;
         let (server, fabric, controller) = match self.bmv2_program.clone() {
@@ -165,7 +165,7 @@ impl Emulation<'_> {
 
     /// Waits until a frame has had a data slot that an edge may use, if there is a star, and every router of the fabric's own has a route.
     fn await_schedule(&mut self, fabric: &Realtime) -> Result<(), RunError> {
-        let mut has_schedule = self.network.star().is_none();
+        let mut has_schedule = !self.network.scenario.has_star();
         loop {
             self.wait_for_others()?;
             if fabric.has_ended() {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is written down while a network runs in virtual time: of its star, of its routers, or of both.
+
+use slotwise_fabric::Fabric;
+use slotwise_reproduce::Recording;
+use slotwise_reproduce::routed::RoutedRecorder;
+use slotwise_reproduce::star;
+use slotwise_scenario::Scenario;
+
+use crate::lockstep::Session;
+use crate::run::RunError;
+
+/// The recorders of a run.
+pub struct Recorders {
+    star: Option<star::Recorder>,
+    /// Of links between routers and flows over the whole run.
+    pub routed: Option<RoutedRecorder>,
+}
+
+impl Recorders {
+    /// Of a scenario whose fabric is at time 0; of a star a row every `sample_frames`, nothing without.
+    pub fn new(scenario: &Scenario, fabric: &Fabric, sample_frames: Option<u32>) -> Recorders {
+        let sample_frames = sample_frames.filter(|_| scenario.has_star());
+        Recorders {
+            star: sample_frames.map(|frames| star::Recorder::new(scenario, frames)),
+            routed: scenario.has_routers().then(|| RoutedRecorder::new(scenario, fabric)),
+        }
+    }
+
+    /// Runs a session up to and at `until_ns`, and writes down what is due.
+    ///
+    /// # Errors
+    /// When the controller fails.
+    pub fn run_until(&mut self, session: &mut Session, until_ns: u64) -> Result<(), RunError> {
+        while let Some(at_ns) = self.next_ns().filter(|at_ns| *at_ns <= until_ns) {
+            session.run_until(at_ns)?;
+            if let Some(star) = self.star.as_mut().filter(|star| star.next_ns() == Some(at_ns)) {
+                session.sample(star);
+            }
+            if let Some(routed) = self.routed.as_mut().filter(|routed| routed.next_ns() == Some(at_ns)) {
+                routed.sample(&mut session.fabric);
+            }
+        }
+        session.run_until(until_ns)
+    }
+
+    /// When something is to be written down next.
+    pub fn next_ns(&self) -> Option<u64> {
+        let star = self.star.as_ref().and_then(star::Recorder::next_ns);
+        let routed = self.routed.as_ref().and_then(RoutedRecorder::next_ns);
+        star.into_iter().chain(routed).min()
+    }
+
+    /// All that was written down.
+    pub fn finish(self) -> Recording {
+        let star = self.star.map(star::Recorder::finish).unwrap_or_default();
+        match self.routed.map(RoutedRecorder::finish) {
+            Some(routed) => star.with_routers(routed),
+            None => star,
+        }
+    }
+}
