@@ -260,12 +260,10 @@ fn check(config: &CardConfig) -> Result<(), CardConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_wire::{
-        ETHERTYPE_OPTICAL, Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard, OPTICAL_VERSION,
-        Optical,
-    };
+    use slotwise_wire::{Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard};
 
     use super::*;
+    use crate::packet::optical_frame;
 
     const SLOT_NS: u64 = 1_000_000;
     const EPOCH_NS: u64 = 10 * SLOT_NS;
@@ -285,22 +283,6 @@ mod tests {
             t_d_ns: 1000,
             xcp: false,
         }
-    }
-
-    fn packet(queue: u16) -> Vec<u8> {
-        let ethernet = Ethernet {
-            ether_type: ETHERTYPE_OPTICAL,
-            ..Ethernet::default()
-        };
-        let optical = Optical {
-            version: OPTICAL_VERSION,
-            queue,
-            ..Optical::default()
-        };
-        let mut frame = ethernet.encode().to_vec();
-        frame.extend_from_slice(&optical.encode());
-        frame.resize(1000, 0);
-        frame
     }
 
     fn open(queue: u16, open_ns: u64, close_ns: u64) -> Vec<u8> {
@@ -378,7 +360,7 @@ mod tests {
         // 100 Mb/s: 80 us a packet.
         let mut card = GateCard::new(config(), 0).unwrap();
         for _ in 0..3 {
-            card.handle_packet(100, &packet(0));
+            card.handle_packet(100, &optical_frame(0, 0));
         }
         card.advance(100);
         assert_eq!(outputs(&mut card), []);
@@ -391,7 +373,7 @@ mod tests {
             now_ns = card.next_at();
         }
         assert_eq!(left, [1000, 81_000]);
-        card.handle_packet(now_ns, &packet(7));
+        card.handle_packet(now_ns, &optical_frame(7, 0));
         card.handle_control(now_ns, b"nonsense");
         let causes: Vec<_> = card.drops().iter().map(|(_, cause, _)| cause).collect();
         assert_eq!(causes.len(), 2);
@@ -403,7 +385,7 @@ mod tests {
         let config = CardConfig { core: 3, ..config() };
         let mut card = GateCard::new(config, 0).unwrap();
         for queue in [5, 6, 7, 8] {
-            card.handle_packet(100, &packet(queue));
+            card.handle_packet(100, &optical_frame(queue, 0));
         }
         let place = Place::LineCard { edge: 1, core: 3 };
         assert_eq!(card.drops().get(place, DropCause::NoSuchQueue).packets, 2);

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Queues and gates, by what leaves when.
 
-use slotwise_wire::{ETHERTYPE_OPTICAL, Ethernet, OPTICAL_VERSION, Optical};
-
 use super::*;
+use crate::packet::optical_frame;
 
 /// 200 Mb/s: 40 ns a byte.
 const FIBRE_BPS: u64 = 200_000_000;
 const PACKET_NS: u64 = 40_000;
 
 fn packet(queue: u16, sequence: u32) -> Packet {
-    let ethernet = Ethernet {
-        ether_type: ETHERTYPE_OPTICAL,
-        ..Ethernet::default()
-    };
-    let optical = Optical {
-        version: OPTICAL_VERSION,
-        queue,
-        sequence,
-        ..Optical::default()
-    };
-    let mut frame = ethernet.encode().to_vec();
-    frame.extend_from_slice(&optical.encode());
-    frame.resize(1000, 0);
-    Packet::unborn(frame)
+    Packet::unborn(optical_frame(queue, sequence))
 }
 
 fn card() -> LineCard {
