@@ -5,7 +5,7 @@
 //   ring ───> for a host here ──> routing ──> access port;  transit, counted by source ──> ring
 //   line card ──> tick ──> estimators ──> congestion ──> rate ──> limits ──> line card
 //             └─> further tick ──> message to the station before, or report to the controller
-//   next station, controller ──> message ──> check ──> limits
+//   next station, controller ──> message ──> check ──> limits ──> message to the station before
 //   controller ──> packet-out ──> any port
 #include <core.p4>
 #include <v1model.p4>
@@ -25,16 +25,11 @@
 #include "include/packet_out.p4"
 #include "include/drops.p4"
 
-// A tick at an interval's end: what is measured becomes what may be added.
-control EndInterval(inout ring_headers_t hdr,
-                    inout ring_metadata_t meta,
-                    inout standard_metadata_t standard_metadata) {
+// A tick at an interval's end: what is measured becomes what this station tells as the head of its link.
+control EndInterval(in ring_headers_t hdr, inout ring_metadata_t meta) {
     EndWindow() end_window;
     Congestion() congestion;
     TellRate() tell_rate;
-    Limits() limits;
-    PlanReports() plan_reports;
-    SetLimits() set_limits;
 
     @hidden action recall_rate() {
         told_rates.read(meta.told_rate, meta.link);
@@ -52,11 +47,6 @@ control EndInterval(inout ring_headers_t hdr,
         if (meta.mode == RingMode.CONTROLLER) {
             say_nothing();
         }
-        limits.apply(meta);
-        if (meta.mode == RingMode.CONTROLLER) {
-            plan_reports.apply(meta);
-        }
-        set_limits.apply(hdr, meta, standard_metadata);
     }
 }
 
@@ -76,6 +66,9 @@ control RingIngress(inout ring_headers_t hdr,
     CountSource() count_source;
     PassOn() pass_on;
     EndInterval() end_interval;
+    Limits() limits;
+    PlanReports() plan_reports;
+    SetLimits() set_limits;
     MakeMessage() make_message;
     RingCrc() ring_crc;
     TakeLimits() take_limits;
@@ -121,18 +114,28 @@ control RingIngress(inout ring_headers_t hdr,
             if (meta.duty == Duty.PASS_ON) {
                 pass_on.apply(hdr, meta, standard_metadata);
             } else if (meta.duty == Duty.MEASURE) {
-                end_interval.apply(hdr, meta, standard_metadata);
-            } else if (meta.duty == Duty.TELL) {
-                make_message.apply(hdr, meta, standard_metadata);
-            }
-            if (hdr.check.isValid() && (meta.duty == Duty.TAKE || meta.duty == Duty.TELL)) {
+                end_interval.apply(hdr, meta);
+            } else if (meta.duty == Duty.TAKE) {
                 ring_crc.apply(hdr, meta);
-                if (meta.duty == Duty.TELL) {
-                    seal();
-                } else if (hdr.check.crc != meta.crc) {
+                if (hdr.check.crc != meta.crc) {
                     meta.drop_reason = DropReason.BAD_CHECK;
                 } else {
                     take_limits.apply(hdr, meta);
+                }
+            }
+            if (meta.duty == Duty.MEASURE || meta.tells_on == 1) {
+                limits.apply(meta);
+            }
+            if (meta.duty == Duty.MEASURE) {
+                if (meta.mode == RingMode.CONTROLLER) {
+                    plan_reports.apply(meta);
+                }
+                set_limits.apply(hdr, meta, standard_metadata);
+            } else if (meta.duty == Duty.TELL || meta.tells_on == 1) {
+                make_message.apply(hdr, meta, standard_metadata);
+                if (hdr.check.isValid()) {
+                    ring_crc.apply(hdr, meta);
+                    seal();
                 }
             }
         }

@@ -40,8 +40,10 @@ control Limits(inout ring_metadata_t meta) {
     @hidden action list_limits() {
         told_entries.read(told, meta.link);
         told_age.read(age, meta.link);
-        age = age |+| 1;
-        told_age.write(meta.link, age);
+        if (meta.duty == Duty.MEASURE) {
+            age = age |+| 1;
+            told_age.write(meta.link, age);
+        }
         base = meta.link << 2;
         step = meta.capacity >> 6;
         held = 0;
@@ -108,12 +110,13 @@ control Limits(inout ring_metadata_t meta) {
         limit_rate.write(base, rate);
     }
 
+    // The card ticks for a message unless what was told in this interval has been told on at once.
     @hidden action count() {
         limits_held.write(meta.link, held);
         meta.ticks = 0;
         for (entry = 0; entry < held; entry = entry + 1) {
             limit_place.read(place, base + (index_t)entry);
-            if (GOES_UPSTREAM(place)) {
+            if (GOES_UPSTREAM(place) && (age > 1 || single == 1)) {
                 meta.ticks = 1;
             }
         }

@@ -75,7 +75,7 @@ control PlanReports(inout ring_metadata_t meta) {
 
 #define SET_SOURCE(i) source_rate.read(hdr.sources.rate_##i, source + i);
 
-// A tick becomes a message.
+// A tick, or what this station was told, becomes a message.
 control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout standard_metadata_t standard_metadata) {
     bit<8>  held;
     bit<8>  entry;
@@ -104,7 +104,7 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
         }
     }
 
-    @hidden action from_card(RingKind kind) {
+    @hidden action begin_message(RingKind kind) {
         hdr.ethernet.ether_type = ETHERTYPE_OPTICAL;
         hdr.linecard.setInvalid();
         hdr.ring_tick.setInvalid();
@@ -188,15 +188,15 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
                 nothing_to_say();
             } else {
                 make_report();
-                from_card(RingKind.REPORT);
+                begin_message(RingKind.REPORT);
             }
         } else {
             choose_limits();
-            if (hdr.ring_tick.repeat != 1 || upstream == 0) {
-                nothing_to_say();
-            } else {
-                from_card(RingKind.FAIRNESS);
+            if (upstream != 0 && (meta.tells_on == 1 || hdr.ring_tick.repeat == 1)) {
+                begin_message(RingKind.FAIRNESS);
                 make_fairness();
+            } else if (meta.tells_on == 0) {
+                nothing_to_say();
             }
         }
     }
@@ -225,6 +225,7 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
 control TakeLimits(in ring_headers_t hdr, inout ring_metadata_t meta) {
     bit<32> last;
     bit<16> age;
+    bit<8>  phase;
 
     Verdict() verdict;
 
@@ -257,11 +258,24 @@ control TakeLimits(in ring_headers_t hdr, inout ring_metadata_t meta) {
         KEEP_ENTRY(3)
     }
 
+    // With what this station tells as a head.
+    @hidden action tell_on() {
+        ring_phase.read(phase, meta.link);
+        told_rates.read(meta.told_rate, meta.link);
+        if (phase != (bit<8>)RingPhase.QUIET) {
+            meta.tells = 1;
+        }
+        meta.tells_on = 1;
+    }
+
     apply {
         examine();
         verdict.apply(meta.wrong, meta.drop_reason);
         if (meta.drop_reason == DropReason.NONE) {
             take();
+            if (meta.mode == RingMode.EXPLICIT) {
+                tell_on();
+            }
         }
     }
 }

@@ -135,6 +135,7 @@ struct ring_metadata_t {
     bit<1>    tells;      // this station is the head of a span, and has a rate for it
     rate_t    told_rate;  // by weight
     bit<16>   ticks;      // that the card sends at once
+    bit<1>    tells_on;   // the message that was taken becomes one to the station before
 
     // What becomes of the packet.
     bit<1>    to_ring;    // it gets a ring header

@@ -48,6 +48,6 @@ class HostileToStationOfTheController(HostileToStation):
 
 
 DIGESTS = {
-    "HostileToStation": "ff568efef2eb818e566309e0932eee680ef9e65e02165bbb639b7e16eec972c5",
+    "HostileToStation": "80980a1be54432d503c55d14432ea4f2be511de5f9a1f0acb4862ad0328a74b7",
     "HostileToStationOfTheController": "697c2dbf705d2738ca35ac56016e661d5644d708791d81e5c6db2eedab885d42",
 }

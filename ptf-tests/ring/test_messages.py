@@ -21,11 +21,16 @@ class ToldTest(r.TickedTest):
 
 
 class HoldsAndTellsOn(ToldTest):
+    """At once; and again at a tick if it was not told again in the interval."""
+
     def runTest(self):
         self.told((5, 2, 3, RATE))
+        self.expect_told((5, 3, 2, RATE))
+        self.tick_and_expect((2, RATE), ticks=0)
+        self.expect_silence()
         self.tick_and_expect((2, RATE), ticks=1)
         self.tick_for_message()
-        self.expect_told((5, 3, 2, RATE))
+        self.expect_told((5, 3, 2, RATE), sequence=2)
 
 
 class TheTailTellsNobody(ToldTest):
@@ -45,24 +50,27 @@ class SeveralHeads(ToldTest):
 
     def runTest(self):
         self.told((4, 1, 3, 4 * RATE), (5, 2, 3, 5 * RATE), (6, 3, 0, 2 * RATE), (7, 4, 2, RATE))
-        self.tick_and_expect((1, 4 * RATE), (3, 2 * RATE), (4, RATE), ticks=1)
-        self.tick_for_message()
         self.expect_told((4, 2, 2, 4 * RATE), (7, 5, 1, RATE))
+        self.tick_and_expect((1, 4 * RATE), (3, 2 * RATE), (4, RATE))
 
 
 class HeadItselfAndTold(ToldTest):
     """Its own link is the nearest; of five limits the last two become one, the lower rate from the nearer link on."""
 
     def runTest(self):
-        self.told((4, 1, 3, 3 * RATE), (5, 2, 3, 2 * RATE), (6, 3, 3, RATE), (7, 4, 3, RATE // 2))
         self.pass_through(900)
-        self.tick_and_expect((0, r.TARGET / 2), (1, 3 * RATE), (2, 2 * RATE), (3, RATE // 2), added=900, ticks=1)
+        (own,) = self.tick_and_expect((0, r.TARGET / 2), added=900, ticks=1)
+        self.told((4, 1, 3, 3 * RATE), (5, 2, 3, 2 * RATE), (6, 3, 3, RATE), (7, 4, 3, RATE // 2))
+        self.expect_told((r.STATION, 1, 1, own), (4, 2, 2, 3 * RATE), (5, 3, 2, 2 * RATE), (6, 4, 2, RATE // 2))
+        self.pass_through(900)
+        self.tick_and_expect((0, r.TARGET / 2), (1, 3 * RATE), (2, 2 * RATE), (3, RATE // 2), added=900, ticks=0)
+        self.expect_silence()
 
 
 class NewsReplacesWhatWasTold(ToldTest):
     def runTest(self):
-        self.told((5, 2, 3, RATE), (6, 3, 3, RATE // 2))
-        self.told((6, 3, 3, 2 * RATE))
+        self.told((5, 2, 0, RATE), (6, 3, 0, RATE // 2))
+        self.told((6, 3, 0, 2 * RATE))
         self.tick_and_expect((3, 2 * RATE))
         self.told()
         self.tick_and_expect(ticks=0)

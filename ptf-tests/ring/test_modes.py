@@ -50,6 +50,7 @@ class RprAggressive(r.TickedTest):
         self.congest(transit_bytes=1000, added=700)
         self.expect_limits((0, 7_000_000), ticks=1)
         self.told((5, 2, 3, RATE))
+        self.expect_silence()  # it is told on at a tick only
         self.congest(transit_bytes=1000, added=700)
         self.expect_limits((0, RATE), ticks=1)
         self.tick_for_message()
