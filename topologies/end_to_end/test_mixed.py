@@ -98,6 +98,6 @@ def test_a_mix_runs_live(tmp_path):
     report = load_report(report_file)
     assert report["invariants"] == NOTHING_BROKEN, done.stdout + done.stderr
     flows = [flow for phase in report["phases"] for flow in phase["flows"]]
-    assert {flow["from"] for flow in flows if flow.get("played_by") == "engine"} == {"lab.0", "lab.1", "desk.0"}
-    assert {flow["from"] for flow in flows if "played_by" not in flow} == {"h1_0", "h1_1"}
+    assert {flow["from"] for flow in flows if flow["played_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
+    assert {flow["from"] for flow in flows if flow["played_by"] == "linux"} == {"h1_0", "h1_1"}
     assert all(flow["bytes"] > 0 for flow in flows), done.stdout

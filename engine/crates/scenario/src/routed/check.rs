@@ -273,20 +273,23 @@ impl Scenario {
     /// that stands first.
     pub fn next_hops(&self) -> NextHops {
         let mut next_hops = vec![BTreeMap::new(); self.routed.routers.len()];
+        let mut incoming: BTreeMap<Device, Vec<(usize, Device)>> = BTreeMap::new();
+        for (index, link) in self.routed.links.iter().enumerate() {
+            incoming.entry(link.to).or_default().push((index, link.from));
+        }
         let routers = (0..self.routed.routers.len()).map(|router| Device::Router(router as u16));
         let edges = self.edges.iter().map(|edge| Device::Edge(edge.id));
         for target in routers.chain(edges) {
             let mut reached = BTreeSet::from([target]);
             let mut frontier = VecDeque::from([target]);
             while let Some(node) = frontier.pop_front() {
-                let links = self.routed.links.iter().enumerate();
-                for (index, link) in links.filter(|(_, link)| link.to == node) {
+                for &(index, from) in incoming.get(&node).into_iter().flatten() {
                     // An edge is no way between routers: what it gets goes into its star.
-                    if let Device::Router(from) = link.from
-                        && reached.insert(link.from)
+                    if let Device::Router(router) = from
+                        && reached.insert(from)
                     {
-                        next_hops[usize::from(from)].insert(target, index);
-                        frontier.push_back(link.from);
+                        next_hops[usize::from(router)].insert(target, index);
+                        frontier.push_back(from);
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, RouterPort};
-use slotwise_scenario::{Device, Endpoint, Party, Scenario};
+use slotwise_scenario::{Device, Party, Scenario};
 
 /// XCP counts IP bytes here: a routed link's rate does.
 const OVERHEAD_BYTES: u64 = 0;
@@ -60,33 +60,20 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
 pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Value)> {
     let next_hops = scenario.next_hops();
     let mut behind = Vec::new();
-    for (name, ip, at) in hosts(scenario, fabric) {
-        let Device::Router(_) = at else { continue };
-        if let Some((edge, gateway @ Device::Router(router))) = scenario.border(&next_hops, at) {
-            let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
-            let mac = mac(fabric.router_mac(usize::from(router)));
+    for index in 0..scenario.routed.hosts.len() {
+        let group = Party::Group(index);
+        let Some((edge, gateway @ Device::Router(router))) = scenario.border(&next_hops, scenario.node_of(group))
+        else {
+            continue;
+        };
+        let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
+        let mac = mac(fabric.router_mac(usize::from(router)));
+        for (name, number) in scenario.members(group) {
+            let ip = fabric.group_host_ip(number - scenario.edge_host_count());
             behind.push((edge, json!({"name": name, "ip": ip, "mac": mac, "port": port})));
         }
     }
     behind
-}
-
-/// All hosts: name, address, where they are.
-fn hosts(scenario: &Scenario, fabric: &Fabric) -> Vec<(String, Ipv4Addr, Device)> {
-    let of_edges = scenario.hosts_of(Endpoint::All).into_iter();
-    let mut hosts: Vec<_> = of_edges
-        .map(|host| (host.to_string(), host.ip(), Device::Edge(host.edge)))
-        .collect();
-    for (index, group) in scenario.routed.hosts.iter().enumerate() {
-        for (name, number) in scenario.members(Party::Group(index)) {
-            hosts.push((
-                name,
-                fabric.group_host_ip(number - scenario.edge_host_count()),
-                Device::Router(group.router as u16),
-            ));
-        }
-    }
-    hosts
 }
 
 fn to_peer(scenario: &Scenario, port: &RouterPort, link: usize, (device, far): (Device, u16)) -> Value {
