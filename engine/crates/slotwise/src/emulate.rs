@@ -39,6 +39,7 @@ use crate::machine::Machine;
 use crate::neighbours::{self, Neighbours};
 use crate::network::Network;
 use crate::notes::say;
+use crate::port_news::{PortBoard, PortNews};
 use crate::realtime::{Access, Realtime};
 use crate::rest::Rest;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
@@ -100,6 +101,7 @@ enum Heard {
     Hosts(ChildEvent),
     Controller(ChildEvent),
     Command(Result<FibreCommand, CommandError>),
+    Port(PortNews),
     Signal,
 }
 
@@ -180,6 +182,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         addresses,
         rest: None,
         choices: Choices::default(),
+        ports: PortBoard::default(),
         controller_plan: None,
         programs,
         bmv2_program,
@@ -230,6 +233,8 @@ struct Emulation<'a> {
     /// Where the controller's REST server listens, once it is ready.
     rest: Option<Rest>,
     choices: Choices,
+    /// What was said of the ports of switches that cannot tell.
+    ports: PortBoard,
     /// What it is told of the network, once there is a fabric.
     controller_plan: Option<ControllerPlan>,
     /// Digests of the programs, none if somebody else's controller loads them.

@@ -32,6 +32,7 @@ mod network;
 mod notes;
 mod outputs;
 mod per_star;
+mod port_news;
 mod portcard;
 mod program_files;
 mod progress;

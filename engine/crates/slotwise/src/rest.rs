@@ -74,6 +74,19 @@ impl Rest {
         })
     }
 
+    /// Tells the controller whether a router's port has light: of a router that cannot tell itself.
+    ///
+    /// # Errors
+    /// What the controller, or the way to it, has against it.
+    pub fn set_light(&self, device_id: u64, port: Port, is_up: bool) -> Result<(), ControllerError> {
+        let body = json!({"device_id": device_id, "port": port, "up": is_up});
+        let answer = self.call(Some(&body), "apps/routes/ports", PATIENCE);
+        answer.map(drop).map_err(|error| ControllerError::Refused {
+            what: format!("light {body}"),
+            reason: error.to_string(),
+        })
+    }
+
     /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
     pub fn statistics(&self, resource: &str) -> Value {
         self.call(None, resource, STATISTICS_PATIENCE).unwrap_or(Value::Null)

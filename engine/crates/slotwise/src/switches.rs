@@ -12,6 +12,7 @@ use slotwise_p4::Port;
 use slotwise_p4runtime::DeviceHub;
 
 use crate::devices::execute;
+use crate::port_news::PortNews;
 use crate::report::SwitchAnswers;
 
 /// How often digests and idle entries are looked after: their times are given in milliseconds at best.
@@ -41,11 +42,15 @@ impl Switches {
         }
     }
 
-    /// Takes what one of the fabric's own switches has for the controller or for its agent. A process speaks for itself.
+    /// Takes what one of the fabric's own switches has for the controller or for its agent. A process speaks for itself, but for what it
+    /// cannot know.
     pub fn tell(&mut self, fabric: &mut Fabric, event: ControlEvent) {
         match self {
             Switches::Inside(switches) => switches.tell(fabric, event),
-            Switches::Bmv2(_) => {
+            Switches::Bmv2(switches) => {
+                if let Some(news) = PortNews::of(&event) {
+                    (switches.tell)(news);
+                }
                 if let ControlMessage::Packet(frame) = event.message {
                     fabric.recycle(frame);
                 }
@@ -126,16 +131,18 @@ impl OwnSwitches {
 /// BMv2 processes and their packets.
 pub struct Bmv2Switches {
     packets: Packets,
+    tell: Box<dyn Fn(PortNews) + Send>,
     answers: Histogram<u64>,
 }
 
 impl Bmv2Switches {
-    /// Takes streams to all switches of the fabric.
-    pub fn new(packets: Packets) -> Bmv2Switches {
+    /// Takes streams to all switches of the fabric; `tell` is called with what their ports cannot tell.
+    pub fn new(packets: Packets, tell: impl Fn(PortNews) + Send + 'static) -> Bmv2Switches {
         const LONGEST_NS: u64 = 60_000_000_000;
         const SIGNIFICANT_DIGITS: u8 = 3;
         Bmv2Switches {
             packets,
+            tell: Box::new(tell),
             answers: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
                 .expect("bounds and digits are allowed"),
         }

@@ -43,6 +43,12 @@ impl Emulation<'_> {
                 obey(running, command);
                 Ok(false)
             }
+            Ok(Heard::Port(news)) => {
+                if let Err(error) = self.ports.tell(news, self.rest.as_ref()) {
+                    self.failures.push(error.to_string());
+                }
+                Ok(false)
+            }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {
                 self.controller_event(running.fabric.now_ns(), &event)?;
                 Ok(false)
@@ -102,7 +108,11 @@ impl Emulation<'_> {
         self.choices.heard(now_ns, event);
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {
-            self.rest = Some(Rest::new(event, self.directory)?);
+            let rest = Rest::new(event, self.directory)?;
+            if let Err(error) = self.ports.tell_all(&rest) {
+                self.failures.push(error.to_string());
+            }
+            self.rest = Some(rest);
         }
         Ok(())
     }

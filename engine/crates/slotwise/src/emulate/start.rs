@@ -114,7 +114,10 @@ impl Emulation<'_> {
         fabric.set_switches_running(true);
         let bmv2 = self.bmv2.as_ref().expect("just set");
         let packets = bmv2.packets(access.waker())?;
-        let switches = Switches::Bmv2(Bmv2Switches::new(packets));
+        let sender = self.sender.clone();
+        // Nobody hears it when the run has ended before.
+        let tell = move |news| drop(sender.send(Heard::Port(news)));
+        let switches = Switches::Bmv2(Bmv2Switches::new(packets, tell));
         let fabric = Realtime::start(fabric, measured, access, switches)?;
         if self.external_controller {
             self.await_schedule(&fabric)?;

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
@@ -105,6 +106,10 @@ public final class RoutesApp implements App<RoutesView> {
             reroute();
         } else if (event instanceof CapacityChosen) {
             choose((CapacityChosen) event);
+        } else if (event instanceof LightTold) {
+            LightTold told = (LightTold) event;
+            // Whoever checked it may have seen the network before this one.
+            Optional.ofNullable(states.get(told.device())).ifPresent(state -> onPort(nowNs, state, told.port(), told.isUp()));
         }
         states.values().forEach(this::write);
         return commands;
@@ -123,23 +128,23 @@ public final class RoutesApp implements App<RoutesView> {
             state.device.becomeLost();
             commands.add(new Command.ReadTables(state.device.id()));
         } else if (event instanceof Event.PortChanged) {
-            onPort(nowNs, state, (Event.PortChanged) event);
+            Event.PortChanged change = (Event.PortChanged) event;
+            onPort(nowNs, state, change.port(), change.isUp());
         }
     }
 
     /** What a router tells that is known is nothing new: one that is back tells all. */
-    private void onPort(long nowNs, State state, Event.PortChanged change) {
-        if (state.router.port(change.port()).isEmpty()) {
+    private void onPort(long nowNs, State state, int port, boolean isUp) {
+        if (state.router.port(port).isEmpty()) {
             return;
         }
-        boolean isNews = change.isUp() ? state.dark.remove(change.port()) : state.dark.add(change.port());
+        boolean isNews = isUp ? state.dark.remove(port) : state.dark.add(port);
         if (!isNews) {
             return;
         }
         if (causes == 0) {
             deadlineNs = nowNs;
-            cause = "device " + state.device.id() + ", port " + change.port()
-                    + (change.isUp() ? " has light again" : " has no light");
+            cause = "device " + state.device.id() + ", port " + port + (isUp ? " has light again" : " has no light");
         }
         causes++;
     }

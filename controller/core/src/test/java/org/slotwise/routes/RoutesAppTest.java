@@ -185,6 +185,24 @@ class RoutesAppTest {
     }
 
     @Test
+    void lightThatSomebodyTellsOfCountsAsThatOfTheRouter() {
+        start(RoutedNetworks.triangle().build(Routing.shortest(Routing.Metric.DELAY)));
+        Map<Long, Long> before = table(0);
+        deliver(new LightTold(RoutedNetworks.device(0), 1, false));
+        endTurn();
+        assertEquals(1, app.view().reroutes());
+        assertEquals(Map.of(1L, 3L, 2L, 2L, 3L, 2L), table(0));
+        port(0, 1, false);
+        deliver(new LightTold(RoutedNetworks.device(0), 99, false));
+        deliver(new LightTold(DeviceId.of(9), 1, false));
+        endTurn();
+        assertEquals(1, app.view().reroutes(), "nothing new");
+        deliver(new LightTold(RoutedNetworks.device(0), 1, true));
+        endTurn();
+        assertEquals(before, table(0));
+    }
+
+    @Test
     void aNewCapacityIsOneChange() {
         start(RoutedNetworks.triangle().build(Routing.shortest(Routing.Metric.DELAY)));
         hold = true;

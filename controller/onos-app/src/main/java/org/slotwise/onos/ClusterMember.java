@@ -38,12 +38,12 @@ import org.slf4j.LoggerFactory;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
+import org.slotwise.control.Event;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
@@ -291,10 +291,10 @@ final class ClusterMember {
         }
     }
 
-    /** Tells XCP another capacity, until this node's term ends; throws as {@link #routes} does. */
-    void choose(CapacityChosen choice, long timeoutMs) {
+    /** Gives the routers' application an order, which holds until this node's term ends; throws as {@link #routes} does. */
+    void order(Event.Order order, long timeoutMs) {
         asked(now -> {
-            now.runner.order(routesOf(now).id(), choice, timeoutMs);
+            now.runner.order(routesOf(now).id(), order, timeoutMs);
             return null;
         });
     }

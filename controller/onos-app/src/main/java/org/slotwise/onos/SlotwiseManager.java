@@ -259,7 +259,7 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         for (String name : member.apps()) {
             if (name.equals(RoutesApp.ID)) {
                 apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs),
-                        choice -> member.choose(choice, answerTimeoutMs)));
+                        choice -> member.order(choice, answerTimeoutMs), told -> member.order(told, answerTimeoutMs)));
             } else {
                 apps.addAll(ControllerService.super.apps());
             }

@@ -138,9 +138,9 @@ class ClusterMemberAppsTest {
         member.join();
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
         CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
-        member.choose(choice, TIMEOUT_MS);
+        member.order(choice, TIMEOUT_MS);
         assertEquals(5_000_000L, member.routes(TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
         new LeaderTerms(onos.storage).begin(2);
-        assertThrows(UnavailableException.class, () -> member.choose(choice, TIMEOUT_MS), "another node's term has begun");
+        assertThrows(UnavailableException.class, () -> member.order(choice, TIMEOUT_MS), "another node's term has begun");
     }
 }

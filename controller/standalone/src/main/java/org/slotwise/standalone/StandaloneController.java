@@ -163,7 +163,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     public List<AppResources> apps() {
         List<AppResources> apps = new ArrayList<>();
         star.ifPresent(app -> apps.addAll(ControllerService.super.apps()));
-        routes.ifPresent(app -> apps.add(new RoutesResources(() -> view(app), this::choose)));
+        routes.ifPresent(app -> apps.add(new RoutesResources(() -> view(app), this::choose, told -> driver.submit(RoutesApp.ID, told))));
         return apps;
     }
 

@@ -214,6 +214,9 @@ class StandaloneControllerTest {
                 assertTrue(call(controller, "apps/routes/status", null).body().startsWith("{\"configured\":true,\"routers\":3"));
                 assertEquals(200, call(controller, "apps/routes/capacities",
                         "{\"device_id\": 2001, \"port\": 2, \"xcp_bps\": 5000000}").statusCode());
+                String dark = "{\"device_id\":2001,\"port\":2,\"up\":false}";
+                assertEquals(dark, call(controller, "apps/routes/ports", dark).body());
+                assertEquals(422, call(controller, "apps/routes/ports", dark.replace("2001", "1001")).statusCode());
             }
         }
         try (StandaloneController controller = StandaloneController.start(read(configuration("network-mixed.json")))) {

@@ -22,6 +22,7 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.routes.CapacityChosen;
+import org.slotwise.routes.LightTold;
 import org.slotwise.routes.Prefix;
 import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.routes.Route;
@@ -231,5 +232,35 @@ public final class RoutesCodec {
     /** Writes one. */
     public static ObjectNode capacity(DeviceId device, int port, long bps) {
         return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("xcp_bps", bps);
+    }
+
+    /** All ports, and whether they have light as far as anybody has told. */
+    public static ObjectNode ports(RoutesView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode ports = node.putArray("ports");
+        view.routers().forEach((device, router) -> view.network().routers().get(device).ports()
+                .forEach(port -> ports.add(port(device, port.number(), !router.darkPorts().contains(port.number())))));
+        return node;
+    }
+
+    /** Reads and checks what somebody says of a port's light. */
+    public static LightTold light(RoutesView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
+        DeviceId device = device(fields);
+        int port = number(fields);
+        Router router = view.network().routers().get(device);
+        if (router == null || router.port(port).isEmpty()) {
+            throw new InvalidJsonException(router == null ? "device_id" : "port", "there is no port " + port + " of a router " + device);
+        }
+        JsonNode up = fields.required("up");
+        if (!up.isBoolean()) {
+            throw new InvalidJsonException("up", "must be true or false");
+        }
+        return new LightTold(device, port, up.booleanValue());
+    }
+
+    /** Writes a port. */
+    public static ObjectNode port(DeviceId device, int port, boolean isUp) {
+        return JsonNodeFactory.instance.objectNode().put("device_id", device.value()).put("port", port).put("up", isUp);
     }
 }
