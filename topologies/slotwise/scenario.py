@@ -107,7 +107,7 @@ class RoutedHost(NamedTuple):
 
     @property
     def mac(self) -> str:
-        return (0x0200_0002_0000 + self.number).to_bytes(6, "big").hex(":")
+        return (0x02FC_0000_0000 + self.number).to_bytes(6, "big").hex(":")
 
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:

@@ -52,7 +52,7 @@ def test_hosts_of_routers_have_the_ports_after_those_to_neighbours():
     network = scenario.load(home.root() / "topologies" / "routers4.yaml")
     hosts = [(host.name, host.switch, host.access_port, host.ip) for host in scenario.routed_hosts(network)]
     assert hosts[1:3] == [("client.1", "r0", 4, "10.1.0.2"), ("server.0", "r3", 3, "10.1.0.3")]
-    assert scenario.routed_hosts(network)[3].mac == "02:00:00:02:00:03"
+    assert scenario.routed_hosts(network)[3].mac == "02:fc:00:00:00:03"
 
 
 @pytest.mark.parametrize(

@@ -436,9 +436,28 @@ mod tests {
         assert_eq!(west["ports"][0], to_north);
         let to_client = json!({
             "port": 3, "rate_bps": 1_000_000_000, "delay_ns": 10_000,
-            "hosts": [{"name": "client.0", "ip": "10.1.0.1", "mac": "02:00:00:02:00:00"}],
+            "hosts": [{"name": "client.0", "ip": "10.1.0.1", "mac": "02:fc:00:00:00:00"}],
         });
         assert_eq!(west["ports"][2], to_client);
+    }
+
+    #[test]
+    fn in_a_mix_no_two_have_one_address() {
+        let network = network_of(include_str!("../../../../topologies/mixed.yaml"));
+        let mac = |of: &Value| of["mac"].as_str().unwrap().to_owned();
+        let each = |of: &Value, key: &str| of[key].as_array().cloned().unwrap_or_default();
+        let edges = each(&network["apps"]["star"], "edges");
+        let routers = each(&network["apps"]["routes"], "nodes");
+        let own: Vec<String> = edges.iter().chain(&routers).map(mac).collect();
+        let ports = routers.iter().flat_map(|router| each(router, "ports"));
+        let at_routers: Vec<String> = ports.flat_map(|port| each(&port, "hosts")).map(|host| mac(&host)).collect();
+        let at_edges = edges.iter().flat_map(|edge| each(edge, "hosts")).map(|host| mac(&host));
+        // Hosts behind a router stand at their edge with its address.
+        let at_edges: Vec<String> = at_edges.filter(|mac| !own.contains(mac)).collect();
+        let all = [own, at_routers, at_edges].concat();
+        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(all.len(), 4 + 3 + 5 + 5);
+        assert_eq!(different.len(), all.len(), "{all:?}");
     }
 
     #[test]

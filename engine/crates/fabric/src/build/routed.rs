@@ -22,7 +22,7 @@ use crate::traffic::{HostAddress, mac_number};
 
 /// A router's Ethernet address.
 pub(crate) fn router_mac(router: usize) -> u64 {
-    0x0200_0001_0000 + router as u64
+    0x02fe_0000_0000 + router as u64
 }
 
 /// Address of a router or an edge.
@@ -35,7 +35,7 @@ fn node_mac(node: Device) -> u64 {
 
 /// A host's addresses, by its number among those of groups.
 fn host_mac(host: usize) -> u64 {
-    0x0200_0002_0000 + host as u64
+    0x02fc_0000_0000 + host as u64
 }
 
 pub(crate) fn host_ip(host: usize) -> Ipv4Addr {
