@@ -11,6 +11,7 @@ FAULTS = {
     "link-cut": ("for_s", "edge"),
     "edge-restart": ("for_s", "edge"),
     "core-down": ("for_s",),
+    "router-restart": ("for_s",),
     "controller-restart": ("for_s",),
     "clock-step": ("least_ns", "most_ns", "edge"),
     "messages-lost": ("for_s", "share"),
@@ -124,10 +125,15 @@ def fault(kind: str, every_s: float, **options) -> dict:
     for option in options:
         if option not in FAULTS[kind]:
             raise UnknownArgument("option", option, FAULTS[kind], kind)
-    entry = {"kind": kind, "every_ms": round(every_s * 1000)}
+    entry = {"kind": kind, "every_ms": ms(every_s)}
     for name, value in options.items():
-        entry |= {"for_ms": round(value * 1000)} if name == "for_s" else {name: value}
+        entry |= {"for_ms": ms(value)} if name == "for_s" else {name: value}
     return entry
+
+
+def ms(seconds: float) -> int:
+    """As scenarios have times."""
+    return round(seconds * 1000)
 
 
 def _is_count(value: object) -> bool:

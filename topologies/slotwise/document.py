@@ -7,11 +7,11 @@ import sys
 from contextlib import suppress
 from inspect import signature
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from slotwise import command, scenario
 from slotwise.command import Ended
-from slotwise.errors import SlotwiseError, UnknownArgument
+from slotwise.errors import SlotwiseError, UnknownArgument, UnknownName
 from slotwise.home import CommandNotFound
 from slotwise.report import Report
 from slotwise.rundir import RunDirectory
@@ -34,7 +34,10 @@ class RunFailed(SlotwiseError):
 
 
 class Document:
-    """What all scenarios in the making have in common. Methods that add something return the scenario, so that they chain."""
+    """A scenario in the making, of whatever nodes. Methods that add something return the scenario, so that they chain."""
+
+    NEEDED: ClassVar[tuple[str, str]] = ("version", "no scenario")
+    """A key that a file for `load` has, and what one without it is."""
 
     def __init__(self, base: dict, source: str | None = None):
         """`base` comes from a builder or from `scenario.load`; it is copied. `source` is what errors call it."""
@@ -45,11 +48,25 @@ class Document:
         # Where the caller added what is at a JSON pointer: what is wrong there is said with the place.
         self._places = {"": _caller()}
 
-    def _of_file(self, path: Path) -> Self:
-        """The file is the place."""
-        self._places[""] = ""
-        self._directory = path.resolve().parent
-        return self
+    @classmethod
+    def of(cls, document: dict, source: str | None = None) -> Self:
+        """All that a scenario has; `source` is what errors call it. Checked when it is saved or run."""
+        made = cls.__new__(cls)
+        Document.__init__(made, document, source)
+        return made
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The scenario of a file. Raises ScenarioError with every problem, or OSError."""
+        document = scenario.load(path)
+        key, reason = cls.NEEDED
+        if key not in document:
+            raise ScenarioError(str(path), [Problem(f"/{key}", reason)])
+        made = cls.of(document, str(path))
+        # The file is the place.
+        made._places[""] = ""
+        made._directory = Path(path).resolve().parent
+        return made
 
     def save(self, path: str | Path) -> None:
         """Checks the scenario as a run does, and writes it. Where the engine's command is not there, by the schema only, which cannot
@@ -70,7 +87,7 @@ class Document:
 
         `seed`; `duration_s`, to which the phases are scaled; `report`, a file that stays; `pcap`, a directory for captures, with
         `pcap_filter` and `snaplen`; `columns`, a directory for tables of measurements (`Report.columns`); `rest_port` and
-        `p4runtime_port`. `quiet`: nothing of what command and controller say goes on to standard output and standard error. Stars also:
+        `p4runtime_port`. `quiet`: nothing of what command and controller say goes on to standard output and standard error. With a star also:
         `sample_frames`, a row of measurements every so many; `scheduler`, by name or as `{"name": ..., "settings": {...}}`, instead of
         the scenario's.
 
@@ -79,24 +96,23 @@ class Document:
         directory = None if columns is None else Path(columns)
         return self._run(options, "simulate", {"--columns": directory}, directory)
 
-    def _own_options(self, name: str) -> list[str]:
-        """Options of a run, by `slotwise NAME`, that only scenarios of this kind have."""
-        del name
-        return []
-
-    def _prepared(self, own: dict) -> tuple[dict, dict]:
-        """The document of a run with these own options, and what they add to the command."""
-        del own
-        return self.scenario, {}
+    def _options_of_star(self, name: str) -> list[str]:
+        """Options of a run, by `slotwise NAME`, that only scenarios with a star have."""
+        if "cores" not in self.scenario:
+            return []
+        return ["scheduler", "sample_frames"] if name == "simulate" else ["scheduler"]
 
     def _run(self, options: dict, name: str, extra: dict, columns: Path | None = None) -> Report:
-        own = self._own_options(name)
-        known = [*own, *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY)]
+        of_star = self._options_of_star(name)
+        known = [*of_star, *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY)]
         for option in options:
             if option not in known:
                 raise UnknownArgument("option", option, known, f"a run of {self.source}")
-        document, more = self._prepared({option: options.pop(option) for option in own if option in options})
-        return self._start(self._checked(document), name, extra | more, columns, **options)
+        document = self.scenario
+        extra = extra | {"--sample-frames": options.pop("sample_frames", None)}
+        if (scheduler := options.pop("scheduler", None)) is not None:
+            document = {**document, "controller": {**document.get("controller", {}), "scheduler": scheduler}}
+        return self._start(self._checked(document), name, extra, columns, **options)
 
     def _append(self, list_pointer: str, entry: dict) -> Self:
         place = self.scenario
@@ -113,13 +129,15 @@ class Document:
         self.scenario[key] = value
         return self
 
-    def _check(self, document: dict) -> dict:
-        """The document if its schema accepts it. Raises ScenarioError."""
-        return scenario.check(document, self.source)
+    def _known(self, what: str, name: str, known: list[str]) -> str:
+        if name not in known:
+            raise UnknownName(what, name, known, self.source)
+        return name
 
     def _checked(self, document: dict) -> dict:
+        """The document if its schema accepts it. Raises ScenarioError."""
         try:
-            return self._check(document)
+            return scenario.check(document, self.source)
         except ScenarioError as error:
             raise self._located(error.problems) from error
 
@@ -161,7 +179,7 @@ class Document:
 
     def _placed(self, document: dict) -> dict:
         """A document that may be anywhere."""
-        return document
+        return scenario.placed(document, self._directory)
 
     def _check_by_engine(self, text: str) -> None:
         with RunDirectory("experiment") as directory:

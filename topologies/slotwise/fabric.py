@@ -14,10 +14,9 @@ from mininet.link import Link
 from mininet.log import error, output
 
 from slotwise import home
+from slotwise.document import Document
 from slotwise.errors import SlotwiseError
-from slotwise.experiment import Experiment
 from slotwise.net import AccessSwitch, NetworkError, ports_of
-from slotwise.network import Network
 from slotwise.rundir import MARK, RunDirectory
 from slotwise.scenario import fibre_names
 
@@ -39,8 +38,7 @@ class Fabric:
         """Starts it and waits until it is ready. `options` are more of the command's, by name. Raises NetworkError."""
         self._directory = RunDirectory("fabric")
         here = Path(self._directory.name)
-        document = Network.of(scenario) if "routers" in scenario else Experiment(scenario)
-        document.save(here / "scenario.yaml")
+        Document(scenario).save(here / "scenario.yaml")
         (here / "ports.json").write_text(json.dumps(ports))
         self._log = open(here / "log", "w+b")
         self._said: deque[str] = deque(maxlen=KEPT_LINES)

@@ -5,7 +5,7 @@
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/star4-twin.yaml,report=r.json,pcap=captures --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/routers4.yaml --controller none
 
-`agilestar` has so many edges with so many hosts each, `agile` the network of a scenario file, of stars or of routers. Edges and routers
+`agilestar` has so many edges with so many hosts each, `agile` the network of a scenario file, a star, routers, or both. Edges and routers
 are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches and controller) that starts with the last
 of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
@@ -87,10 +87,11 @@ class Agile(MarkedTopo):
 
     @staticmethod
     def scenario(file: str, **others) -> dict:  # pylint: disable=arguments-differ
-        """As the file has it."""
+        """As the file has it, wherever it is written to."""
         for option in others:
             raise UnknownArgument("option", option, OPTIONS, "agile")
-        return scenarios.load(str(file))
+        path = Path(str(file))
+        return scenarios.placed(scenarios.load(path), path.resolve().parent)
 
 
 topos = {"agilestar": AgileStar, "agile": Agile}

@@ -1,56 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of any shape: routers, a star, links, groups of hosts, flows, what happens to links, faults on purpose."""
+"""Networks of any shape: routers, a star, links, groups of hosts, flows, and what happens to links."""
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Self
 
 from slotwise import builders, scenario
-from slotwise.document import Document
-from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
-from slotwise.scenario import Problem, ScenarioError
+from slotwise.errors import InvalidArgument, UnknownArgument
+from slotwise.parts import Parts
 
-FAULTS = ["link-cut", "router-restart", "controller-restart", *(f"messages-{what}" for what in ("lost", "duplicated", "reordered", "corrupted"))]
-"""What can fail on purpose."""
 PACKETS = 100
 """What waits for a link at most unless given, packets."""
+STAR_KEYS = ("frame", "cores", "edges", "queues")
+"""What a star beside routers has of its own."""
 
 
-class Network(Document):
-    """Routers, and a star if wanted, and what joins them. Rates are in bit/s and count IP bytes, delays in ns, other times in s."""
+class Network(Parts):
+    """Routers, and a star if wanted, and what joins them. Rates are in bit/s and count IP bytes, delays in ns, other times in s. `tcp`, `udp`
+    and `web` are flows over the whole run; what hosts of edges do in a phase is `traffic` and `file`."""
+
+    NEEDED = ("routers", "a star; expected a network with routers")
 
     def __init__(
         self, name: str = "network", *, seconds: float = 5, seed: int = 1, packet_bytes: int = 1000, sample_ms: int | None = None,
     ):
-        """A network without nodes. `packet_bytes` are those of a full IP packet, `sample_ms` the period of measurement: 100 unless given."""
-        base = {"version": 1, "name": name, "seed": seed, "duration_ms": _ms(seconds), "packet_bytes": packet_bytes}
+        """A network without nodes. `seconds` is the length of the run unless it has phases, `packet_bytes` are those of a full IP packet,
+        `sample_ms` is the period of measurement: 100 unless given."""
+        base = {"version": 1, "name": name, "seed": seed, "duration_ms": builders.ms(seconds), "packet_bytes": packet_bytes}
         base |= {} if sample_ms is None else {"sample_ms": sample_ms}
         super().__init__(base | {"routers": [], "links": [], "hosts": [], "flows": []})
 
-    @classmethod
-    def of(cls, document: dict, source: str | None = None) -> "Network":
-        """All that a scenario of routers has; `source` is what errors call it. Checked when it is saved or run."""
-        network = cls.__new__(cls)
-        Document.__init__(network, document, source)
-        return network
-
-    @classmethod
-    def load(cls, path: str | Path) -> "Network":
-        """The network of a scenario file. Raises ScenarioError with every problem, or OSError."""
-        document = scenario.load(path)
-        if "routers" not in document:
-            raise ScenarioError(str(path), [Problem("/routers", "a star; expected a network with routers")])
-        return cls.of(document, str(path))._of_file(Path(path))
-
     def star(self, edges: int = 4, hosts_per_edge: int | list[int] = 2, **options) -> Self:
-        """Puts a star beside the routers; arguments as in `builders.star`. Its edges are nodes `edge0` ...: `link` joins routers to them,
-        and their hosts are ends of flows, `edgeN` or `hE_I`. What routers send must fit into its `mtu`."""
-        if "cores" in self.scenario:
+        """Puts a star beside the routers; arguments as in `builders.star`, without `name` and `seed`. Its edges are nodes `edge0` ...: `link`
+        joins routers to them, and their hosts are ends of flows, `edgeN` or `hE_I`. What routers send must fit into its `mtu`."""
+        if self._has_star():
             raise InvalidArgument(f"{self.source} has a star already")
+        for option in ("name", "seed"):
+            if option in options:
+                raise InvalidArgument(f"{option}: {self.source} has its own already; expected none for its star")
         made = builders.star(edges, hosts_per_edge, **options)
-        self.scenario |= {key: made[key] for key in ("frame", "cores", "edges", "queues", "controller")}
-        self.scenario["hosts"] = {**made["hosts"], "groups": self.scenario["hosts"]}
-        return self
+        for key in STAR_KEYS:
+            self._set(key, made[key])
+        given = {key: value for key, value in made["controller"].items() if key in options}
+        self._set("controller", made["controller"] | self.scenario.get("controller", {}) | given)
+        # What is said of a group stays where that was added.
+        for pointer in [each for each in self._places if each.startswith("/hosts/")]:
+            self._places[pointer.replace("/hosts/", "/hosts/groups/", 1)] = self._places.pop(pointer)
+        return self._set("hosts", {**made["hosts"], "groups": self.scenario["hosts"]})
 
     def node(self, *names: str) -> Self:
         """Adds routers."""
@@ -81,7 +76,7 @@ class Network(Document):
         """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one. Raises
         UnknownName."""
         down_delay_ns = delay_ns if down_delay_ns is None else down_delay_ns
-        return self._append("hosts/groups" if "cores" in self.scenario else "hosts", {
+        return self._append("hosts/groups" if self._has_star() else "hosts", {
             "name": name, "count": count, "router": self._known("node", node, self.scenario["routers"]), "rate_bps": rate_bps, "up_delay_ns": delay_ns,
             "down_delay_ns": down_delay_ns, "buffer": _buffer(buffer_packets, buffer_bytes),
         })
@@ -115,26 +110,12 @@ class Network(Document):
         """Changes the links of a group of hosts: `up_delay_ns`, `down_delay_ns`. Raises UnknownName."""
         return self._change(at_s, {"hosts": self._group(hosts)}, every_s, times, change)
 
-    def fault(self, kind: str, every_s: float, for_s: float, *, share: float | None = None) -> Self:
-        """Faults on purpose, drawn from the seed: one of `FAULTS` (docs/faults.md). `share` is that of the messages that `messages-...`
-        hit, all unless given. Raises UnknownName, and UnknownArgument for a share of anything else."""
-        known = [*FAULTS, "edge-restart", "core-down"] if "cores" in self.scenario else FAULTS
-        kind = self._known("kind of fault", kind, known)
-        if share is not None and not kind.startswith("messages-"):
-            raise UnknownArgument("option", "share", ["for_s"], kind)
-        entry = {"kind": kind, "every_ms": _ms(every_s), "for_ms": _ms(for_s)}
-        return self._append("faults", entry | ({} if share is None else {"share": share}))
-
-    def _known(self, what: str, name: str, known: list[str]) -> str:
-        if name not in known:
-            raise UnknownName(what, name, known, self.source)
-        return name
+    def controller(self, **options) -> Self:
+        """Adds to what the controller is told: `metric` of paths, hops or delay; `control_latency_ns`; with a star `xcp_bps`."""
+        return self._set("controller", self.scenario.get("controller", {}) | options)
 
     def _node(self, name: str) -> str:
         return self._known("node", name, [*self.scenario["routers"], *self._edges()])
-
-    def _edges(self) -> list[str]:
-        return [f"edge{edge['id']}" for edge in self.scenario.get("edges", [])]
 
     def _group(self, name: str) -> str:
         return self._known("group of hosts", name, [group["name"] for group in scenario.groups(self.scenario)])
@@ -150,17 +131,13 @@ class Network(Document):
             if option not in known:
                 raise UnknownArgument("option", option, known, "a flow")
         entry = {"name": when.get("name") or f"flow{len(self.scenario['flows'])}", "from": self._party(source), "to": self._party(destination)}
-        times = {f"{key}_ms": _ms(when[f"{key}_s"]) for key in ("start", "spread") if when.get(f"{key}_s") is not None}
+        times = {f"{key}_ms": builders.ms(when[f"{key}_s"]) for key in ("start", "spread") if when.get(f"{key}_s") is not None}
         return self._append("flows", entry | {key: value for key, value in what.items() if value is not None} | times)
 
     def _change(self, at_s: float, what: dict, every_s: float | None, times: int | None, change: dict) -> Self:
-        again = {} if every_s is None else {"every_ms": _ms(every_s)}
+        again = {} if every_s is None else {"every_ms": builders.ms(every_s)}
         again |= {} if times is None else {"times": times}
-        return self._append("changes", {"at_ms": _ms(at_s), **again, **what, **change})
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)
+        return self._append("changes", {"at_ms": builders.ms(at_s), **again, **what, **change})
 
 
 def _buffer(packets: int | None, octets: int | None) -> dict:

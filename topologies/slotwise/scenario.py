@@ -187,6 +187,17 @@ def _unknown_schedulers(document: dict) -> Iterator[Problem]:
             yield Problem(place, f"there is no scheduler '{name}'; there are {', '.join(known)}")
 
 
+def placed(document: dict, directory: Path) -> dict:
+    """A scenario of this directory as it may stand in any other: with its own schedulers by their whole paths."""
+    if "schedulers" not in document:
+        return document
+    own = {}
+    for name, entry in document["schedulers"].items():
+        key = "jar" if "jar" in entry else "directory"
+        own[name] = {**entry, key: str(directory / entry.get(key, ""))}
+    return {**document, "schedulers": own}
+
+
 def dump(document: dict) -> str:
     """A scenario as YAML that says the same to every reader."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False)

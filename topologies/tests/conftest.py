@@ -1,11 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that several test files use."""
+import json
 import os
+import stat
 import subprocess
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from slotwise import builders
+
+FIRST_ROUTER_ID = 2001
+
+
+class Told(NamedTuple):
+    """What the engine tells the controller of a host."""
+
+    switch: str
+    """Node of its edge or router, as Mininet calls it."""
+    port: int
+    ip: str
+    mac: str
+
+
+def hosts_told(network: dict) -> dict[str, Told]:
+    """All hosts of a network file (`slotwise check --network`) by name."""
+    found = {}
+    # Of a star alone the file is that one application's.
+    apps = network.get("apps", {"star": network})
+    for node in apps.get("routes", {"nodes": []})["nodes"]:
+        for port in node["ports"]:
+            for host in port.get("hosts", []):
+                found[host["name"]] = Told(f"r{node['device_id'] - FIRST_ROUTER_ID}", port["port"], host["ip"], host["mac"])
+    for edge in apps.get("star", {"edges": []})["edges"]:
+        for host in edge["hosts"]:
+            # Hosts of routers behind the edge are at a router already; here they are at the port towards that.
+            found.setdefault(host["name"], Told(f"e{edge['id']}", host["port"], host["ip"], host["mac"]))
+    return found
+
+
+@pytest.fixture(name="hosts_told")
+def fixture_hosts_told():
+    """The function, for tests in other files."""
+    return hosts_told
 
 
 @pytest.fixture
@@ -21,3 +59,22 @@ def namespaces() -> None:
     """Skips a test where network namespaces cannot be made."""
     if os.geteuid() != 0 or subprocess.run(["unshare", "--net", "true"], check=False).returncode != 0:
         pytest.skip("needs root and network namespaces")
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """A stand-in for `slotwise`: keeps its arguments and scenario, and writes the report that the test wants."""
+
+    def make(report: dict | str | None, status: int, said: str = ""):
+        (tmp_path / "answer.json").write_text(report if isinstance(report, str) else json.dumps(report))
+        script = tmp_path / "slotwise"
+        script.write_text(
+            f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncp "$2" {tmp_path}/scenario.yaml\n'
+            + (f'cp {tmp_path}/answer.json "$4"\n' if report else "")
+            + f"cat >&2 <<END\n{said}\nEND\nexit {status}\n"
+        )
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("SLOTWISE_COMMAND", str(script))
+        return tmp_path
+
+    return make

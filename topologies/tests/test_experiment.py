@@ -2,16 +2,17 @@
 """Builders and the short API. The `slotwise` command is a stand-in here: what it is given and what it answers."""
 import inspect
 import json
-import stat
 from pathlib import Path
 
 import pytest
 import yaml
 
 from slotwise import (
-    CommandNotFound, Experiment, InvalidArgument, RunFailed, ScenarioError, SlotwiseError, Star, UnknownArgument, UnknownEndpoint,
-    UnknownFibre, UnknownName, builders, scenario,
+    CommandNotFound, Experiment, InvalidArgument, Network, RunFailed, ScenarioError, SlotwiseError, Star, UnknownArgument, UnknownEndpoint,
+    UnknownFibre, UnknownName, builders, home, scenario,
 )
+
+MIX = home.root() / "schema" / "examples" / "valid" / "mixed.yaml"
 
 
 @pytest.mark.parametrize(("edges", "hosts"), [(2, 1), (4, 2), (64, 1)])
@@ -46,12 +47,13 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
     star = Star(3, signaling="out-of-band").tcp().clocks(max_offset_ns=1000).optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
     lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "least_ns": 100, "most_ns": 5000}
     for kind, options in builders.FAULTS.items():
-        star.fault(kind, 0.1, **{name: lengths[name] for name in options})
+        if kind != "router-restart":
+            star.fault(kind, 0.1, **{name: lengths[name] for name in options})
     scenario.check(star.scenario)
     assert star.scenario["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in star.scenario["edges"]] == [0, 2500, 0]
     assert star.scenario["faults"][0] == {"kind": "link-cut", "every_ms": 100, "for_ms": 20, "edge": 1}
-    assert sorted([*builders.FAULTS, "router-restart"]) == sorted(schema_of_faults()["kind"]["enum"])
+    assert sorted(builders.FAULTS) == sorted(schema_of_faults()["kind"]["enum"])
 
 
 def schema_of_faults() -> dict:
@@ -61,8 +63,12 @@ def schema_of_faults() -> dict:
 def test_faults_that_there_are_not_are_refused():
     with pytest.raises(UnknownName, match="no kind of fault 'link-cutt'; did you mean 'link-cut'?"):
         Star().fault("link-cutt", 1)
+    with pytest.raises(UnknownName, match="scenario 'star4' has no kind of fault 'router-restart'"):
+        Star().fault("router-restart", 1, 1)
     with pytest.raises(UnknownArgument, match="core-down has no option 'edge'; it has for_s"):
         Star().fault("core-down", 1, edge=1)
+    with pytest.raises(UnknownName, match="scenario 'star4' has no edge 'edge7'"):
+        Star().fault("link-cut", 1, 1, edge=7)
 
 
 def test_unknown_arguments_are_refused():
@@ -114,6 +120,14 @@ def test_traffic_belongs_to_the_phase_before_it():
     scenario.check(star.scenario)
 
 
+def test_a_mix_without_phases_gets_one_as_long_as_its_run():
+    document = yaml.safe_load(MIX.read_text()) | {"duration_ms": 1500}
+    del document["phases"]
+    mix = Experiment(document).tcp("edge0", "edge1").file("h0_0", "h1_0", 10)
+    scenario.check(mix.scenario)
+    assert [(phase["name"], phase["duration_ms"], len(phase["traffic"])) for phase in mix.scenario["phases"]] == [("main", 1500, 2)]
+
+
 def test_schedulers_have_settings_and_change_in_time():
     star = Star(scheduler={"name": "islip", "settings": {"iterations": 2}}).tcp().scheduler_change(0.5, "fair")
     scenario.check(star.scenario)
@@ -126,25 +140,6 @@ def test_the_base_of_an_experiment_is_not_changed():
     base = builders.star()
     Experiment(base).tcp().optics()
     assert base == builders.star()
-
-
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """A stand-in for `slotwise`: keeps its arguments and scenario, and writes the report that the test wants."""
-
-    def make(report: dict | str | None, status: int, said: str = ""):
-        (tmp_path / "answer.json").write_text(report if isinstance(report, str) else json.dumps(report))
-        script = tmp_path / "slotwise"
-        script.write_text(
-            f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncp "$2" {tmp_path}/scenario.yaml\n'
-            + (f'cp {tmp_path}/answer.json "$4"\n' if report else "")
-            + f"cat >&2 <<END\n{said}\nEND\nexit {status}\n"
-        )
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv("SLOTWISE_COMMAND", str(script))
-        return tmp_path
-
-    return make
 
 
 def report(ok: bool) -> dict:
@@ -192,17 +187,22 @@ def test_an_option_that_a_run_does_not_have_is_refused(command):
     assert not (place / "arguments").exists()
 
 
-def test_schedulers_of_ones_own_are_found_from_where_their_file_is(command, tmp_path):
+@pytest.mark.parametrize("kind", [Experiment, Network])
+def test_schedulers_of_ones_own_are_found_from_where_their_file_is(command, tmp_path, kind):
     seen = command(report(ok=True), 0)
     place = tmp_path / "elsewhere"
     place.mkdir()
-    document = Star(3).tcp().scenario
+    document = yaml.safe_load(MIX.read_text())
     document["schedulers"] = {"a": {"jar": "a.jar"}, "b": {"command": ["b"]}, "c": {"command": ["c"], "directory": "/c"}}
     (place / "own.yaml").write_text(yaml.safe_dump(document))
-    own = Experiment.load(place / "own.yaml")
+    own = kind.load(place / "own.yaml")
     own.simulate(scheduler="b")
     expected = {"a": {"jar": f"{place}/a.jar"}, "b": {"command": ["b"], "directory": str(place)}, "c": {"command": ["c"], "directory": "/c"}}
     assert yaml.safe_load((seen / "scenario.yaml").read_text())["schedulers"] == expected
+    own.save(place / "beside.yaml")
+    assert scenario.load(place / "beside.yaml")["schedulers"] == document["schedulers"]
+    own.save(tmp_path / "away.yaml")
+    assert scenario.load(tmp_path / "away.yaml")["schedulers"] == expected
 
 
 @pytest.mark.parametrize("quiet", [False, True])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotwise import Star, hosts
+from slotwise import Star, home, hosts
 from slotwise.flowrun import write_pseudo_random
 from slotwise.process import ProcessError
 
@@ -93,6 +93,20 @@ def test_phases_run_on_command(agent, tmp_path):
     agent.tell({"command": "quit"})
     assert agent.process.wait() == 0
     assert not list(tmp_path.glob("slotwise-*"))
+
+
+def test_a_mix_has_the_ports_that_the_engine_has(namespaces, tmp_path, hosts_told):
+    examples = home.root() / "schema" / "examples"
+    running = RunningAgent(yaml.safe_load((examples / "valid" / "mixed.yaml").read_text()), tmp_path)
+    with running.process as process:
+        ports = running.hear()["ports"]
+        process.kill()
+    told = hosts_told(json.loads((examples / "networks" / "mixed.json").read_text()))
+    kinds = {"e": "edge", "r": "router"}
+    places = sorted((host.switch, host.port) for host in told.values())
+    assert ports == [
+        {kinds[switch[0]]: int(switch[1:]), "port": port, "interface": f"{switch}-eth{port}"} for switch, port in places
+    ]
 
 
 def test_hosts_have_the_scenarios_addresses_and_plain_packets(agent):

@@ -10,13 +10,16 @@ from slotwise import limits, scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 STAR4 = ROOT / "topologies" / "star4.yaml"
+EXAMPLES = ROOT / "schema" / "examples" / "valid"
+# A mix has what stars have, too.
+HELD = [("scenario", STAR4), ("scenario", EXAMPLES / "mixed.yaml"), ("routed", EXAMPLES / "routers.yaml"), ("mixed", EXAMPLES / "mixed.yaml")]
 LIMITS = json.loads((ROOT / "schema" / "limits.json").read_text())["limits"]
-PLACES = [(limit, place) for limit in LIMITS for place in limit["places"].get("scenario", [])]
+PLACES = [(file, limit, place) for kind, file in HELD for limit in LIMITS for place in limit["places"].get(kind, [])]
 
 
-def refused_at(place: str, value: int) -> bool:
-    """Whether star4 with another number at a place is refused there."""
-    document = yaml.safe_load(STAR4.read_text())
+def refused_at(file: Path, place: str, value: int) -> bool:
+    """Whether a scenario with another number at a place is refused there."""
+    document = yaml.safe_load(file.read_text())
     *path, last = [int(part) if part.isdigit() else part for part in place.split("/")[1:]]
     node = document
     for part in path:
@@ -29,10 +32,10 @@ def refused_at(place: str, value: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("limit, place", PLACES, ids=[place for _, place in PLACES])
-def test_bounds_are_taken_and_what_is_beyond_is_refused(limit, place):
+@pytest.mark.parametrize("file, limit, place", PLACES, ids=[f"{file.stem}-{place}" for file, _, place in PLACES])
+def test_bounds_are_taken_and_what_is_beyond_is_refused(file, limit, place):
     least, most = limit["minimum"], limit["maximum"]
-    assert [refused_at(place, value) for value in (least - 1, least, most, most + 1)] == [True, False, False, True]
+    assert [refused_at(file, place, value) for value in (least - 1, least, most, most + 1)] == [True, False, False, True]
 
 
 def reasons(text: bytes, tmp_path) -> str:

@@ -22,7 +22,7 @@ cp "$2" /tmp/scenario.yaml
 cp "$4" /tmp/ports.json
 echo "$1 $3" > /tmp/arguments
 ip link add br0 up type bridge
-for interface in $(grep -o 'e[0-9]*-eth[0-9]*' "$4"); do ip link set $interface master br0; done
+for interface in $(grep -o '[er][0-9]*-eth[0-9]*' "$4"); do ip link set $interface master br0; done
 trap 'ip -brief link show > /tmp/stopped; exit 0' INT
 echo 'starting ...'
 echo '{"event": "ready"}'
@@ -147,6 +147,29 @@ def test_a_scenario_file_is_a_topology_with_the_runs_options(tmp_path):
     assert yaml.safe_load((tmp_path / "scenario.yaml").read_text())["name"] == "mine"
     words = (tmp_path / "arguments").read_text().split()
     assert words[4:] == ["--until-input-ends", "--report", "/tmp/r.json", "--pcap", "/tmp/captures", "--pcap-filter", "data,edge0-*", "--snaplen", "96"]
+
+
+def test_a_mix_is_a_topology_with_hosts_of_both_kinds(tmp_path, hosts_told):
+    examples = home.root() / "schema" / "examples"
+    document = yaml.safe_load((examples / "valid" / "mixed.yaml").read_text())
+    document["schedulers"] = {"mine": {"command": ["python3", "mine.py"]}}
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "mine.yaml").write_text(yaml.safe_dump(document))
+    typed = "fibre\npingall\nh0_1 ip -brief address show\nh1 ip -brief address show\nh1 ip -brief link show\n"
+    result = mn(tmp_path, BRIDGE, "--topo", "agile,/tmp/elsewhere/mine.yaml", typed=typed)
+    said = result.stdout + result.stderr
+    assert "edge0-core0 edge1-core0 inner-border border-inner border-edge edge-border\n" in said
+    assert "0% dropped (20/20 received)" in said
+    told = hosts_told(json.loads((examples / "networks" / "mixed.json").read_text()))
+    assert set(told) == {"h0_0", "h0_1", "h1_0", "s.0", "s.1"}
+    assert f"{told['h0_1'].ip}/8" in said
+    assert f"{told['s.1'].ip}/8" in said and told["s.1"].mac in said
+    ports = json.loads((tmp_path / "ports.json").read_text())
+    kinds = {"edge": "e", "router": "r"}
+    built = [(f"{letter}{port[kind]}", port["port"], port["interface"]) for port in ports for kind, letter in kinds.items() if kind in port]
+    assert built == sorted((host.switch, host.port, f"{host.switch}-eth{host.port}") for host in told.values())
+    schedulers = yaml.safe_load((tmp_path / "scenario.yaml").read_text())["schedulers"]
+    assert schedulers["mine"]["directory"] == "/tmp/elsewhere", "its file is where it was, not where Mininet was started"
 
 
 def test_fibres_are_cut_by_name_and_mininet_ends_with_the_fabric(tmp_path):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of any shape: what is built is what the schema takes, and the engine's own example comes out."""
+import inspect
 from pathlib import Path
 
 import pytest
 import yaml
 
-from slotwise import InvalidArgument, Network, ScenarioError, UnknownArgument, UnknownName, scenario
+from slotwise import InvalidArgument, Network, ScenarioError, UnknownArgument, UnknownEndpoint, UnknownFibre, UnknownName, scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "schema" / "examples" / "valid" / "routers.yaml"
@@ -82,3 +83,94 @@ def test_what_is_wrong_is_said_with_the_line_that_said_so():
     problems = refused.value.problems
     assert [problem.pointer for problem in problems] == ["/hosts/2/down_delay_ns", "/hosts/2/up_delay_ns"]
     assert all(problem.place.startswith(__file__) for problem in problems)
+
+
+def mix() -> Network:
+    """The bottleneck behind edge 2 of a star."""
+    return bottleneck().star(3, [1, 1, 0]).link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000, xcp_bps=400_000_000)
+
+
+def test_with_a_star_it_has_what_stars_have(tmp_path):
+    network = bottleneck().star(3, [1, 3, 0])
+    network.link("right", "edge2", rate_bps=400_000_000, delay_ns=10_000).controller(metric="delay").tcp("s", "edge1", transport="xcp")
+    network.phase("quiet", 0.5).phase("busy", 1).traffic("tcp", "edge1", "edge0", streams=2).file("h0_0", "h1_0", 10)
+    network.fibre_change(0.7, edge=1, loss=0.001).scheduler_change(0.8, "islip").clocks(max_offset_ns=1000).optics({1: 2500})
+    network.fault("link-cut", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault("clock-step", 0.5, least_ns=10, most_ns=20, edge=1)
+    network.link_change(0.9, "right", "edge2", delay_ns=20_000)
+    network.save(tmp_path / "network.yaml")
+    saved = scenario.load(tmp_path / "network.yaml")
+    assert "duration_ms" not in saved, "its phases say how long it runs"
+    assert [(phase["name"], phase["duration_ms"]) for phase in saved["phases"]] == [("quiet", 500), ("busy", 1000)]
+    assert saved["phases"][1]["traffic"] == [
+        {"kind": "tcp", "from": "edge1", "to": "edge0", "streams": 2}, {"kind": "file", "from": "h0_0", "to": "h1_0", "bytes": 10},
+    ]
+    assert saved["link_changes"] == [{"at_ms": 700, "core": 0, "edge": 1, "loss": 0.001}]
+    assert saved["scheduler_changes"] == [{"at_ms": 800, "scheduler": "islip"}]
+    assert saved["clocks"]["max_offset_ns"] == 1000
+    assert [edge["fibres"][0]["attenuation_mdb"] for edge in saved["edges"]] == [0, 2500, 0]
+    assert saved["faults"] == [
+        {"kind": "link-cut", "every_ms": 500, "for_ms": 50, "edge": 1}, {"kind": "router-restart", "every_ms": 500, "for_ms": 10},
+        {"kind": "clock-step", "every_ms": 500, "least_ns": 10, "most_ns": 20, "edge": 1},
+    ]
+    assert saved["controller"] == {"scheduler": "fair", "control_latency_ns": 200_000, "beacon_hold_frames": 1, "metric": "delay"}
+
+
+def test_what_the_controller_was_told_before_a_star_stays():
+    network = bottleneck().controller(metric="delay", control_latency_ns=5).star(2, beacon_hold_frames=3)
+    assert network.scenario["controller"] == {"scheduler": "fair", "control_latency_ns": 5, "beacon_hold_frames": 3, "metric": "delay"}
+    again = bottleneck().controller(control_latency_ns=5).star(2, control_latency_ns=7)
+    assert again.scenario["controller"]["control_latency_ns"] == 7
+
+
+@pytest.mark.parametrize("build, refused, said", [
+    (lambda network: network.traffic("tcp", "edge9", "all"), UnknownEndpoint, "has no edge or host 'edge9'"),
+    (lambda network: network.traffic("tcp", "s", "all"), UnknownEndpoint, "has no edge or host 's'"),
+    (lambda network: network.file("h0_0", "h1_4", 1), UnknownEndpoint, "edge1 of scenario 'bottleneck' has no host 'h1_4'"),
+    (lambda network: network.fibre_change(1, edge=1, core=1, up=False), UnknownFibre, "no fibre 'edge1-core1'"),
+    (lambda network: network.fault("edge-restart", 1, 1, edge=3), UnknownName, "no edge 'edge3'; did you mean 'edge"),
+    (lambda network: network.star(2), InvalidArgument, "has a star already"),
+])
+def test_what_a_mix_does_not_have_is_refused(build, refused, said):
+    network = mix()
+    before = mix().scenario
+    with pytest.raises(refused, match=said):
+        build(network)
+    assert network.scenario == before
+
+
+@pytest.mark.parametrize("build, said", [
+    (lambda network: network.traffic("tcp"), "has no star, and traffic of phases needs one"),
+    (lambda network: network.scheduler_change(1, "fair"), "a scheduler needs one"),
+    (lambda network: network.clocks(), "clocks needs one"),
+    (lambda network: network.optics(), "optics needs one"),
+    (lambda network: network.star(2, seed=3), "seed: scenario 'bottleneck' has its own"),
+])
+def test_what_needs_a_star_is_refused_without(build, said):
+    network = bottleneck()
+    with pytest.raises(InvalidArgument, match=said):
+        build(network)
+    assert network.scenario == bottleneck().scenario
+
+
+def test_a_run_of_a_mix_has_the_options_of_stars(command):
+    place = command({"verdict": {"ok": True, "failures": [], "notes": []}, "phases": []}, 0)
+    mix().tcp("s", "d").simulate(scheduler="islip", sample_frames=5, columns=place)
+    assert (place / "arguments").read_text().split()[4:] == ["--columns", str(place), "--sample-frames", "5", "--until-input-ends"]
+    assert yaml.safe_load((place / "scenario.yaml").read_text())["controller"]["scheduler"] == "islip"
+
+
+def test_what_is_wrong_with_a_mix_is_said_with_the_line_that_said_so():
+    network = bottleneck()
+    network.hosts("far", "left", delay_ns=2_000_000_000)
+    line = inspect.currentframe().f_lineno - 1
+    network.star(2, rate_bps=1)
+    star_line = inspect.currentframe().f_lineno - 1
+    network.traffic("tcp", "edge0", "edge1", rate_bp=1)
+    with pytest.raises(ScenarioError) as refused:
+        network.simulate()
+    places = {problem.pointer: problem.place for problem in refused.value.problems}
+    assert places == {
+        "/hosts/groups/2/up_delay_ns": f"{__file__}:{line}", "/hosts/groups/2/down_delay_ns": f"{__file__}:{line}",
+        "/edges/0/fibres/0/rate_bps": f"{__file__}:{star_line}", "/edges/1/fibres/0/rate_bps": f"{__file__}:{star_line}",
+        "/phases/0/traffic/0/rate_bp": f"{__file__}:{star_line + 2}",
+    }

@@ -2,6 +2,7 @@
 """Scenario files: the examples that every language tests, and what only a reader of files can get wrong."""
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -53,6 +54,30 @@ def test_hosts_of_routers_have_the_ports_after_those_to_neighbours():
     hosts = [(host.name, host.switch, host.access_port, host.ip) for host in scenario.routed_hosts(network)]
     assert hosts[1:3] == [("client.1", "r0", 4, "10.1.0.2"), ("server.0", "r3", 3, "10.1.0.3")]
     assert scenario.routed_hosts(network)[3].mac == "02:fc:00:00:00:03"
+
+
+def hosts_here(document: dict) -> dict[str, tuple]:
+    """What Mininet builds of a scenario: node of the switch, port, and addresses of each host by name."""
+    found = [*scenario.hosts(document), *scenario.routed_hosts(document)]
+    return {host.name: (host.switch, host.access_port, host.ip, host.mac) for host in found}
+
+
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "networks").glob("*.json")), ids=lambda file: file.stem)
+def test_hosts_are_where_the_engine_has_them(file, hosts_told):
+    """The engine's tests keep these networks what `slotwise check --network` writes."""
+    document = scenario.load(EXAMPLES / "valid" / file.with_suffix(".yaml").name)
+    assert hosts_here(document) == hosts_told(json.loads(file.read_text()))
+
+
+@pytest.mark.parametrize("name", ["mixed", "routers4", "star4-twin"])
+def test_hosts_of_our_scenarios_are_where_the_engine_has_them(tmp_path, name, hosts_told):
+    try:
+        command = home.slotwise_command()
+    except home.CommandNotFound as absent:
+        pytest.skip(str(absent))
+    file, network = home.root() / "topologies" / f"{name}.yaml", tmp_path / "network.json"
+    subprocess.run([command, "check", file, "--network", network], check=True)
+    assert hosts_here(scenario.load(file)) == hosts_told(json.loads(network.read_text()))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flows traffic entries stand for."""
+import json
+
 import pytest
 
 from slotwise import home
@@ -43,6 +45,18 @@ def test_fewer_hosts_at_the_destination_are_shared(star):
 )
 def test_endpoints(star, source, destination, expected):
     assert pairs(star, source, destination) == expected
+
+
+def test_traffic_of_a_mix_is_between_hosts_of_edges_as_the_engine_has_them(hosts_told):
+    examples = home.root() / "schema" / "examples"
+    document = load(examples / "valid" / "mixed.yaml")
+    told = hosts_told(json.loads((examples / "networks" / "mixed.json").read_text()))
+    document["phases"][1]["traffic"] = [{"kind": "tcp", "from": "all", "to": "all"}]
+    found = flows(document, 1)
+    assert [(flow.source.name, flow.destination.name) for flow in found] == [("h0_0", "h1_0"), ("h0_1", "h1_0"), ("h1_0", "h0_0")]
+    for flow in found:
+        for end in (flow.source, flow.destination):
+            assert (end.switch, end.access_port, end.ip, end.mac) == told[end.name]
 
 
 def test_flows_keep_their_entry(star):

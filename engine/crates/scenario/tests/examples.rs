@@ -118,21 +118,26 @@ fn bounds_are_those_that_all_languages_have() {
     let read = |file: &str| as_json(&fs::read_to_string(repository().join(file)).unwrap());
     let star4 = read("topologies/star4.yaml");
     let routers = read("schema/examples/valid/routers.yaml");
+    let mixed = read("schema/examples/valid/mixed.yaml");
+    // A mix has what stars have, too.
+    let held = [
+        ("scenario", &star4),
+        ("scenario", &mixed),
+        ("routed", &routers),
+        ("mixed", &mixed),
+    ];
     for limit in limits["limits"].as_array().unwrap() {
         let bound = |which: &str| i128::from(limit[which].as_u64().unwrap());
         let (least, most) = (bound("minimum"), bound("maximum"));
         let bounds = format!("an integer from {least} to {most}");
         let places = |kind: &str| limit["places"][kind].as_array().cloned().unwrap_or_default();
         for (value, refused) in [(least - 1, true), (least, false), (most, false), (most + 1, true)] {
-            for place in places("scenario") {
-                let place = place.as_str().unwrap();
-                let verdict = is_refused_at(&star4, place, value, &bounds);
-                assert_eq!(verdict, refused, "{place}: {value}");
-            }
-            for place in places("routed") {
-                let place = place.as_str().unwrap();
-                let verdict = is_refused_at(&routers, place, value, &bounds);
-                assert_eq!(verdict, refused, "{place}: {value}");
+            for (kind, document) in held {
+                for place in places(kind) {
+                    let place = place.as_str().unwrap();
+                    let verdict = is_refused_at(document, place, value, &bounds);
+                    assert_eq!(verdict, refused, "{kind}, {place}: {value}");
+                }
             }
         }
     }

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario can have whatever else is in it: phases, their traffic, faults; and what stars have, alone or beside routers."""
+import re
+from typing import Self
+
+from slotwise import builders, scenario
+from slotwise.document import Document
+from slotwise.errors import InvalidArgument, UnknownEndpoint, UnknownFibre
+
+DEFAULT_PHASE_S = 5
+FAULTS_OF_STARS = ("edge-restart", "core-down", "clock-step")
+FAULTS_OF_ROUTERS = ("router-restart",)
+
+
+class Parts(Document):
+    """Methods that add to whatever scenario."""
+
+    def phase(self, name: str, seconds: float = DEFAULT_PHASE_S) -> Self:
+        """Starts a phase; the traffic added next belongs to it. The run is as long as its phases."""
+        self.scenario.pop("duration_ms", None)
+        return self._append("phases", {"name": name, "duration_ms": builders.ms(seconds), "traffic": []})
+
+    def traffic(self, kind: str, source: str = "all", destination: str = "all", **options) -> Self:
+        """Traffic of the phase, between hosts of edges: "all", an edge, or a host. `kind` and `options` as in scenario files. Raises
+        UnknownEndpoint, and InvalidArgument without a star."""
+        self._need_star("traffic of phases")
+        for endpoint in (source, destination):
+            self._check_endpoint(endpoint)
+        if not self.scenario.get("phases"):
+            self.phase("main", self.scenario.get("duration_ms", DEFAULT_PHASE_S * 1000) / 1000)
+        phase = len(self.scenario["phases"]) - 1
+        entry = {"kind": kind, "from": source, "to": destination, **options}
+        return self._append(f"phases/{phase}/traffic", entry)
+
+    def file(self, source: str, destination: str, size_bytes: int) -> Self:
+        """One file over HTTP from host to host (`h0_0`), compared by SHA-256. Raises UnknownEndpoint, and InvalidArgument without a star."""
+        return self.traffic("file", source, destination, bytes=size_bytes)
+
+    def fibre_change(self, at_s: float, edge: int, core: int = 0, **change) -> Self:
+        """Changes a fibre at a time from the start: `rate_bps`, `delay_ns`, `loss`, `attenuation_mdb`, `up`. Raises UnknownFibre."""
+        fibres = {(fibre["core"], each["id"]) for each in self._edges().values() for fibre in each["fibres"]}
+        if (core, edge) not in fibres:
+            names = (f"edge{e}-core{c}" for c, e in sorted(fibres))
+            raise UnknownFibre("fibre", f"edge{edge}-core{core}", names, self.source)
+        return self._append("link_changes", {"at_ms": builders.ms(at_s), "core": core, "edge": edge, **change})
+
+    def scheduler_change(self, at_s: float, scheduler: str | dict) -> Self:
+        """Another scheduler from a time on, by name or as `{"name": ..., "settings": {...}}`. Raises InvalidArgument without a star."""
+        self._need_star("a scheduler")
+        return self._append("scheduler_changes", {"at_ms": builders.ms(at_s), "scheduler": scheduler})
+
+    def clocks(self, **options) -> Self:
+        """Gives the edges clocks of their own: arguments of `builders.clocks`. Raises InvalidArgument without a star."""
+        self._need_star("clocks")
+        return self._set("clocks", builders.clocks(**options))
+
+    def optics(self, attenuation_mdb: int | dict[int, int] = 0, **options) -> Self:
+        """Transmitters and receivers: arguments of `builders.optics`. `attenuation_mdb` is what fibres take from light, in dB / 1000:
+        one number for all, or by edge. Raises UnknownEndpoint, and InvalidArgument without a star."""
+        self._need_star("optics")
+        if isinstance(attenuation_mdb, dict):
+            for edge in attenuation_mdb:
+                self._check_endpoint(f"edge{edge}")
+        for edge in self.scenario["edges"]:
+            of_edge = attenuation_mdb.get(edge["id"], 0) if isinstance(attenuation_mdb, dict) else attenuation_mdb
+            for fibre in edge["fibres"]:
+                fibre["attenuation_mdb"] = of_edge
+        return self._set("optics", builders.optics(**options))
+
+    def fault(self, kind: str, every_s: float, for_s: float | None = None, **options) -> Self:
+        """Faults on purpose, drawn from the seed (virtual time only; docs/faults.md). Kinds and options are those of `builders.FAULTS`, as
+        far as there are nodes for them. Raises UnknownName, and UnknownArgument for an option that the kind does not have."""
+        absent = {*(() if self._has_star() else FAULTS_OF_STARS), *(() if "routers" in self.scenario else FAULTS_OF_ROUTERS)}
+        self._known("kind of fault", kind, [each for each in builders.FAULTS if each not in absent])
+        given = {name: value for name, value in {"for_s": for_s, **options}.items() if value is not None}
+        entry = builders.fault(kind, every_s, **given)
+        if "edge" in entry:
+            self._known("edge", f"edge{entry['edge']}", list(self._edges()))
+        return self._append("faults", entry)
+
+    def _has_star(self) -> bool:
+        return "cores" in self.scenario
+
+    def _need_star(self, what: str) -> None:
+        if not self._has_star():
+            raise InvalidArgument(f"{self.source} has no star, and {what} needs one")
+
+    def _edges(self) -> dict[str, dict]:
+        """By name."""
+        return {f"edge{edge['id']}": edge for edge in self.scenario.get("edges", [])}
+
+    def _check_endpoint(self, endpoint: str) -> None:
+        edges = self._edges()
+        names = {host.name for host in scenario.hosts(self.scenario)}
+        if endpoint == "all" or endpoint in edges or endpoint in names:
+            return
+        host = re.fullmatch(r"h(\d+)_\d+", str(endpoint))
+        edge = edges.get(f"edge{host[1]}") if host else None
+        if edge:
+            known = (each.name for each in scenario.hosts({"edges": [edge]}))
+            raise UnknownEndpoint("host", endpoint, known, f"edge{edge['id']} of {self.source}")
+        raise UnknownEndpoint("edge or host", endpoint, ["all", *edges], self.source)
