@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build, run and look at agile stars, and networks of routers, from Python.
+"""Build, run and look at agile stars, networks of routers, and both in one, from Python.
 
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()

@@ -61,11 +61,12 @@ class Parts(Document):
         if isinstance(attenuation_mdb, dict):
             for edge in attenuation_mdb:
                 self._check_endpoint(f"edge{edge}")
+        made = builders.optics(**options)
         for edge in self.scenario["edges"]:
             of_edge = attenuation_mdb.get(edge["id"], 0) if isinstance(attenuation_mdb, dict) else attenuation_mdb
             for fibre in edge["fibres"]:
                 fibre["attenuation_mdb"] = of_edge
-        return self._set("optics", builders.optics(**options))
+        return self._set("optics", made)
 
     def fault(self, kind: str, every_s: float, for_s: float | None = None, **options) -> Self:
         """Faults on purpose, drawn from the seed (virtual time only; docs/faults.md). Kinds and options are those of `builders.FAULTS`, as

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
