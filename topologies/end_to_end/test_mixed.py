@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from slotwise import Network
 from test_runs import ROOT, load_report, slotwise
@@ -90,6 +91,24 @@ def test_a_mix_is_built_in_python(tmp_path):
     flows = report.data["phases"][0]["flows"]
     assert [flow["to"] for flow in flows] == ["h0_0", "lab.0"]
     assert all(flow["bytes"] > 0 for flow in flows)
+
+
+def test_a_mix_of_python_has_what_stars_have(tmp_path):
+    network = Network("parts", seed=3, packet_bytes=1450).star(3, [1, 1, 0]).node("lab").hosts("desk", "lab")
+    network.link("lab", "edge2", rate_bps=100_000_000, delay_ns=500_000, xcp_bps=100_000_000).tcp("desk", "edge0", transport="xcp")
+    network.phase("quiet", 0.2).phase("busy", 0.3).traffic("tcp", "edge1", "edge0", rate_bps=10_000_000).file("h0_0", "h1_0", 20_000)
+    network.fibre_change(0.3, edge=1, attenuation_mdb=1_000).clocks(max_offset_ns=1_000_000).optics().scheduler_change(0.4, "fair")
+    network.controller(metric="delay").fault("edge-restart", 0.2, 0.01, edge=1)
+    report = network.simulate(quiet=True, scheduler="islip", sample_frames=4, columns=tmp_path / "columns")
+    assert report.data["invariants"] == NOTHING_BROKEN
+    assert [(phase["name"], phase["end_ns"] - phase["start_ns"]) for phase in report.data["phases"]] == [
+        ("quiet", 200_000_000), ("busy", 300_000_000),
+    ]
+    ends = {(flow["from"], flow["to"]): flow["bytes"] for flow in report.data["phases"][1]["flows"]}
+    assert ends["h1_0", "h0_0"] > 0 and ends["h0_0", "h1_0"] == 20_000
+    (restarts,) = report.data["faults"]["kinds"]
+    assert restarts["injected"] > 0 and {row["edge"] for row in report.data["faults"]["rows"]} == {1}
+    assert list(report.columns("control")["time_s"][:2]) == pytest.approx([0.015, 0.03]), "four frames of 15 slots"
 
 
 def test_a_mix_runs_live(tmp_path):
