@@ -144,7 +144,7 @@ impl Fabric {
     }
 
     /// A phase begins now for the flows that the fabric plays beside external hosts ([`crate::HostMode::Shared`]): their times count from
-    /// here. Networks of routers have one phase, 0. One that has begun already, or that is not there, is left alone.
+    /// here. A scenario without phases has one, 0. One that has begun already, or that is not there, is left alone.
     pub fn begin_phase(&mut self, phase: usize) {
         let now_ns = self.now_ns;
         let starts = self.traffic.as_mut().map(|traffic| traffic.begin_phase(phase, now_ns));

@@ -187,7 +187,7 @@ pub(crate) fn link_names(scenario: &Scenario) -> Vec<String> {
 /// Names of the flows over the whole run, in their order.
 pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
     let names = |group: &FlowGroup| {
-        let count = scenario.members(group.from).len();
+        let count = scenario.host_numbers(group.from).len();
         (0..count)
             .map(|i| format!("{}.{i}", group.name))
             .collect::<Vec<String>>()

@@ -5,7 +5,7 @@ mod stars;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slotwise_wire::limits::SLOTS;
+use slotwise_wire::limits::{ROUTES, SLOTS};
 
 use crate::address::Endpoint;
 use crate::clocks;
@@ -17,7 +17,7 @@ use crate::reader::Reader;
 use crate::routed;
 use crate::scheduler;
 
-/// What one phase may ask of the hosts, so that a small file cannot fill the memory.
+/// What one phase, or all flows over the whole run, may ask of the hosts, so that a small file cannot fill the memory.
 const MAX_FLOWS: usize = 100_000;
 const UDP_IP_HEADER_BYTES: u32 = 28;
 
@@ -26,6 +26,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         numbering(scenario, r);
         stars::stars(scenario, r);
         timing(scenario, r);
+        routes(scenario, r);
     }
     // Facts derived from slots are meaningless unless slots are sound.
     if r.problems.is_empty() && scenario.has_star() {
@@ -35,10 +36,11 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         out_of_band::check(scenario, r);
         queues(scenario, r);
     }
-    if r.problems.is_empty() && scenario.has_routers() {
+    let is_sound = r.problems.is_empty();
+    if scenario.has_routers() {
         routed::cross_check(scenario, r);
     }
-    if r.problems.is_empty() {
+    if is_sound {
         phases(scenario, r);
         scheduler::check(scenario, r);
         link_changes(scenario, r);
@@ -64,6 +66,15 @@ fn numbering(scenario: &Scenario, r: &mut Reader) {
                 format!("{index}"),
             );
         }
+    }
+}
+
+/// Every edge has a route to each host.
+fn routes(scenario: &Scenario, r: &mut Reader) {
+    let (hosts, most) = (scenario.edge_host_count() as u64, *ROUTES.end());
+    if hosts > most {
+        let reason = format!("{hosts} hosts of all edges together");
+        r.report("/edges".into(), reason, format!("at most {most}"));
     }
 }
 
@@ -161,14 +172,30 @@ fn phases(scenario: &Scenario, r: &mut Reader) {
                 "a name of its own",
             );
         }
+        if !scenario.has_star() {
+            if !phase.traffic.is_empty() {
+                let reason = "traffic of hosts of edges, and there are none";
+                r.report(
+                    format!("/phases/{p}/traffic"),
+                    reason,
+                    "no entries; 'flows' are between groups",
+                );
+            }
+            continue;
+        }
         let mut flows = 0;
         for (t, traffic) in phase.traffic.iter().enumerate() {
             flows += traffic_entry(scenario, traffic, &format!("/phases/{p}/traffic/{t}"), r);
         }
-        if flows > MAX_FLOWS {
-            let reason = format!("the entries stand for {flows} flows");
-            r.report(format!("/phases/{p}/traffic"), reason, format!("at most {MAX_FLOWS}"));
-        }
+        at_most_flows(r, format!("/phases/{p}/traffic"), flows);
+    }
+}
+
+/// Whether entries do not stand for more flows than there may be, users of the web counted each.
+pub(crate) fn at_most_flows(r: &mut Reader, place: String, flows: usize) {
+    if flows > MAX_FLOWS {
+        let reason = format!("the entries stand for {flows} flows");
+        r.report(place, reason, format!("at most {MAX_FLOWS}"));
     }
 }
 
@@ -218,7 +245,10 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
         r.report(format!("{place}/to"), reason, "hosts of another edge");
     }
     stars::common_cores(scenario, &pairs, place, r);
-    pairs.len()
+    match traffic.kind {
+        TrafficKind::Web { users, .. } => pairs.len() * users as usize,
+        _ => pairs.len(),
+    }
 }
 
 fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Reader) -> bool {
@@ -228,11 +258,9 @@ fn endpoint(scenario: &Scenario, endpoint: Endpoint, place: String, r: &mut Read
         Endpoint::Host(host) => host.edge,
     };
     let Some(found) = scenario.edges.get(usize::from(edge)) else {
-        let expected = match scenario.edges.len() {
-            0 => "no traffic of edges: there are none".to_owned(),
-            edges => format!("an edge from 0 to {}", edges - 1),
-        };
-        r.report(place, format!("there is no edge {edge}"), expected);
+        let last = scenario.edges.len() - 1;
+        let reason = format!("there is no edge {edge}");
+        r.report(place, reason, format!("an edge from 0 to {last}"));
         return false;
     };
     match endpoint {

@@ -37,7 +37,7 @@ pub enum FaultKind {
     EdgeRestart,
     /// The controller's process is killed, and started again.
     ControllerRestart,
-    /// A router does nothing, and comes back without program and tables.
+    /// A router does nothing, and comes back without program, tables and queues.
     RouterRestart,
     /// An edge's clock jumps, either way, by a time between these (the logarithm is drawn evenly).
     ClockStep {

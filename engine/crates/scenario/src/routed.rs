@@ -4,7 +4,9 @@
 mod check;
 mod parse;
 
-use crate::address::{Device, Endpoint};
+use std::ops::Range;
+
+use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
 pub(crate) use parse::parse;
@@ -230,22 +232,35 @@ impl Scenario {
         self.edge_host_count() + groups.sum::<usize>()
     }
 
-    /// Names and numbers of a party's hosts.
-    pub fn members(&self, party: Party) -> Vec<(String, usize)> {
-        match party {
+    /// Numbers of a party's hosts, which are in one row.
+    pub fn host_numbers(&self, party: Party) -> Range<usize> {
+        let hosts_before = |edge: u16| -> usize {
+            let edges = self.edges.iter().take(usize::from(edge));
+            edges.map(|edge| usize::from(edge.hosts)).sum()
+        };
+        let (first, count) = match party {
             Party::Group(index) => {
                 let before = self.routed.hosts[..index].iter().map(|group| group.count as usize);
                 let first = self.edge_host_count() + before.sum::<usize>();
+                (first, self.routed.hosts[index].count as usize)
+            }
+            Party::Star(Endpoint::All) => (0, self.edge_host_count()),
+            Party::Star(Endpoint::Edge(edge)) => (hosts_before(edge), usize::from(self.edges[usize::from(edge)].hosts)),
+            Party::Star(Endpoint::Host(HostId { edge, index })) => (hosts_before(edge) + usize::from(index), 1),
+        };
+        first..first + count
+    }
+
+    /// Names of a party's hosts, by their numbers.
+    pub fn host_names(&self, party: Party) -> Vec<String> {
+        match party {
+            Party::Group(index) => {
                 let HostGroup { name, count, .. } = &self.routed.hosts[index];
-                (0..*count as usize)
-                    .map(|i| (format!("{name}.{i}"), first + i))
-                    .collect()
+                (0..*count).map(|i| format!("{name}.{i}")).collect()
             }
             Party::Star(endpoint) => {
-                let hosts = self.hosts_of(Endpoint::All).into_iter().zip(0..);
-                let wanted = self.hosts_of(endpoint);
-                let hosts = hosts.filter(|(host, _)| wanted.contains(host));
-                hosts.map(|(host, number)| (host.to_string(), number)).collect()
+                let hosts = self.hosts_of(endpoint).into_iter();
+                hosts.map(|host| host.to_string()).collect()
             }
         }
     }

@@ -2,7 +2,9 @@
 //! Facts that follow from scenarios, and hostile input.
 
 use proptest::prelude::*;
-use slotwise_scenario::{Device, HostId, MAX_FILE_BYTES, Scenario, ScenarioError, TrafficKind, Transport};
+use slotwise_scenario::{
+    Device, Endpoint, HostId, MAX_FILE_BYTES, Party, Scenario, ScenarioError, TrafficKind, Transport,
+};
 
 const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
@@ -209,4 +211,25 @@ fn fifty_thousand_open_braces_are_refused_at_once() {
         let refused = Scenario::parse(text.as_bytes());
         assert!(matches!(refused, Err(ScenarioError::TooDeep { .. })), "{refused:?}");
     }
+}
+
+#[test]
+fn numbers_of_hosts_are_in_one_row_and_as_many_as_names() {
+    let mixed = Scenario::parse(include_bytes!("../../../../topologies/mixed.yaml")).unwrap();
+    let host = |edge, index| Party::Star(Endpoint::Host(HostId { edge, index }));
+    for (party, numbers, last) in [
+        (Party::Star(Endpoint::All), 0..5, "h3_0"),
+        (Party::Star(Endpoint::Edge(1)), 2..4, "h1_1"),
+        (Party::Star(Endpoint::Edge(2)), 4..4, ""),
+        (host(0, 1), 1..2, "h0_1"),
+        (host(3, 0), 4..5, "h3_0"),
+        (Party::Group(0), 5..7, "lab.1"),
+        (Party::Group(2), 8..10, "far.1"),
+    ] {
+        let names = mixed.host_names(party);
+        assert_eq!(names.last().map_or("", String::as_str), last);
+        assert_eq!(names.len(), numbers.len(), "{party:?}");
+        assert_eq!(mixed.host_numbers(party), numbers, "{party:?}");
+    }
+    assert_eq!(mixed.host_count(), 10);
 }

@@ -46,7 +46,7 @@ pub struct Snapshot {
     pub end_ns: u64,
     /// Current phase, e.g. `2/3 hot-pair`.
     pub phase: String,
-    /// Edges, 0 where there are routers; `pairs` is row-major, edges x edges.
+    /// Edges, 0 where there is no star; `pairs` is row-major, edges x edges.
     pub edges: usize,
     /// By source, then destination.
     pub pairs: Vec<PairNow>,

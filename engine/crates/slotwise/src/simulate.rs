@@ -348,15 +348,18 @@ pub fn whole_flows(
     run_ns: u64,
 ) -> Vec<Value> {
     let of_group = |(entry, group): (usize, &FlowGroup)| {
-        let ends = scenario.members(group.from).into_iter().zip(scenario.members(group.to));
+        let ends = scenario
+            .host_names(group.from)
+            .into_iter()
+            .zip(scenario.host_names(group.to));
         let (kind, transport) = match group.source {
             Source::Stream { .. } => ("tcp", Some(group.transport.name())),
             Source::Udp { .. } => ("udp", None),
             Source::Web { .. } => ("web", Some(group.transport.name())),
         };
-        ends.map(move |((from, _), (to, _))| {
-            json!({"kind": kind, "transport": transport, "entry": entry, "from": from, "to": to})
-        })
+        ends.map(
+            move |(from, to)| json!({"kind": kind, "transport": transport, "entry": entry, "from": from, "to": to}),
+        )
         .collect::<Vec<Value>>()
     };
     let groups = scenario.routed.flows.iter().enumerate();

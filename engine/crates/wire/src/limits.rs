@@ -34,8 +34,10 @@ pub const ROUTER_PORTS: RangeInclusive<u64> = 0..=255;
 pub const ROUTER_PORT: RangeInclusive<u64> = 1..=255;
 /// Hosts at a port of a router.
 pub const PORT_HOSTS: RangeInclusive<u64> = 0..=255;
-/// Routes of a router: what its table holds.
+/// Routes of a router or an edge, one a host: what its table holds.
 pub const ROUTES: RangeInclusive<u64> = 0..=8192;
+/// Routes of all routers together, since all of them are found anew when a link is lost.
+pub const ROUTES_OF_ALL: RangeInclusive<u64> = 0..=131_072;
 /// Bytes of a scenario file.
 pub const FILE_BYTES: RangeInclusive<u64> = 0..=1_048_576;
 /// How deep lists and mappings lie in one another in a scenario file.

@@ -196,7 +196,7 @@ impl Fabric {
                     up_delay_ns,
                     down_delay_ns,
                 } => {
-                    for (_, number) in scenario.members(Party::Group(group)) {
+                    for number in scenario.host_numbers(Party::Group(group)) {
                         let host = &self.hosts[number];
                         for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
                             let change = Change::Fifo {

@@ -230,12 +230,12 @@ impl Traffic {
         (group, is_played): (&FlowGroup, bool),
         (seed, first): (u64, u64),
     ) -> u64 {
-        let (from, to) = (scenario.members(group.from), scenario.members(group.to));
+        let (from, to) = (scenario.host_numbers(group.from), scenario.host_numbers(group.to));
         let count = from.len() as u64;
         if !is_played {
             return count;
         }
-        for (i, ((_, from), (_, to))) in (0..).zip(from.into_iter().zip(to)) {
+        for (i, (from, to)) in (0..).zip(from.zip(to)) {
             let mut random = random::generator(seed, random::Stream::Connection, first + i);
             let part_ns = group.spread_ms * NS_PER_MS / count;
             let late_ns = part_ns * i + random.random_range(0..=part_ns);

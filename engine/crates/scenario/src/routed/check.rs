@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use slotwise_wire::{PORT_OPTICAL_BASE, limits};
 
-use super::{Buffer, Changed, Party, RoutedLink};
+use super::{Buffer, Changed, Party, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint, HostId};
+use crate::check::at_most_flows;
 use crate::model::Scenario;
 use crate::reader::Reader;
 
-/// So that a small file cannot fill the memory.
-const MAX_HOSTS: u64 = 20_000;
 /// Ports of a router, one a neighbour and host: above them P4 takes nothing in.
 const MAX_PORTS: usize = PORT_OPTICAL_BASE as usize - 1;
+/// So that a small file cannot fill the memory: one of a group is one of each host.
 const MAX_CHANGES: u64 = 1_000_000;
+/// So that a run does not stand still for it: the controller is told of about a hundred a second.
+const MAX_CAPACITIES: u64 = 10_000;
 
 pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     let routed = &scenario.routed;
@@ -30,13 +32,14 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     links(scenario, r);
     buffers(scenario, r);
     ports(scenario, r);
+    routes(scenario, r);
     packets(scenario, r);
+    changes(scenario, r);
     if r.problems.is_empty() {
         borders(scenario, r);
     }
     if r.problems.is_empty() {
         flows(scenario, r);
-        changes(scenario, r);
     }
 }
 
@@ -63,9 +66,12 @@ fn links(scenario: &Scenario, r: &mut Reader) {
     for (index, link) in scenario.routed.links.iter().enumerate() {
         let place = format!("/links/{index}/to");
         if link.from == link.to {
-            r.report(place, "a link from a router to itself", "another router");
+            let reason = format!("a link from '{}' to itself", scenario.node_name(link.to));
+            r.report(place, reason, "another end");
         } else if !ends.insert((link.from, link.to)) {
-            r.report(place, "second link between these routers in this direction", "one link");
+            let ends = [link.from, link.to].map(|end| scenario.node_name(end));
+            let reason = format!("second link from '{}' to '{}'", ends[0], ends[1]);
+            r.report(place, reason, "one link");
         }
     }
     for (index, link) in scenario.routed.links.iter().enumerate() {
@@ -137,13 +143,23 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
             );
         }
     }
-    let hosts: u64 = routed.hosts.iter().map(|group| u64::from(group.count)).sum();
-    if hosts > MAX_HOSTS {
-        r.report(
-            groups(scenario).into(),
-            format!("{hosts} hosts"),
-            format!("at most {MAX_HOSTS}"),
-        );
+}
+
+/// Every router has a route to each host, also to those that it reaches through a star.
+fn routes(scenario: &Scenario, r: &mut Reader) {
+    let routed = &scenario.routed;
+    let is_edge = |end: Device| matches!(end, Device::Edge(_));
+    let is_joined = routed.links.iter().any(|link| is_edge(link.from) || is_edge(link.to));
+    let of_edges = if is_joined { scenario.edge_host_count() } else { 0 };
+    let hosts = (scenario.host_count() - scenario.edge_host_count() + of_edges) as u64;
+    let (most, routers) = (*limits::ROUTES.end(), routed.routers.len() as u64);
+    if hosts > most {
+        let reason = format!("{hosts} hosts, with those of edges that routers reach");
+        r.report(groups(scenario).into(), reason, format!("at most {most}"));
+    } else if hosts * routers > *limits::ROUTES_OF_ALL.end() {
+        let reason = format!("{routers} routers with routes to {hosts} hosts");
+        let expected = format!("at most {} routes in all", limits::ROUTES_OF_ALL.end());
+        r.report("/routers".into(), reason, expected);
     }
 }
 
@@ -180,6 +196,7 @@ fn borders(scenario: &Scenario, r: &mut Reader) {
 fn flows(scenario: &Scenario, r: &mut Reader) {
     let next_hops = scenario.next_hops();
     let (list, duration_ms) = (groups(scenario), scenario.duration_ms());
+    let mut count = 0;
     for (index, flow) in scenario.routed.flows.iter().enumerate() {
         let place = format!("/flows/{index}");
         let ends = [("from", flow.from), ("to", flow.to)];
@@ -194,7 +211,11 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
         if !all_there {
             continue;
         }
-        let (from, to) = (scenario.members(flow.from).len(), scenario.members(flow.to).len());
+        let [from, to] = [flow.from, flow.to].map(|party| scenario.host_numbers(party).len());
+        count += match flow.source {
+            Source::Web { users, .. } => from * users as usize,
+            _ => from,
+        };
         let names = ends.map(|(_, end)| scenario.party_name(end));
         let at = ends.map(|(_, end)| scenario.node_of(end));
         if flow.from == flow.to {
@@ -223,6 +244,7 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("{place}/start_ms"), reason, format!("less than {duration_ms}"));
         }
     }
+    at_most_flows(r, "/flows".into(), count);
 }
 
 fn is_there(scenario: &Scenario, party: Party) -> bool {
@@ -237,16 +259,21 @@ fn is_there(scenario: &Scenario, party: Party) -> bool {
 
 fn changes(scenario: &Scenario, r: &mut Reader) {
     let (changes, duration_ms) = (&scenario.routed.changes, scenario.duration_ms());
-    let times: u64 = changes
-        .iter()
-        .map(|change| change.again.map_or(1, |(_, times)| times))
-        .sum();
+    let links = |what| match what {
+        Changed::Link { .. } => 1,
+        Changed::Hosts { group, .. } => u64::from(scenario.routed.hosts[group].count),
+    };
+    let times = |change: &RoutedChange| change.again.map_or(1, |(_, times)| times);
+    let is_capacity = |change: &&RoutedChange| matches!(change.what, Changed::Link { xcp_bps: Some(_), .. });
+    let capacities: u64 = changes.iter().filter(is_capacity).map(times).sum();
+    if capacities > MAX_CAPACITIES {
+        let reason = format!("{capacities} changes of 'xcp_bps'");
+        r.report("/changes".into(), reason, format!("at most {MAX_CAPACITIES}"));
+    }
+    let times: u64 = changes.iter().map(|change| times(change) * links(change.what)).sum();
     if times > MAX_CHANGES {
-        r.report(
-            "/changes".into(),
-            format!("{times} changes"),
-            format!("at most {MAX_CHANGES}"),
-        );
+        let reason = format!("{times} changes, those of a group counted for each of its hosts");
+        r.report("/changes".into(), reason, format!("at most {MAX_CHANGES}"));
     }
     for (index, change) in changes.iter().enumerate() {
         let place = format!("/changes/{index}");

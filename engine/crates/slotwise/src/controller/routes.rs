@@ -68,7 +68,7 @@ pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Va
         };
         let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
         let mac = mac(fabric.router_mac(usize::from(router)));
-        for (name, number) in scenario.members(group) {
+        for (name, number) in scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)) {
             let ip = fabric.group_host_ip(number - scenario.edge_host_count());
             behind.push((edge, json!({"name": name, "ip": ip, "mac": mac, "port": port})));
         }

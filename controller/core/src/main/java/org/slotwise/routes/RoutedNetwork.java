@@ -23,8 +23,6 @@ import org.slotwise.wire.Limits;
 public final class RoutedNetwork {
     /** Name of the program of a router. */
     public static final String PROGRAM = "router";
-    /** Most routes of all routers together, since all of them are found anew when a link is lost. */
-    public static final int MAX_ROUTES_OF_ALL = 1 << 17;
     /** Most bytes of a packet that XCP counts besides its IP length. */
     public static final int MAX_OVERHEAD_BYTES = 65_535;
 
@@ -53,8 +51,8 @@ public final class RoutedNetwork {
     }
 
     private void checkFound(long routes) {
-        if (routing.metric().isPresent() && routes > MAX_ROUTES_OF_ALL) {
-            throw new InvalidNetworkException("nodes", "all routers together have at most " + MAX_ROUTES_OF_ALL
+        if (routing.metric().isPresent() && routes > Limits.MAX_ROUTES_OF_ALL) {
+            throw new InvalidNetworkException("nodes", "all routers together have at most " + Limits.MAX_ROUTES_OF_ALL
                     + " routes, one of each router to each host, got " + routes);
         }
     }

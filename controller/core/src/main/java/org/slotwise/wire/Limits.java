@@ -64,10 +64,14 @@ public final class Limits {
     public static final int MIN_PORT_HOSTS = 0;
     /** Hosts at a port of a router, at most. */
     public static final int MAX_PORT_HOSTS = 255;
-    /** Routes of a router: what its table holds, at least. */
+    /** Routes of a router or an edge, one a host: what its table holds, at least. */
     public static final int MIN_ROUTES = 0;
-    /** Routes of a router: what its table holds, at most. */
+    /** Routes of a router or an edge, one a host: what its table holds, at most. */
     public static final int MAX_ROUTES = 8192;
+    /** Routes of all routers together, since all of them are found anew when a link is lost, at least. */
+    public static final int MIN_ROUTES_OF_ALL = 0;
+    /** Routes of all routers together, since all of them are found anew when a link is lost, at most. */
+    public static final int MAX_ROUTES_OF_ALL = 131_072;
     /** Bytes of a scenario file, at least. */
     public static final int MIN_FILE_BYTES = 0;
     /** Bytes of a scenario file, at most. */

@@ -225,6 +225,10 @@ public final class Network {
             checkFibres(where + ".fibres", edge.fibres());
             checkHosts(where + ".hosts", edge.hosts(), addresses);
         }
+        if (addresses.size() > Limits.MAX_ROUTES) {
+            throw new InvalidNetworkException("edges", "all together have at most " + Limits.MAX_ROUTES
+                    + " hosts, each with a route in every edge, got " + addresses.size());
+        }
     }
 
     private void checkFibres(String where, List<Fibre> fibres) {
@@ -258,6 +262,7 @@ public final class Network {
 
     /** Hosts behind a router have its port of the edge, and its Ethernet address. */
     private static void checkHosts(String where, List<Host> hosts, Set<Ipv4Address> addresses) {
+        inRange(where, hosts.size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
         Map<Integer, MacAddress> ports = new HashMap<>();
         for (int i = 0; i < hosts.size(); i++) {
             Host host = hosts.get(i);

@@ -86,6 +86,22 @@ class NetworkTest {
                 message(() -> withHosts(host("a", "10.9.0.1", router, 1), host("b", "10.9.0.1", router, 1))));
     }
 
+    private static Edge withHostsBehindARouter(int number, int count) {
+        List<Host> hosts = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            hosts.add(host("h" + i, "10." + (9 + number) + "." + (i >> 8) + "." + (i & 0xff), "02:fe:00:00:00:01", 1));
+        }
+        Edge edge = Networks.edge(number, 1_000_000_000);
+        return new Edge(edge.id(), edge.device(), edge.mac(), hosts, edge.fibres());
+    }
+
+    @Test
+    void everyEdgeHasARouteToEachHost() {
+        network(FRAME, List.of(withHostsBehindARouter(0, 4096), withHostsBehindARouter(1, 4096)));
+        assertEquals("edges: all together have at most 8192 hosts, each with a route in every edge, got 8193", message(
+                () -> network(FRAME, List.of(withHostsBehindARouter(0, 4096), withHostsBehindARouter(1, 4097)))));
+    }
+
     @Test
     void requestsAreRareByPowersOfTwoInOneStarWithStaticMembers() {
         assertEquals(64, Networks.askingEvery(64, Networks.star(4, 20)).frame().requestIntervalFrames());

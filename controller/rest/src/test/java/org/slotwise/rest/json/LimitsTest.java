@@ -56,8 +56,7 @@ class LimitsTest {
 
     /** Why a document with a number at a place is refused; empty if it is not. */
     private static String refusal(Case border, long value) throws IOException {
-        boolean star = border.document.equals("network");
-        JsonNode document = star ? read("examples/network-star4.json") : read("examples/network-mixed.json").at("/apps/routes");
+        JsonNode document = document(border);
         JsonNode parent = document.at(border.place.head());
         JsonNode next = document.at(border.place).isArray() ? copies(document.at(border.place).get(0), value)
                 : JSON.getNodeFactory().numberNode(value);
@@ -68,7 +67,7 @@ class LimitsTest {
             ((ObjectNode) parent).set(last.getMatchingProperty(), next);
         }
         try {
-            if (star) {
+            if (border.document.equals("network")) {
                 NetworkCodec.decode("", document);
             } else {
                 RoutesCodec.decode("", document);
@@ -88,8 +87,13 @@ class LimitsTest {
         return copies;
     }
 
+    private static JsonNode document(Case border) throws IOException {
+        return border.document.equals("network") ? read("examples/network-star4.json")
+                : read("examples/network-mixed.json").at("/apps/routes");
+    }
+
     private static boolean isList(Case border) throws IOException {
-        return border.document.equals("routes") && read("examples/network-mixed.json").at("/apps/routes").at(border.place).isArray();
+        return document(border).at(border.place).isArray();
     }
 
     @ParameterizedTest
