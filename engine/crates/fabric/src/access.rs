@@ -25,23 +25,21 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Its name in a star.
-    pub(crate) fn id(&self) -> HostId {
-        let (Device::Edge(edge) | Device::Core(edge) | Device::Router(edge)) = self.device;
-        HostId {
-            edge,
-            index: self.port - 1,
-        }
+    /// Its name in a star; a router's host is in none.
+    pub(crate) fn id(&self) -> Option<HostId> {
+        let Device::Edge(edge) = self.device else {
+            return None;
+        };
+        let index = self.port - 1;
+        Some(HostId { edge, index })
     }
 
     fn place(&self) -> Place {
-        match self.device {
-            Device::Router(_) => Place::HostAt {
-                device: self.device,
-                port: self.port,
-            },
-            _ => Place::Host(self.id()),
-        }
+        let place = Place::HostAt {
+            device: self.device,
+            port: self.port,
+        };
+        self.id().map_or(place, Place::Host)
     }
 }
 

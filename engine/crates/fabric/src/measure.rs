@@ -130,14 +130,16 @@ impl Fabric {
         self.star.cards[card].queues.take_use(now_ns, voq)
     }
 
-    /// All access links, by edge and host, since the start.
+    /// All access links of edges, by edge and host, since the start.
     pub fn access_links(&self) -> Vec<AccessReport> {
-        let report = |host: &Host| AccessReport {
-            host: host.id(),
-            up: self.fifos[host.uplink].queue.total(),
-            down: self.fifos[host.downlink].queue.total(),
+        let report = |host: &Host| {
+            Some(AccessReport {
+                host: host.id()?,
+                up: self.fifos[host.uplink].queue.total(),
+                down: self.fifos[host.downlink].queue.total(),
+            })
         };
-        self.hosts.iter().map(report).collect()
+        self.hosts.iter().filter_map(report).collect()
     }
 
     /// Delays of each simulated flow since the last call, in the order of [`Fabric::flow_results`].

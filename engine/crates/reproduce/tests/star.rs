@@ -8,19 +8,35 @@ use slotwise_scenario::Scenario;
 
 const STAR4: &str = include_str!("../../../../topologies/star4.yaml");
 
-#[test]
-fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
-    let head = &STAR4[..STAR4.find("phases:").unwrap()];
-    let phases = "phases:\n- name: one\n  duration_ms: 100\n  traffic: [{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000000, \
-                  payload_bytes: 1000, process: constant}, {kind: tcp, from: edge2, to: edge3, transport: xcp}]\n";
-    let scenario = Scenario::parse(format!("{head}{phases}").as_bytes()).unwrap();
+const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
+
+fn fabric_of(scenario: &Scenario) -> Fabric {
     let options = FabricOptions {
         seed: 1,
         host_mode: HostMode::Simulated,
         captures: None,
         frame_records: false,
     };
-    let mut fabric = Fabric::new(&scenario, options);
+    Fabric::new(scenario, options)
+}
+
+#[test]
+fn of_a_mix_the_access_links_are_those_of_edges() {
+    let scenario = Scenario::parse(MIXED.as_bytes()).unwrap();
+    let mut fabric = fabric_of(&scenario);
+    let mut recorder = Recorder::new(&scenario, 1);
+    fabric.run_until(recorder.next_ns().unwrap());
+    recorder.sample(&mut fabric, &[]);
+    assert_eq!(recorder.finish().access.names, names(&scenario, TableName::Access));
+}
+
+#[test]
+fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
+    let head = &STAR4[..STAR4.find("phases:").unwrap()];
+    let phases = "phases:\n- name: one\n  duration_ms: 100\n  traffic: [{kind: udp, from: h0_0, to: h1_0, rate_bps: 8000000, \
+                  payload_bytes: 1000, process: constant}, {kind: tcp, from: edge2, to: edge3, transport: xcp}]\n";
+    let scenario = Scenario::parse(format!("{head}{phases}").as_bytes()).unwrap();
+    let mut fabric = fabric_of(&scenario);
     let mut recorder = Recorder::new(&scenario, 3);
     let mut times = Vec::new();
     while let Some(at_ns) = recorder.next_ns() {
