@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks of routers, with the P4 crate's plain IP router.
 
-use std::sync::Arc;
+mod support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
-use slotwise_p4::{ActionCall, KeyField, Program, TableEntry};
 use slotwise_scenario::{Device, Scenario};
+use support::configure_router;
 
-const PROGRAM: &[u8] = include_bytes!("../../p4/tests/programs/router.json");
 const MS: u64 = 1_000_000;
 
 /// Two routers and a link of 10 Mb/s and 5 ms, hosts 2.5 ms away on either side.
@@ -43,37 +42,17 @@ fn network(scenario: &Scenario, seed: u64) -> Fabric {
 
 /// With a program and routes in every router.
 fn configured(mut network: Fabric) -> Fabric {
-    let routers: Vec<Device> = network.devices().collect();
-    for router in routers {
-        configure(&mut network, router);
+    for device in network.devices().collect::<Vec<_>>() {
+        configure(&mut network, device);
     }
     network
 }
 
-fn configure(network: &mut Fabric, router: Device) {
-    let program = Arc::new(Program::from_json(PROGRAM).unwrap());
-    let Device::Router(number) = router else {
+fn configure(network: &mut Fabric, device: Device) {
+    let Device::Router(router) = device else {
         panic!("there are routers only")
     };
-    let ports = network.router_ports(usize::from(number)).to_vec();
-    network.set_pipeline(router.id(), program).unwrap();
-    let pipeline = network.pipeline_mut(router.id()).unwrap();
-    for port in &ports {
-        for host in &port.hosts {
-            let entry = TableEntry {
-                key: vec![KeyField::Lpm {
-                    value: host.octets().to_vec(),
-                    prefix_len: 32,
-                }],
-                priority: 0,
-                action: ActionCall {
-                    name: "TestIngress.forward".into(),
-                    args: vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()],
-                },
-            };
-            pipeline.table_insert("TestIngress.routes", entry).unwrap();
-        }
-    }
+    configure_router(network, router);
 }
 
 /// What the link and the flows did in each second.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When a network is well again whose flows tell: each that had delivered something by the end of the fault, and has more to
-//! deliver, has delivered more.
+//! deliver, has delivered more. One whose phase ends has no more to deliver.
 
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -32,7 +32,7 @@ impl Fabric {
         let mut watches = std::mem::take(&mut self.faults.flow_watches);
         if let Some(traffic) = &self.traffic {
             for FlowWatch { waited_for, .. } in &mut watches {
-                waited_for.retain(|(flow, bytes)| traffic.delivered_bytes(*flow) <= *bytes);
+                waited_for.retain(|(flow, bytes)| traffic.is_waited_for(*flow, *bytes));
             }
         }
         let (well, ill): (Vec<FlowWatch>, Vec<FlowWatch>) =

@@ -394,16 +394,16 @@ impl Traffic {
         &self.of_groups
     }
 
-    /// Flows between groups that have not delivered all that they are to deliver, and the bytes that each has delivered.
+    /// What has transports, has begun, and has not delivered all that it is to deliver: its number and the bytes that it has delivered.
     pub(crate) fn flows_under_way(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let states = self.streams.states().enumerate();
-        let under_way = states.filter(|(_, state)| state.completed_ns.is_none());
+        let under_way = states.filter(|(flow, state)| state.completed_ns.is_none() && !self.streams.is_over(*flow));
         under_way.map(|(flow, state)| (flow, state.totals.received_bytes))
     }
 
-    /// Bytes that a flow between groups has delivered.
-    pub(crate) fn delivered_bytes(&self, flow: usize) -> u64 {
-        self.streams.state(flow).totals.received_bytes
+    /// Whether one of them has more to deliver than these bytes, and has not yet.
+    pub(crate) fn is_waited_for(&self, flow: usize, bytes: u64) -> bool {
+        !self.streams.is_over(flow) && self.streams.state(flow).totals.received_bytes <= bytes
     }
 
     /// What a flow between groups did since the last call.

@@ -218,7 +218,7 @@ impl Streams {
     /// Whether a stream with these addresses belongs to a flow that is not over.
     fn is_running(&self, key: &FlowKey) -> bool {
         let owner = self.owners.get(key);
-        owner.is_some_and(|&index| !matches!(self.flows[index].state, State::Over))
+        owner.is_some_and(|&index| !self.is_over(index))
     }
 
     /// (flow, time) of every flow's first turn.
@@ -253,6 +253,11 @@ impl Streams {
             }
             State::Over => None,
         }
+    }
+
+    /// Whether a flow's phase has ended.
+    pub(crate) fn is_over(&self, index: usize) -> bool {
+        matches!(self.flows[index].state, State::Over)
     }
 
     fn open(&mut self, index: usize, now_ns: u64) {

@@ -261,6 +261,34 @@ pub fn core_port(scenario: &Scenario, core: u16, edge: u16) -> u64 {
     u64::from(optical_port(fibre.expect("a member of the star").port))
 }
 
+/// The P4 crate's plain IP router, with a route to every host.
+pub fn configure_router(fabric: &mut Fabric, router: u16) {
+    let program = Program::from_json(include_bytes!("../../../p4/tests/programs/router.json"));
+    let ports = fabric.router_ports(usize::from(router)).to_vec();
+    let id = Device::Router(router).id();
+    fabric.set_pipeline(id, Arc::new(program.unwrap())).unwrap();
+    let pipeline = fabric.pipeline_mut(id).unwrap();
+    for port in &ports {
+        let args = vec![port.port.to_be_bytes().to_vec(), port.next_mac.to_be_bytes().to_vec()];
+        for host in &port.hosts {
+            let key = vec![KeyField::Lpm {
+                value: host.octets().to_vec(),
+                prefix_len: 32,
+            }];
+            let action = ActionCall {
+                name: "TestIngress.forward".into(),
+                args: args.clone(),
+            };
+            let route = TableEntry {
+                key,
+                priority: 0,
+                action,
+            };
+            insert(pipeline, "TestIngress.routes", route);
+        }
+    }
+}
+
 fn configure_core(pipeline: &mut Pipeline, scenario: &Scenario, core: u16) {
     let rates = scenario.edges.iter().filter_map(|edge| edge.fibre_to(core));
     let rate_bps = rates.map(|fibre| fibre.rate_bps).next().expect("a member");

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A star with routers behind two of its edges.
+
+mod support;
+
+use slotwise_fabric::{Fabric, HostMode};
+use slotwise_p4::{KeyField, TableEntry};
+use slotwise_scenario::{Device, Party, Scenario};
+use support::{call, configure_router, insert, rotation, star};
+
+const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
+
+/// mixed.yaml with other flows, phases, and whatever else is given.
+fn mixed(rest: &str) -> Scenario {
+    let head = &MIXED[..MIXED.find("flows:").unwrap()];
+    let controller = "controller: {scheduler: fair, control_latency_ns: 200000, beacon_hold_frames: 1}";
+    Scenario::parse(format!("{head}{controller}\n{rest}\n").as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// With programs and routes in every switch.
+fn configured(scenario: &Scenario) -> Fabric {
+    let mut fabric = star(scenario, HostMode::Simulated, &rotation(scenario));
+    for router in 0..scenario.routed.routers.len() as u16 {
+        configure_router(&mut fabric, router);
+    }
+    let next_hops = scenario.next_hops();
+    for group in (0..scenario.routed.hosts.len()).map(Party::Group) {
+        let (border, gateway) = scenario.border(&next_hops, scenario.node_of(group)).unwrap();
+        let Device::Router(router) = gateway else {
+            panic!("hosts of routers are behind one")
+        };
+        let port = scenario.ports_to_neighbours(Device::Edge(border))[&gateway];
+        let mac = fabric.router_mac(usize::from(router));
+        for number in scenario.host_numbers(group) {
+            let ip = fabric.group_host_ip(number - scenario.edge_host_count());
+            for edge in 0..scenario.edges.len() as u16 {
+                let action = if edge == border {
+                    call("EdgeIngress.to_host", &[u64::from(port), mac])
+                } else {
+                    call("EdgeIngress.to_edge", &[u64::from(border)])
+                };
+                let key = vec![KeyField::Lpm {
+                    value: ip.octets().to_vec(),
+                    prefix_len: 32,
+                }];
+                let route = TableEntry {
+                    key,
+                    priority: 0,
+                    action,
+                };
+                insert(
+                    fabric.pipeline_mut(Device::Edge(edge).id()).unwrap(),
+                    "EdgeIngress.ipv4_route",
+                    route,
+                );
+            }
+        }
+    }
+    fabric
+}
+
+const PHASES: &str = "phases:
+- {name: busy, duration_ms: 300, traffic: [{kind: tcp, from: edge1, to: edge0}]}
+- {name: quiet, duration_ms: 1700, traffic: []}";
+
+#[test]
+fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router() {
+    let flows = "flows: [{name: across, from: lab, to: far, udp: {rate_bps: 1000000, process: constant}}]";
+    let faults = "faults: [{kind: link-cut, every_ms: 100, for_ms: 20}]";
+    let scenario = mixed(&format!("{flows}\n{PHASES}\n{faults}"));
+    let mut fabric = configured(&scenario);
+    fabric.run_until(scenario.end_ns());
+    let delivered_bytes = |fabric: &mut Fabric| fabric.take_flow_use(0).delivered_bytes;
+    assert!(delivered_bytes(&mut fabric) > 0, "datagrams cross routers and star");
+    let tcp_bytes: u64 = fabric.flow_results().iter().map(|flow| flow.received_bytes).sum();
+    assert!(tcp_bytes > 0, "streams are there that were to be waited for");
+    let of_routers = || fabric.faults().iter().filter(|fault| !fault.routers.is_empty());
+    let busy_end_ns = scenario.phase_ns(0).1;
+    assert!(of_routers().any(|fault| fault.start_ns > busy_end_ns && fault.happened));
+    for fault in of_routers() {
+        assert!(fault.recovered_ns.is_some(), "{fault:?}");
+    }
+    assert!(fabric.invariants().held());
+}
