@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run's controller was told to do: the scenario's schedulers and capacities in their time, and what others want by REST.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -103,6 +103,14 @@ impl Choices {
         let capacities = scenario.timeline().into_iter().filter_map(order);
         let mut due: Vec<_> = schedulers.chain(capacities).collect();
         due.sort_by_key(|(at_ms, _)| *at_ms);
+        // Of one output at one time the last counts.
+        let mut told = HashSet::new();
+        due.reverse();
+        due.retain(|(at_ms, order)| match *order {
+            Order::Scheduler(_) => true,
+            Order::Capacity { device_id, port, .. } => told.insert((*at_ms, device_id, port)),
+        });
+        due.reverse();
         Choices {
             due: due.into(),
             ..Choices::default()
@@ -114,14 +122,20 @@ impl Choices {
         self.due.front().map(|(at_ms, _)| at_ms * NS_PER_MS)
     }
 
-    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric. True if it has to write
-    /// tables for it at once.
+    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, until it is given up.
+    /// True if it has to write tables for it at once.
     ///
     /// # Errors
     /// When it does not take one; that one is not tried again.
-    pub fn tell_due(&mut self, since_ns: u64, now_ns: u64, rest: &Rest) -> Result<bool, ControllerError> {
+    pub fn tell_due(
+        &mut self,
+        (since_ns, now_ns): (u64, u64),
+        rest: &Rest,
+        is_given_up: impl Fn() -> bool,
+    ) -> Result<bool, ControllerError> {
         let mut has_to_write = false;
-        while self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
+        while !is_given_up()
+            && self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
             && let Some((_, order)) = self.due.pop_front()
         {
             match order {
@@ -201,12 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn capacities_of_routers_are_due_in_their_time() {
+    fn capacities_of_routers_are_due_in_their_time_and_the_last_of_one_time_counts() {
         let text = include_str!("../../../../topologies/routers4.yaml")
             .replace("name: north-west,", "name: north-west, xcp_bps: 100000000,")
             .replace(
                 "changes:\n",
-                "changes:\n- {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_bps: 30000000}\n",
+                "changes:\n- {at_ms: 3000, link: north-west, xcp_bps: 20000000}\n\
+                 - {at_ms: 2500, every_ms: 500, times: 2, link: north-west, xcp_bps: 30000000}\n",
             );
         let network = Network::parse(text.as_bytes()).unwrap();
         let choices = Choices::new(&network.scenario, &network.empty_fabric());

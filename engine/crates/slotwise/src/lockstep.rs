@@ -79,6 +79,9 @@ impl Process {
 }
 
 const HAS_ENDED: &str = "the controller has ended";
+const INTERRUPTED: &str = "interrupted";
+/// A turn under way may take the time that it takes; at one more it is given up.
+const BORNE_INTERRUPTS: usize = 1;
 
 fn lock(process: &Mutex<Process>) -> MutexGuard<'_, Process> {
     process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -275,6 +278,7 @@ pub struct Session {
     plan: ControllerPlan,
     /// Times of choices count from here.
     start_ns: u64,
+    interrupts: Interrupts,
     _server: Server,
     directory: RunDirectory,
 }
@@ -376,7 +380,7 @@ impl Session {
         };
         let lockstep = Lockstep::start(remote, &mut fabric, latency_ns).map_err(|error| error.to_string())?;
         let ready = lock(&process).await_ready()?;
-        bear.store(1, Ordering::Relaxed);
+        bear.store(BORNE_INTERRUPTS, Ordering::Relaxed);
         choices.heard(0, &ready);
         Ok(Session {
             outages: outages(&fabric),
@@ -391,6 +395,7 @@ impl Session {
             home: home.clone(),
             plan,
             start_ns,
+            interrupts: interrupts.clone(),
             _server: server,
             directory,
         })
@@ -414,7 +419,14 @@ impl Session {
             let at_ns = at_ns.max(self.fabric.now());
             self.advance(at_ns)?;
             if choice_ns.is_some_and(|choice_ns| choice_ns <= at_ns) {
-                if self.choices.tell_due(at_ns - start_ns, at_ns, &self.rest)? {
+                let is_given_up = || self.interrupts.count() > BORNE_INTERRUPTS;
+                let has_to_write = self
+                    .choices
+                    .tell_due((at_ns - start_ns, at_ns), &self.rest, is_given_up)?;
+                if is_given_up() {
+                    return Err(INTERRUPTED.into());
+                }
+                if has_to_write {
                     // It writes tables at once, and the fabric answers in turns only.
                     self.lockstep.call_now(&self.fabric);
                 }
@@ -510,7 +522,7 @@ fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, bear: Arc<Atomi
         if process.has_ended {
             Some(HAS_ENDED.to_owned())
         } else {
-            (interrupts.count() > bear.load(Ordering::Relaxed)).then(|| "interrupted".to_owned())
+            (interrupts.count() > bear.load(Ordering::Relaxed)).then(|| INTERRUPTED.to_owned())
         }
     })
 }

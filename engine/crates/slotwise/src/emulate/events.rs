@@ -70,7 +70,7 @@ impl Emulation<'_> {
         let (rest, first) = (self.rest.as_ref()?, running.phases.first()?);
         let now_ns = running.fabric.now_ns();
         let since_ns = now_ns - first.start_ns;
-        if let Err(error) = self.choices.tell_due(since_ns, now_ns, rest) {
+        if let Err(error) = self.choices.tell_due((since_ns, now_ns), rest, || false) {
             self.failures.push(error.to_string());
         }
         let next_ns = self.choices.next_ns()?;
