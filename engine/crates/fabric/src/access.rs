@@ -87,11 +87,7 @@ impl Fabric {
             port,
             is_dark,
         } = &mut self.fifos[card];
-        if *is_dark {
-            queue.lose(frame.len());
-            let place = *place;
-            return self.drop(place, DropCause::LinkDown, frame);
-        }
+        // It has crossed the star, whatever becomes of it here.
         if let (
             Origin::Fibre {
                 card: fibre,
@@ -105,6 +101,11 @@ impl Fabric {
             self.star
                 .telemetry
                 .delivered(fibre, optical.src_edge, edge, optical.queue, ip_bytes);
+        }
+        if *is_dark {
+            queue.lose(frame.len());
+            let place = *place;
+            return self.drop(place, DropCause::LinkDown, frame);
         }
         match queue.enqueue(self.now_ns, frame.len()) {
             Ok(departure) => {

@@ -9,6 +9,7 @@ use slotwise_scenario::{Device, Party, Scenario};
 use support::{call, configure_router, insert, rotation, star};
 
 const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
+const MS: u64 = 1_000_000;
 
 /// mixed.yaml with other flows, phases, and whatever else is given.
 fn mixed(rest: &str) -> Scenario {
@@ -81,4 +82,16 @@ fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router(
         assert!(fault.recovered_ns.is_some(), "{fault:?}");
     }
     assert!(fabric.invariants().held());
+}
+
+#[test]
+fn what_crossed_the_star_is_delivered_also_if_the_link_behind_it_is_dark() {
+    let flows = "flows: [{name: down, from: h0_0, to: desk, udp: {rate_bps: 1000000, process: constant}}]";
+    let changes = "changes: [{at_ms: 0, link: star-west, up: false}]";
+    let scenario = mixed(&format!("{flows}\n{PHASES}\n{changes}"));
+    let mut fabric = configured(&scenario);
+    fabric.run_until(scenario.epoch_ns() + 500 * MS);
+    assert_eq!(fabric.take_flow_use(0).delivered_bytes, 0, "the link is dark");
+    let packets = fabric.delivered(0, 2).packets;
+    assert!(packets > 10, "{packets} crossed the star");
 }
