@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP routers behind edges of a star, one controller with both applications: in virtual time, by faults, and live."""
 import json
+import signal
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from slotwise import Network
-from test_runs import ROOT, load_report, slotwise
+from test_runs import ROOT, Emulation, load_report, slotwise
 
 SCENARIO = ROOT / "topologies" / "mixed.yaml"
 NOTHING_BROKEN = {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
@@ -40,6 +42,7 @@ def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp
                        "router1-port1,edge2-port1")
     assert [phase["name"] for phase in report["phases"]] == ["quiet", "busy"]
     assert all(flow["bytes"] > 0 for phase in report["phases"] for flow in phase["flows"])
+    assert report["phases"][0]["flows"] == []
     assert {file.stem for file in columns.iterdir()} == {"links", "flows", "queues", "ports", "access", "control"}
     assert len(list((tmp_path / "pcap").iterdir())) == 2
     assert report["series"]["pairs"] and report["series"]["links"] and report["frame"]
@@ -64,6 +67,27 @@ def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp
     scenario.write_text(text.replace("beacon_hold_frames: 1", "beacon_hold_frames: 1, xcp_bps: 20000000"))
     held = goodputs_bps(simulated(scenario, tmp_path / "fixed.json"))
     assert 0.8 * 20e6 < held["across"] < 20e6 and 0.8 * 20e6 < held["wide"] < 20e6
+
+
+def test_flows_over_the_run_are_no_phases_flows(tmp_path):
+    """One of them goes between the edges of the hot pair, within their star."""
+    scenario, report_file = tmp_path / "beside.yaml", tmp_path / "report.json"
+    text = SCENARIO.read_text().replace("flows:\n", "flows:\n- {name: beside, from: h1_0, to: h0_1, transport: cubic}\n")
+    scenario.write_text(text)
+    done = slotwise("simulate", scenario, "--duration", 2, "--report", report_file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(report_file)
+    busy = report["phases"][1]
+    (pair,) = report["hot_pairs"]
+    of_phase = [flow for flow in busy["flows"] if "name" not in flow]
+    assert len(of_phase) == 2 and len(busy["flows"]) == 2 + 6
+    assert pair["goodput_bps"] == pytest.approx(sum(flow["goodput_bps"] for flow in of_phase))
+    lines = [line.split() for line in done.stdout.splitlines()]
+    (quiet,) = (line for line in lines if line[:2] == ["phase", "quiet"])
+    assert quiet[-4:] == ["between", "edges,", "0", "flows"]
+    assert float(quiet[4]) > 0, "three groups of flows cross the star"
+    (whole,) = (line for line in lines if line[:2] == ["whole", "run"])
+    assert whole[-4:] == ["to", "hosts,", "6", "flows"]
 
 
 def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_path):
@@ -120,3 +144,30 @@ def test_a_mix_runs_live(tmp_path):
     assert {flow["from"] for flow in flows if flow["played_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
     assert {flow["from"] for flow in flows if flow["played_by"] == "linux"} == {"h1_0", "h1_1"}
     assert all(flow["bytes"] > 0 for flow in flows), done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Links, and flows over the whole run, are written down to the end of the last phase, and each of those flows lasts as long.
+    quiet, busy = report["phases"]
+    in_busy = [place for place, time_ms in enumerate(report["series"]["time_ms"]) if time_ms * 1e6 > busy["start_ns"] + 0.5e9]
+    (link,) = (link for link in report["series"]["links"] if link["name"] == "lab-west")
+    assert sum(link["utilization"][place] for place in in_busy) > 0
+    of_run = {flow["name"]: flow for flow in busy["flows"] if "name" in flow}
+    assert set(of_run) == {"across.0", "across.1", "wide.0", "down.0", "down.1"}
+    assert all(flow["seconds"] > 3 for flow in of_run.values())
+    assert {name: flow["entry"] for name, flow in of_run.items() if name.endswith(".0")} == {"across.0": 0, "wide.0": 1, "down.0": 2}
+    assert quiet["flows"] == []
+
+
+def test_whoever_attaches_interfaces_plays_all_flows(tmp_path):
+    """The engine has none. What links did in the last period, which here is the only one, is written down when somebody ends the run."""
+    scenario, report_file, ports = (tmp_path / name for name in ("long.yaml", "report.json", "ports.json"))
+    scenario.write_text(SCENARIO.read_text().replace("packet_bytes: 1450", "packet_bytes: 1450\nsample_ms: 60000"))
+    ports.write_text("[]")
+    with Emulation("--attach", ports, "--report", report_file, "--rest-port", 0, scenario=scenario) as run:
+        run.read_until('{"event":"ready"}')
+        # A period lasts a millisecond at least.
+        time.sleep(0.1)
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 0, run.output
+    report = load_report(report_file)
+    assert [phase["flows"] for phase in report["phases"]] == [[]]
+    assert len(report["series"]["time_ms"]) == 1

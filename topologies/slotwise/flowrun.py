@@ -39,8 +39,9 @@ class FlowRun:
 
     def _event(self, name: str, **facts) -> dict:
         flow = self.flow
+        of_run = {"name": flow.name} if flow.name else {}
         return {
-            "event": name, "phase": flow.phase, "entry": flow.entry,
+            "event": name, "phase": flow.phase, "entry": flow.entry, **of_run,
             "from": flow.source.name, "to": flow.destination.name, **facts,
         }
 

@@ -3,10 +3,12 @@
 
 It builds the scenario's hosts with Mininet and runs phases on command. JSON lines on standard input:
 
-    {"command": "phase", "index": 0, "duration_ms": 6000, "by_engine": [2]}     (numbers of traffic entries that are not for hosts)
+    {"command": "phase", "index": 0, "duration_ms": 6000, "by_engine": [2], "run_ms": 9000, "flows_by_engine": [0]}
     {"command": "quit"}                                      (so does the end of the input)
 
-and on standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for
+`by_engine` are numbers of traffic entries that are not for hosts, `flows_by_engine` those among the file's `flows`. These last as long
+as the run, of `run_ms` (a phase's `duration_ms` unless told): they start with phase 0, whose command says so, and the last phase waits
+for them. On standard output: `ready` (pid, ports), `phase_started`, `flow`, `file`, `phase_done`, `error`, `vanished`. Flows run for
 `duration_ms` rounded up to seconds, iperf3's unit; a phase ends when its time is over and its files have arrived. A flow
 that fails is an `error` with its phase; the phase goes on. A host that ends is `vanished`: others would wait for it, so the agent
 ends too.
@@ -28,7 +30,7 @@ from slotwise import net as network
 from slotwise import scenario as scenarios
 from slotwise.flowrun import FileRun, FlowRun, IperfRun
 from slotwise.process import ProcessError, die_with_parent
-from slotwise.traffic import Flow, flows, phase_count, start_ms
+from slotwise.traffic import Flow, flows, phase_count, run_flows
 
 FIRST_PORT = 5201
 LAST_PORT = 65535
@@ -51,6 +53,11 @@ class Agent:
         self.net = net
         self.directory = directory
         self.phase: asyncio.Task | None = None
+        # Flows that last as long as the run, and their servers.
+        self.whole: asyncio.Task | None = None
+        self.kept = AsyncExitStack()
+        # Of a phase's flows: those of the run have the first ones.
+        self.first_port = FIRST_PORT
         self.has_lost_a_host = False
 
     async def serve(self) -> None:
@@ -74,10 +81,12 @@ class Agent:
             pass
         finally:
             watch.cancel()
-            if self.phase:
-                self.phase.cancel()
-                with suppress(asyncio.CancelledError):
-                    await self.phase
+            for task in (self.phase, self.whole):
+                if task:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
+            await self.kept.aclose()
 
     async def _watch_hosts(self, serving: asyncio.Task) -> None:
         """Ends the agent when a host's shell, which holds its namespace, has ended."""
@@ -95,27 +104,41 @@ class Agent:
             return False
         if self.phase and not self.phase.done():
             raise CommandError("a phase is still running; wait for its phase_done")
-        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"], command.get("by_engine", [])))
+        self.phase = asyncio.create_task(self._run_phase(command["index"], command["duration_ms"], command))
         return True
 
-    async def _run_phase(self, index: int, duration_ms: int, by_engine: list[int]) -> None:
+    async def _run_phase(self, index: int, duration_ms: int, command: dict) -> None:
         patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
+        run_ms = command.get("run_ms", duration_ms)
         try:
             async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
-                ours = [flow for flow in flows(self.scenario, index) if flow.entry not in by_engine]
-                runs = [self._flow_run(number, flow) for number, flow in enumerate(ours)]
-                ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack)) for run in runs))
+                wanted = run_flows(self.scenario, run_ms) if index == 0 else []
+                of_run = await self._prepared(wanted, command.get("flows_by_engine", []), self.kept)
+                self.first_port += len(wanted)
+                of_phase = await self._prepared(flows(self.scenario, index), command.get("by_engine", []), stack)
                 emit({"event": "phase_started", "phase": index})
-                working = [run for run, prepared in zip(runs, ready) if prepared]
-                await asyncio.gather(
-                    asyncio.sleep(duration_ms / 1000),
-                    *(self._guarded(run, self._finish(run, start_ms(self.scenario, run.flow, duration_ms), duration_ms)) for run in working),
-                )
+                if of_run:
+                    self.whole = asyncio.create_task(self._play(of_run, run_ms))
+                await self._play(of_phase, duration_ms)
+                if self.whole and index == phase_count(self.scenario) - 1:
+                    await self.whole
         except TimeoutError:
             emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s"})
         except ProcessError as error:
             emit({"event": "error", "phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
+
+    async def _prepared(self, wanted: list[Flow], by_engine: list[int], stack: AsyncExitStack) -> list[FlowRun]:
+        """Those for hosts whose servers listen."""
+        ours = [flow for flow in wanted if flow.entry not in by_engine]
+        runs = [self._flow_run(port, flow) for port, flow in enumerate(ours, self.first_port)]
+        ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack)) for run in runs))
+        return [run for run, prepared in zip(runs, ready) if prepared]
+
+    async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
+        """Runs them, and lasts `duration_ms` at least."""
+        work = (self._guarded(run, self._finish(run, run.flow.start_ms, duration_ms)) for run in runs)
+        await asyncio.gather(asyncio.sleep(duration_ms / 1000), *work)
 
     @staticmethod
     async def _finish(run: FlowRun, begin_ms: int, duration_ms: int) -> None:
@@ -134,10 +157,9 @@ class Agent:
             emit({"event": "error", "phase": flow.phase, "entry": flow.entry, "message": f"{who}: {error}"})
             return False
 
-    def _flow_run(self, number: int, flow: Flow) -> FlowRun:
-        port = FIRST_PORT + number
+    def _flow_run(self, port: int, flow: Flow) -> FlowRun:
         if port > LAST_PORT:
-            raise ProcessError(f"more than {LAST_PORT - FIRST_PORT + 1} flows in one phase")
+            raise ProcessError(f"more than {LAST_PORT - FIRST_PORT + 1} flows at once")
         source, destination = self.net.get(flow.source.node), self.net.get(flow.destination.node)
         if flow.kind == "file":
             return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
@@ -154,13 +176,15 @@ def parse_command(line: bytes, phases: int) -> dict:
         return command
     if not isinstance(command, dict) or command.get("command") != "phase":
         raise CommandError('expected {"command": "phase", "index": N, "duration_ms": N} or {"command": "quit"}')
-    for key, low, high in (("index", 0, phases - 1), ("duration_ms", 1, MAX_DURATION_MS)):
-        value = command.get(key)
+    bounds = {"index": (0, phases - 1), "duration_ms": (1, MAX_DURATION_MS), "run_ms": (1, phases * MAX_DURATION_MS)}
+    for key, (low, high) in bounds.items():
+        value = command.get(key, 1 if key == "run_ms" else None)
         if type(value) is not int or not low <= value <= high:
             raise CommandError(f"{key}: expected an integer from {low} to {high}")
-    by_engine = command.get("by_engine", [])
-    if not isinstance(by_engine, list) or any(type(entry) is not int or entry < 0 for entry in by_engine):
-        raise CommandError("by_engine: expected a list of numbers of traffic entries")
+    for key in ("by_engine", "flows_by_engine"):
+        entries = command.get(key, [])
+        if not isinstance(entries, list) or any(type(entry) is not int or entry < 0 for entry in entries):
+            raise CommandError(f"{key}: expected a list of numbers of entries")
     return command
 
 

@@ -83,7 +83,7 @@ class AccessSwitch(Switch):
     def start(self, _controllers) -> None:
         """Brings the interfaces up."""
         for port in self.access_ports():
-            _prepare_interface(self, port["interface"], mtu(self.scenario))
+            _prepare_interface(self, port["interface"], mtu(self.scenario, self.place[0]))
 
 
 class ScenarioTopo(Topo):
@@ -95,7 +95,8 @@ class ScenarioTopo(Topo):
         for name in _switches(scenario):
             self.addSwitch(name, cls=switch_class, scenario=scenario, **switch_params)
         for host in [*hosts(scenario), *routed_hosts(scenario)]:
-            self.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=mtu(scenario), receive_cpus=receive_cpus)
+            largest = mtu(scenario, AccessSwitch.KINDS[host.switch[0]])
+            self.addHost(host.node, cls=AccessHost, ip=f"{host.ip}/8", mac=host.mac, mtu=largest, receive_cpus=receive_cpus)
             self.addLink(host.node, host.switch, port1=0, port2=host.access_port)
 
 
@@ -105,9 +106,9 @@ def _switches(scenario: dict) -> list[str]:
     return edges + [f"r{router}" for router in range(len(scenario.get("routers", [])))]
 
 
-def mtu(scenario: dict) -> int:
-    """Largest IP packet of a scenario's hosts in bytes."""
-    return scenario["hosts"]["mtu"] if "cores" in scenario else scenario["packet_bytes"]
+def mtu(scenario: dict, kind: str) -> int:
+    """Largest IP packet in bytes of a scenario's hosts at switches of a kind (`AccessSwitch.KINDS`)."""
+    return scenario["hosts"]["mtu"] if kind == "edge" else scenario["packet_bytes"]
 
 
 def start(scenario: dict, receive_cpus: str | None = None) -> Mininet:

@@ -2,18 +2,20 @@
 """`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase. Of routers: one chart a link, the busiest ones.
+each phase. Of routers: one chart a link, the busiest ones; below the star's, if there are both.
 """
 import argparse
 import sys
 from pathlib import Path
 
 import matplotlib
+import numpy
 
 matplotlib.use("Agg")
 
-from matplotlib import pyplot  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib import image, pyplot  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.axes import Axes  # noqa: E402  pylint: disable=wrong-import-position
+from matplotlib.figure import Figure  # noqa: E402  pylint: disable=wrong-import-position
 from matplotlib.ticker import MaxNLocator  # noqa: E402  pylint: disable=wrong-import-position
 
 from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wrong-import-position
@@ -21,6 +23,7 @@ from slotwise.report import ReportError, read  # noqa: E402  pylint: disable=wro
 MAX_CHART_EDGES = 8
 MAX_LINK_CHARTS = 12
 MAX_POINTS = 1500
+DOTS_PER_INCH = 110
 # Room for the names of the phases above the curves.
 HEADROOM = 1.2
 DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
@@ -33,14 +36,30 @@ def draw(report: dict, file: Path) -> None:
     """Draws a report (schema/report.schema.json) into a PNG. Raises ReportError."""
     series = report["series"]
     edges = sorted({pair[end] for pair in series["pairs"] for end in ("from", "to")})
-    if series.get("links"):
-        figure = _link_charts(report)
-    elif not series["frame_ms"] or not edges:
+    figures = []
+    if series["frame_ms"] and edges:
+        figures.append(_charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges))
+    if series.get("links") and series["time_ms"]:
+        figures.append(_link_charts(report))
+    if not figures:
         raise ReportError(f"the report of '{report['scenario']}' has no frames to draw")
-    else:
-        figure = _charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges)
-    figure.savefig(file, dpi=110)
+    image.imsave(file, _stacked([_pixels(figure) for figure in figures]))
+
+
+def _pixels(figure: Figure) -> numpy.ndarray:
+    """Rows of pixels, RGBA; the figure is closed."""
+    figure.set_dpi(DOTS_PER_INCH)
+    figure.canvas.draw()
+    pixels = numpy.array(figure.canvas.buffer_rgba())
     pyplot.close(figure)
+    return pixels
+
+
+def _stacked(pictures: list[numpy.ndarray]) -> numpy.ndarray:
+    """One above the other, white beside the narrower ones."""
+    width = max(picture.shape[1] for picture in pictures)
+    wide = [numpy.pad(picture, ((0, 0), (0, width - picture.shape[1]), (0, 0)), constant_values=255) for picture in pictures]
+    return numpy.concatenate(wide)
 
 
 def _title(report: dict) -> str:
@@ -164,11 +183,11 @@ def _heat_maps(report: dict, edges: list[int]):
         means = [_means(report["series"], edges, column, scale, start, end) for _, start, end in phases]
         most = max(max(map(max, mean)) for mean in means) or 1
         for axes, mean, (name, _, _) in zip(row, means, phases):
-            image = axes.imshow(mean, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
+            shown = axes.imshow(mean, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
             axes.set_title(f"{name}: {label}", fontsize=9)
             axes.set_xlabel("to edge", fontsize=8)
             axes.set_ylabel("from edge", fontsize=8)
-        figure.colorbar(image, ax=row, label=f"mean {label}", shrink=0.8)
+        figure.colorbar(shown, ax=row, label=f"mean {label}", shrink=0.8)
     return figure
 
 

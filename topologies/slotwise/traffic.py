@@ -20,7 +20,9 @@ class Flow(NamedTuple):
     options: dict
     """The traffic entry: `kind` and what belongs to it."""
     start_ms: int = 0
-    """When it starts, from the start of its phase."""
+    """When it starts, from the start of its phase, or of the run."""
+    name: str | None = None
+    """`GROUP.i` of one that lasts as long as the run: its phase is the last one, its entry counts from 0 among `flows`."""
 
     @property
     def kind(self) -> str:
@@ -28,15 +30,13 @@ class Flow(NamedTuple):
 
 
 def flows(scenario: dict, phase: int) -> list[Flow]:
-    """Flows of a phase in the order of its entries, then of sources, then of destinations; after them, with the first phase, those that
-    last as long as the run."""
+    """Flows of a phase in the order of its entries, then of sources, then of destinations."""
     of_phase = scenario["phases"][phase]["traffic"] if "phases" in scenario else []
-    found = [
+    return [
         Flow(phase, number, source, destination, entry)
         for number, entry in enumerate(of_phase)
         for source, destination in _host_pairs(scenario, entry["from"], entry["to"])
     ]
-    return found + (_whole_flows(scenario, len(of_phase)) if phase == 0 else [])
 
 
 def phase_count(scenario: dict) -> int:
@@ -44,20 +44,23 @@ def phase_count(scenario: dict) -> int:
     return len(scenario.get("phases", [None]))
 
 
-def start_ms(scenario: dict, flow: Flow, duration_ms: int) -> int:
-    """When a flow starts in a phase of `duration_ms`: with `--duration` all times of a file without phases are scaled."""
-    return flow.start_ms * duration_ms // scenario["duration_ms"] if "duration_ms" in scenario else flow.start_ms
-
-
-def _whole_flows(scenario: dict, first: int) -> list[Flow]:
-    """Their entries count from `first`. Flow i of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
+def run_flows(scenario: dict, run_ms: int) -> list[Flow]:
+    """Flows that last as long as a run of `run_ms`, which may be longer or shorter than the file says: their starts are scaled. Flow i
+    of a group of n starts at the start of the i-th part of the group's `spread_ms`."""
     found = []
-    for number, entry in enumerate(scenario.get("flows", []), first):
+    last = phase_count(scenario) - 1
+    for number, entry in enumerate(scenario.get("flows", [])):
         sources, destinations = _party(scenario, entry["from"]), _party(scenario, entry["to"])
         for index, ends in enumerate(zip(sources, destinations)):
             start_ms = entry.get("start_ms", 0) + index * entry.get("spread_ms", DEFAULT_SPREAD_MS) // len(sources)
-            found.append(Flow(0, number, *ends, _iperf_options(scenario, entry), start_ms))
+            start_ms = start_ms * run_ms // duration_ms(scenario)
+            found.append(Flow(last, number, *ends, _iperf_options(scenario, entry), start_ms, f"{entry['name']}.{index}"))
     return found
+
+
+def duration_ms(scenario: dict) -> int:
+    """How long the file says that a run lasts."""
+    return sum(phase["duration_ms"] for phase in scenario["phases"]) if "phases" in scenario else scenario["duration_ms"]
 
 
 def _party(scenario: dict, name: str) -> list[HostId] | list[RoutedHost]:

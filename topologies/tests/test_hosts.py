@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from slotwise import Star, home, hosts
 from slotwise.flowrun import write_pseudo_random
 from slotwise.process import ProcessError
+from slotwise.scenario import load
 
 FILE_BYTES = 300_000
 
@@ -61,11 +63,35 @@ def scenario() -> dict:
 
 
 @pytest.fixture
+def mix() -> dict:
+    """In two short phases without traffic; what hosts of Linux play starts after the first one."""
+    found = load(home.root() / "topologies" / "mixed.yaml")
+    found["phases"] = [{"name": name, "duration_ms": 300, "traffic": []} for name in ("one", "other")]
+    found["flows"][2]["start_ms"] = 400
+    found["packet_bytes"] = 1000
+    return found
+
+
+@pytest.fixture
 def agent(namespaces, scenario, tmp_path):
-    running = RunningAgent(scenario, tmp_path)
-    yield running
-    with running.process as process:
-        process.kill()
+    with running_agent(scenario, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def mixed_agent(namespaces, mix, tmp_path):
+    with running_agent(mix, tmp_path) as running:
+        yield running
+
+
+@contextmanager
+def running_agent(scenario: dict, directory: Path):
+    running = RunningAgent(scenario, directory)
+    try:
+        yield running
+    finally:
+        with running.process as process:
+            process.kill()
 
 
 def test_phases_run_on_command(agent, tmp_path):
@@ -119,6 +145,35 @@ def test_hosts_have_the_scenarios_addresses_and_plain_packets(agent):
         assert f"{feature}: off" in features
 
 
+def test_flows_over_the_run_start_in_their_time_and_are_waited_for_after_the_last_phase(mixed_agent):
+    mixed_agent.bridge(mixed_agent.hear()["ports"])
+    mixed_agent.tell({"command": "phase", "index": 0, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
+    assert [event["event"] for event in mixed_agent.hear_until("phase_done")] == ["phase_started", "phase_done"], "it lasts no longer"
+    mixed_agent.tell({"command": "phase", "index": 1, "duration_ms": 300, "run_ms": 600, "flows_by_engine": [0, 1]})
+    events = mixed_agent.hear_until("phase_done")
+    assert events[0] == {"event": "phase_started", "phase": 1}
+    flows = sorted(events[1:-1], key=lambda flow: flow["from"])
+    assert [(flow["name"], flow["entry"], flow["phase"]) for flow in flows] == [("down.0", 2, 1), ("down.1", 2, 1)]
+    assert all(flow["bytes"] > 0 for flow in flows)
+    mixed_agent.tell({"command": "quit"})
+    assert mixed_agent.process.wait() == 0
+
+
+def test_hosts_of_routers_have_packets_of_the_routers(mixed_agent):
+    ports = mixed_agent.hear()["ports"]
+    links = json.loads(mixed_agent.in_namespace("ip", "-json", "link", "show"))
+    mtus = {link["ifname"]: link["mtu"] for link in links}
+    assert {(next(iter(port)), mtus[port["interface"]]) for port in ports} == {("edge", 1450), ("router", 1000)}
+
+
+def test_the_end_of_the_input_ends_flows_over_the_run(mixed_agent):
+    mixed_agent.bridge(mixed_agent.hear()["ports"])
+    mixed_agent.tell({"command": "phase", "index": 0, "duration_ms": 1, "run_ms": 60_000, "flows_by_engine": [0, 1]})
+    mixed_agent.hear_until("phase_done")
+    mixed_agent.process.stdin.close()
+    assert mixed_agent.process.wait() == 0
+
+
 def test_a_flow_that_fails_is_told_and_the_agent_lives(agent):
     agent.hear()  # without a bridge no host reaches another
     agent.tell({"command": "phase", "index": 0, "duration_ms": 10})
@@ -156,6 +211,8 @@ def test_the_end_of_the_input_ends_a_phase(agent):
         ('{"command": "phase", "index": 0}', "duration_ms"),
         ('{"command": "phase", "index": 0, "duration_ms": 1e3}', "duration_ms"),
         ('{"command": "phase", "index": 0, "duration_ms": 0}', "duration_ms: expected an integer from 1"),
+        ('{"command": "phase", "index": 0, "duration_ms": 1, "run_ms": 0}', "run_ms: expected an integer from 1"),
+        ('{"command": "phase", "index": 0, "duration_ms": 1, "flows_by_engine": [-1]}', "flows_by_engine: expected a list"),
     ],
 )
 def test_bad_commands_are_refused_with_a_reason(line, said):

@@ -72,6 +72,18 @@ def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
     assert not (tmp_path / "out.png").exists()
 
 
+def test_of_a_mix_both_are_drawn(tmp_path):
+    link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
+    star = report(2, 10)
+    routers = {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": [link] * 4}
+    rows = []
+    for series in (star["series"], routers, {**routers, **star["series"]}):
+        plot.draw({**star, "series": series}, tmp_path / "out.png")
+        rows.append(image.imread(tmp_path / "out.png").shape)
+    assert rows[2][0] == rows[0][0] + rows[1][0], "one above the other"
+    assert rows[2][1] == max(rows[0][1], rows[1][1])
+
+
 def test_of_routers_links_are_drawn(tmp_path):
     link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
     links = [{**link, "name": f"link{number}"} for number in range(plot.MAX_LINK_CHARTS + 2)]

@@ -6,7 +6,7 @@ import pytest
 
 from slotwise import home
 from slotwise.scenario import load
-from slotwise.traffic import flows, kernel_congestion_control, phase_count, start_ms
+from slotwise.traffic import flows, kernel_congestion_control, phase_count, run_flows
 
 
 def pairs(scenario: dict, source: str, destination: str, kind: str = "tcp") -> list[tuple[str, str]]:
@@ -77,12 +77,26 @@ def test_a_transport_has_the_kernels_name():
 def test_flows_between_routers_start_one_after_the_other():
     network = load(home.root() / "topologies" / "routers4.yaml")
     assert phase_count(network) == 1
-    found = flows(network, 0)
-    assert [(flow.source.name, flow.destination.name, flow.kind, flow.start_ms) for flow in found] == [
-        ("server.0", "client.0", "tcp", 0), ("server.1", "client.1", "tcp", 5),
-        ("client.0", "server.0", "udp", 0), ("client.1", "server.1", "udp", 5),
+    assert not flows(network, 0)
+    found = run_flows(network, 6000)
+    assert [(flow.source.name, flow.destination.name, flow.kind, flow.start_ms, flow.entry) for flow in found] == [
+        ("server.0", "client.0", "tcp", 0, 0), ("server.1", "client.1", "tcp", 5, 0),
+        ("client.0", "server.0", "udp", 0, 1), ("client.1", "server.1", "udp", 5, 1),
     ]
     assert found[2].options == {"kind": "udp", "rate_bps": 981333, "payload_bytes": 1472}
     network["flows"][0]["start_ms"] = 3000
-    assert [start_ms(network, flow, 1000) for flow in flows(network, 0)] == [500, 500, 0, 0]
-    assert [start_ms(network, flow, 6000) for flow in flows(network, 0)] == [3000, 3005, 0, 5]
+    assert [flow.start_ms for flow in run_flows(network, 1000)] == [500, 500, 0, 0]
+    assert [flow.start_ms for flow in run_flows(network, 6000)] == [3000, 3005, 0, 5]
+
+
+def test_of_a_mix_flows_over_the_run_are_no_phases_flows():
+    mix = load(home.root() / "topologies" / "mixed.yaml")
+    mix["flows"][2]["start_ms"] = 4000
+    assert not flows(mix, 0)
+    assert [(flow.source.name, flow.name) for flow in flows(mix, 1)] == [("h1_0", None), ("h1_1", None)]
+    found = run_flows(mix, 3000)
+    assert [(flow.name, flow.source.name, flow.destination.name, flow.entry, flow.phase, flow.start_ms) for flow in found] == [
+        ("across.0", "lab.0", "far.0", 0, 1, 0), ("across.1", "lab.1", "far.1", 0, 1, 2),
+        ("wide.0", "desk.0", "h0_0", 1, 1, 0),
+        ("down.0", "h1_0", "lab.0", 2, 1, 2000), ("down.1", "h1_1", "lab.1", 2, 1, 2002),
+    ]

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use slotwise_fabric::FrameRecord;
@@ -263,6 +263,8 @@ struct Running {
     controller: Option<JsonChild>,
     hosts: Option<JsonChild>,
     phases: Vec<PhaseRun>,
+    /// Flows over the whole run that hosts have played.
+    whole_flows: Vec<Value>,
     frames: Vec<FrameRecord>,
 }
 

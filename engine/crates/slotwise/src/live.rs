@@ -111,32 +111,30 @@ impl Default for LiveView {
 }
 
 fn line(s: &Snapshot) -> String {
-    if s.edges == 0 {
-        let none = LinkNow::default();
-        let link = busiest_links(s, 1).first().copied().unwrap_or(&none);
-        return format!(
-            "{:6.1} s  {:<14} busiest {} at {:.0} %, {} bytes waiting, violations {}",
-            s.now_ns as f64 / 1e9,
-            s.phase,
-            link.name,
-            100.0 * link.utilization,
-            link.queue_bytes,
-            s.violations
+    let mut text = format!("{:6.1} s  {:<14} ", s.now_ns as f64 / 1e9, s.phase);
+    if s.edges > 0 {
+        let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
+        let (busiest, pair) = busiest(s, 1).into_iter().next().unwrap_or(((0, 0), PairNow::default()));
+        let _ = write!(
+            text,
+            "{:7.1} Mb/s, busiest {}>{} with {:.1} slots a frame, ",
+            goodput / 1e6,
+            busiest.0,
+            busiest.1,
+            pair.slots
         );
     }
-    let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
-    let (busiest, pair) = busiest(s, 1).into_iter().next().unwrap_or(((0, 0), PairNow::default()));
-    let mut text = format!(
-        "{:6.1} s  {:<14} {:7.1} Mb/s, busiest {}>{} with {:.1} slots a frame, violations {}",
-        s.now_ns as f64 / 1e9,
-        s.phase,
-        goodput / 1e6,
-        busiest.0,
-        busiest.1,
-        pair.slots,
-        s.violations
-    );
-    if let Some(lateness) = s.lateness_p99_ns {
+    if let Some(link) = busiest_links(s, 1).first() {
+        let _ = write!(
+            text,
+            "busiest {} at {:.0} %, {} bytes waiting, ",
+            link.name,
+            100.0 * link.utilization,
+            link.queue_bytes
+        );
+    }
+    let _ = write!(text, "violations {}", s.violations);
+    if let Some(lateness) = s.lateness_p99_ns.filter(|_| s.edges > 0) {
         let _ = write!(text, ", lateness p99 {} us", lateness / 1000);
     }
     text
@@ -182,18 +180,17 @@ fn render(s: &Snapshot) -> String {
         s.end_ns as f64 / 1e9,
         s.phase
     );
-    if s.edges == 0 {
-        let _ = writeln!(text, "busiest links: utilization | bytes waiting");
-        for link in busiest_links(s, BUSIEST) {
+    if s.edges > MATRIX_EDGES {
+        let _ = writeln!(text, "busiest pairs: slots a frame | goodput Mb/s");
+        for ((from, to), pair) in busiest(s, BUSIEST) {
             let _ = writeln!(
                 text,
-                "{:<24} {:6.1} % | {:9}",
-                link.name,
-                100.0 * link.utilization,
-                link.queue_bytes
+                "edge {from:>3} > {to:<3} {:6.1} | {:8.1}",
+                pair.slots,
+                pair.goodput_bps / 1e6
             );
         }
-    } else if s.edges <= MATRIX_EDGES {
+    } else if s.edges > 0 {
         let _ = writeln!(text, "slots a frame | goodput Mb/s, rows are sources");
         let header: String = (0..s.edges)
             .map(|to| format!("  {:>14}", format!("edge {to}")))
@@ -212,16 +209,6 @@ fn render(s: &Snapshot) -> String {
             }
             text.push('\n');
         }
-    } else {
-        let _ = writeln!(text, "busiest pairs: slots a frame | goodput Mb/s");
-        for ((from, to), pair) in busiest(s, BUSIEST) {
-            let _ = writeln!(
-                text,
-                "edge {from:>3} > {to:<3} {:6.1} | {:8.1}",
-                pair.slots,
-                pair.goodput_bps / 1e6
-            );
-        }
     }
     if s.stars.len() > 1 {
         let each = s
@@ -230,6 +217,18 @@ fn render(s: &Snapshot) -> String {
             .zip(0..)
             .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6));
         let _ = writeln!(text, "stars, Mb/s: {}", each.collect::<Vec<_>>().join(", "));
+    }
+    if !s.links.is_empty() {
+        let _ = writeln!(text, "busiest links: utilization | bytes waiting");
+        for link in busiest_links(s, BUSIEST) {
+            let _ = writeln!(
+                text,
+                "{:<24} {:6.1} % | {:9}",
+                link.name,
+                100.0 * link.utilization,
+                link.queue_bytes
+            );
+        }
     }
     let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
     let lateness = s
@@ -323,6 +322,31 @@ mod tests {
             line(&routers).contains("busiest b-c at 75 %, 1500 bytes"),
             "{}",
             line(&routers)
+        );
+    }
+
+    #[test]
+    fn of_a_mix_both_are_shown() {
+        let mix = Snapshot {
+            links: vec![LinkNow {
+                name: "b-c".into(),
+                utilization: 0.75,
+                queue_bytes: 1500,
+            }],
+            ..snapshot(4)
+        };
+        let screen = render(&mix);
+        assert!(screen.contains("14.0 |  130.0"), "{screen}");
+        assert!(
+            screen.contains("b-c                        75.0 % |      1500\n"),
+            "{screen}"
+        );
+        let text = line(&mix);
+        assert!(
+            text.contains(
+                "busiest 1>2 with 14.0 slots a frame, busiest b-c at 75 %, 1500 bytes waiting, violations 0, lateness"
+            ),
+            "{text}"
         );
     }
 

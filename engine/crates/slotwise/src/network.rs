@@ -97,24 +97,15 @@ impl Network {
         fibres.chain(links).collect()
     }
 
-    /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does. Flows over the whole
-    /// run follow those of the first phase.
+    /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does.
     pub fn entries_by_engine(&self, phase: usize) -> Vec<usize> {
-        let of_phase = self.scenario.phases[phase]
-            .traffic
-            .iter()
-            .map(|traffic| traffic.kind.is_of_linux());
-        let flows = self
-            .scenario
-            .routed
-            .flows
-            .iter()
-            .filter(|_| phase == 0)
-            .map(FlowGroup::is_of_linux);
-        let entries = of_phase.chain(flows).enumerate();
-        entries
-            .filter_map(|(entry, is_of_linux)| (!is_of_linux).then_some(entry))
-            .collect()
+        let traffic = self.scenario.phases[phase].traffic.iter();
+        not_of_linux(traffic.map(|traffic| traffic.kind.is_of_linux()))
+    }
+
+    /// The same among flows over the whole run.
+    pub fn flows_by_engine(&self) -> Vec<usize> {
+        not_of_linux(self.scenario.routed.flows.iter().map(FlowGroup::is_of_linux))
     }
 
     /// Name and length in ms of each phase, in their order.
@@ -138,4 +129,12 @@ impl Network {
             frame_records: false,
         })
     }
+}
+
+/// Places of those that are not.
+fn not_of_linux(are_of_linux: impl Iterator<Item = bool>) -> Vec<usize> {
+    let entries = are_of_linux.enumerate();
+    entries
+        .filter_map(|(entry, is_of_linux)| (!is_of_linux).then_some(entry))
+        .collect()
 }

@@ -149,6 +149,8 @@ enum Order {
     Begin(usize),
     /// A phase is over.
     End(usize),
+    /// The run is over for its links and the flows that last as long as it.
+    EndOfRun,
 }
 
 /// What is left when it has stopped.
@@ -267,9 +269,14 @@ impl Realtime {
         self.order(Order::Begin(phase));
     }
 
-    /// A phase is over: what flows and links do from now on is none of its.
+    /// A phase is over: what its flows do from now on is none of its.
     pub fn end_phase(&self, phase: usize) {
         self.order(Order::End(phase));
+    }
+
+    /// The run is over: what links, and flows that last as long as it, do from now on is not written down.
+    pub fn end_run(&self) {
+        self.order(Order::EndOfRun);
     }
 
     fn order(&self, order: Order) {
@@ -321,6 +328,13 @@ struct Timed {
 }
 
 impl Timed {
+    /// Writes down the last period.
+    fn end(&mut self, recorder: &mut Option<RoutedRecorder>) {
+        if let Some(recorder) = recorder.as_mut().filter(|_| self.begun) {
+            recorder.end(&mut self.fabric);
+        }
+    }
+
     /// The thread turns to something else; gives the time.
     fn turn_to(&mut self, activity: Activity) -> u64 {
         let now_ns = self.clock.now_ns();
@@ -394,6 +408,8 @@ impl Driver {
             }
             self.receive()?;
         }
+        // Whoever stops it at once was not heard.
+        self.timed.end(&mut self.recorder);
         let refused = (0..self.places.len()).map(|index| self.ports.refused(index)).sum();
         let Timed {
             mut fabric,
@@ -509,10 +525,8 @@ impl Driver {
                 Order::End(phase) => {
                     let results = timed.fabric.flow_results().into_iter();
                     phase_bytes.insert(phase, results.map(|result| result.received_bytes).collect());
-                    if let Some(recorder) = recorder {
-                        recorder.end(&mut timed.fabric);
-                    }
                 }
+                Order::EndOfRun => timed.end(recorder),
             }
         }
         while let Some(event) = timed.fabric.poll_control() {

@@ -326,14 +326,18 @@ impl Report {
                 star.lost_packets
             );
         }
+        let has_star = self.frame.is_some();
         for phase in &self.phases {
             let length_ns = phase.end_ns.saturating_sub(phase.start_ns).max(1);
-            let (delivered, between) = match self.series.links.is_empty() {
+            // Of routers alone there is one phase, the run.
+            let flows: Vec<&Value> = phase
+                .flows
+                .iter()
+                .filter(|flow| !(has_star && is_of_run(flow)))
+                .collect();
+            let (delivered, between) = match has_star {
                 true => (self.delivered_bytes(phase.start_ns, phase.end_ns), "between edges"),
-                false => (
-                    phase.flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum(),
-                    "to hosts",
-                ),
+                false => (bytes_of(&flows), "to hosts"),
             };
             let _ = writeln!(
                 text,
@@ -341,8 +345,8 @@ impl Report {
                 phase.name,
                 length_ns as f64 / 1e9,
                 delivered as f64 * 8e3 / length_ns as f64,
-                phase.flows.len(),
-                silence(&phase.flows)
+                flows.len(),
+                silence(&flows)
             );
             for file in &phase.files {
                 let _ = writeln!(
@@ -359,6 +363,17 @@ impl Report {
                     }
                 );
             }
+        }
+        let of_run = self.phases.iter().flat_map(|phase| &phase.flows);
+        let of_run: Vec<&Value> = of_run.filter(|flow| has_star && is_of_run(flow)).collect();
+        if !of_run.is_empty() {
+            let _ = writeln!(
+                text,
+                "  whole run    {seconds:>16.1} s  {:>7.1} Mb/s delivered to hosts, {} flows{}",
+                bytes_of(&of_run) as f64 * 8e3 / self.duration_ns.max(1) as f64,
+                of_run.len(),
+                silence(&of_run)
+            );
         }
         for pair in &self.hot_pairs {
             let _ = writeln!(text, "  hot pair     {pair}");
@@ -444,8 +459,17 @@ impl Report {
     }
 }
 
+/// Whether a flow lasts as long as the run: it is in the report with the last phase, and none of that phase's traffic. Such flows have names.
+pub fn is_of_run(flow: &Value) -> bool {
+    flow["name"].is_string()
+}
+
+fn bytes_of(flows: &[&Value]) -> u64 {
+    flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum()
+}
+
 /// How many flows got nothing, if any did; a source may have sent nothing.
-fn silence(flows: &[Value]) -> String {
+fn silence(flows: &[&Value]) -> String {
     match flows.iter().filter(|flow| flow["bytes"] == 0).count() {
         0 => String::new(),
         count => format!(", {count} of them got nothing"),
@@ -472,8 +496,8 @@ mod tests {
 
     #[test]
     fn flows_that_got_nothing_are_counted() {
-        assert_eq!(silence(&[json!({"bytes": 1})]), "");
+        assert_eq!(silence(&[&json!({"bytes": 1})]), "");
         let flows = [json!({"bytes": 0}), json!({"bytes": 5}), json!({"bytes": 0})];
-        assert_eq!(silence(&flows), ", 2 of them got nothing");
+        assert_eq!(silence(&flows.iter().collect::<Vec<_>>()), ", 2 of them got nothing");
     }
 }

@@ -23,7 +23,7 @@ use crate::outputs;
 use crate::per_star::{per_star, voqs_between};
 use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, LinkSeries, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    SwitchAnswers, Synchronization, Verdict, Versions,
+    SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
 
 /// Arguments of a run.
@@ -484,7 +484,7 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<c
             let bytes: u64 = run
                 .flows
                 .iter()
-                .filter(|flow| is_between(flow, from, to))
+                .filter(|flow| is_between(flow, from, to) && !is_of_run(flow))
                 .filter_map(|flow| flow.get("phase_bytes").unwrap_or(&flow["bytes"]).as_u64())
                 .sum();
             let goodput_bps = bytes as f64 * 8e9 / run.end_ns.saturating_sub(run.start_ns).max(1) as f64;

@@ -340,7 +340,8 @@ pub fn strange_bytes(recorder: &RoutedRecorder) -> Option<String> {
     Some(format!("flow {flow}: {bytes} bytes arrived that are not what was sent"))
 }
 
-/// Flows over the whole run, as phases have theirs: those of groups that `is_played`, of which the totals are.
+/// Flows over the whole run, as phases have theirs: those of groups that `is_played`, of which the totals are. Where there are none,
+/// since somebody else makes all traffic, nobody has played any.
 pub fn whole_flows(
     scenario: &Scenario,
     is_played: impl Fn(&FlowGroup) -> bool,
@@ -365,6 +366,7 @@ pub fn whole_flows(
     let groups = scenario.routed.flows.iter().enumerate();
     let played = groups.filter(|(_, group)| is_played(group));
     let mut flows: Vec<Value> = played.flat_map(of_group).collect();
+    flows.truncate(totals.len());
     for (flow, total) in flows.iter_mut().zip(totals) {
         let used = &total.used;
         flow["name"] = json!(total.name);

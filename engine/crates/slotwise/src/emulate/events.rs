@@ -138,10 +138,10 @@ impl Emulation<'_> {
                         fields.remove("event");
                         fields.insert("played_by".into(), "linux".into());
                     }
-                    if kind == "flow" {
-                        phase.flows.push(entry)
-                    } else {
-                        phase.files.push(entry)
+                    match kind {
+                        "flow" if entry["name"].is_string() => running.whole_flows.push(entry),
+                        "flow" => phase.flows.push(entry),
+                        _ => phase.files.push(entry),
                     }
                 }
                 if kind == "file" && event["intact"] != true {

@@ -27,6 +27,8 @@ fn by_engine(mut flow: Value) -> Value {
 
 impl Emulation<'_> {
     pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
+        running.fabric.end_run();
+        let now_ns = running.fabric.now_ns();
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
@@ -34,7 +36,6 @@ impl Emulation<'_> {
             (Some(rest), Some(plan)) => rest.statistics(plan.statistics),
             _ => Value::Null,
         };
-        let now_ns = running.fabric.now_ns();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
             hosts.stop(STOP_PATIENCE)?;
@@ -92,6 +93,9 @@ impl Emulation<'_> {
             let length_ns = planned_ns.min(phase.end_ns - phase.start_ns).max(1);
             let flows = phase_flows(&results, index, phase_bytes.get(&index), length_ns);
             phase.flows.extend(flows.into_iter().map(by_engine));
+        }
+        if let Some(last) = running.phases.last_mut() {
+            last.flows.append(&mut running.whole_flows);
         }
         let start_ns = running.phases.first().map(|phase| phase.start_ns);
         if let (Some(recorder), Some(start_ns), Some(last)) = (&recorder, start_ns, running.phases.last_mut()) {

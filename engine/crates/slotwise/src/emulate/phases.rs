@@ -20,10 +20,14 @@ impl Emulation<'_> {
         let mut next_view = Instant::now() + VIEW_PERIOD;
         for (index, (_, duration_ms)) in self.network.phases().into_iter().enumerate() {
             if let Some(hosts) = &mut running.hosts {
-                let by_engine = self.network.entries_by_engine(index);
-                hosts.send(
-                    &json!({"command": "phase", "index": index, "duration_ms": duration_ms, "by_engine": by_engine}),
-                )?;
+                hosts.send(&json!({
+                    "command": "phase",
+                    "index": index,
+                    "duration_ms": duration_ms,
+                    "by_engine": self.network.entries_by_engine(index),
+                    "run_ms": self.network.scenario.duration_ms(),
+                    "flows_by_engine": self.network.flows_by_engine(),
+                }))?;
             }
             loop {
                 let before = running.frames.len();

@@ -67,6 +67,7 @@ impl Emulation<'_> {
             controller,
             hosts,
             phases: Vec::new(),
+            whole_flows: Vec::new(),
             frames: Vec::new(),
         })
     }
