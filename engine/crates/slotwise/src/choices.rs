@@ -126,7 +126,7 @@ impl Choices {
     /// True if it has to write tables for it at once.
     ///
     /// # Errors
-    /// When it does not take one; that one is not tried again.
+    /// When it does not take one; that one is not tried again unless the controller cannot be reached.
     pub fn tell_due(
         &mut self,
         (since_ns, now_ns): (u64, u64),
@@ -136,25 +136,32 @@ impl Choices {
         let mut has_to_write = false;
         while !is_given_up()
             && self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
-            && let Some((_, order)) = self.due.pop_front()
+            && let Some((at_ms, order)) = self.due.pop_front()
         {
-            match order {
-                Order::Scheduler(choice) => {
-                    let chosen = rest.choose(&choice)?;
-                    self.untold.push(chosen.clone());
-                    self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
-                }
-                Order::Capacity {
-                    device_id,
-                    port,
-                    xcp_bps,
-                } => {
-                    rest.set_capacity(device_id, port, xcp_bps)?;
-                    has_to_write = true;
-                }
+            let told = self.tell(&order, now_ns, rest);
+            if let Err(ControllerError::Unreachable { .. }) = &told {
+                self.due.push_front((at_ms, order));
             }
+            has_to_write |= told?;
         }
         Ok(has_to_write)
+    }
+
+    /// Tells one order. True if the controller has to write tables for it at once.
+    fn tell(&mut self, order: &Order, now_ns: u64, rest: &Rest) -> Result<bool, ControllerError> {
+        match order {
+            Order::Scheduler(choice) => {
+                let chosen = rest.choose(choice)?;
+                self.untold.push(chosen.clone());
+                self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+                Ok(false)
+            }
+            &Order::Capacity {
+                device_id,
+                port,
+                xcp_bps,
+            } => rest.set_capacity(device_id, port, xcp_bps).map(|()| true),
+        }
     }
 
     /// Notes what the controller said at `now_ns`.

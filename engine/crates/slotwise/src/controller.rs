@@ -66,6 +66,14 @@ pub enum ControllerError {
         /// Why.
         reason: String,
     },
+    /// It cannot be told, since it has gone or others have all connections: whoever takes over may be.
+    #[error("controller: {what}: {reason}")]
+    Unreachable {
+        /// What it would have been told.
+        what: String,
+        /// Why not.
+        reason: String,
+    },
     /// It does not say where its REST server is.
     #[error("controller: expected the address of its REST server, got {0}")]
     NoRest(String),
@@ -450,7 +458,10 @@ mod tests {
         let routers = each(&network["apps"]["routes"], "nodes");
         let own: Vec<String> = edges.iter().chain(&routers).map(mac).collect();
         let ports = routers.iter().flat_map(|router| each(router, "ports"));
-        let at_routers: Vec<String> = ports.flat_map(|port| each(&port, "hosts")).map(|host| mac(&host)).collect();
+        let at_routers: Vec<String> = ports
+            .flat_map(|port| each(&port, "hosts"))
+            .map(|host| mac(&host))
+            .collect();
         let at_edges = edges.iter().flat_map(|edge| each(edge, "hosts")).map(|host| mac(&host));
         // Hosts behind a router stand at their edge with its address.
         let at_edges: Vec<String> = at_edges.filter(|mac| !own.contains(mac)).collect();

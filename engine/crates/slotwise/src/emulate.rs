@@ -31,7 +31,7 @@ use crate::bmv2::{self, Bmv2};
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
 use crate::commands::{self, CommandError, FibreCommand};
-use crate::controller::{self, Addresses, ControllerPlan};
+use crate::controller::{self, Addresses, ControllerError, ControllerPlan};
 use crate::home::Home;
 use crate::interrupts::when_input_ends;
 use crate::isolate;
@@ -181,6 +181,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         home: &home,
         addresses,
         rest: None,
+        untold: None,
         choices: Choices::default(),
         ports: PortBoard::default(),
         controller_plan: None,
@@ -232,6 +233,8 @@ struct Emulation<'a> {
     addresses: Addresses,
     /// Where the controller's REST server listens, once it is ready.
     rest: Option<Rest>,
+    /// What a controller could not be told that has not ended, as far as is known.
+    untold: Option<ControllerError>,
     choices: Choices,
     /// What was said of the ports of switches that cannot tell.
     ports: PortBoard,

@@ -55,10 +55,7 @@ impl Rest {
     /// What the controller, or the way to it, has against it.
     pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
         self.call(Some(&choice_json(choice)), "scheduler", PATIENCE)
-            .map_err(|error| ControllerError::Refused {
-                what: format!("scheduler '{}'", choice.scheduler),
-                reason: error.to_string(),
-            })
+            .map_err(|error| untold(format!("scheduler '{}'", choice.scheduler), &error))
     }
 
     /// Has the controller tell XCP another capacity of a router's port.
@@ -68,10 +65,9 @@ impl Rest {
     pub fn set_capacity(&self, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), ControllerError> {
         let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps});
         let answer = self.call(Some(&body), "apps/routes/capacities", PATIENCE);
-        answer.map(drop).map_err(|error| ControllerError::Refused {
-            what: format!("capacity {body}"),
-            reason: error.to_string(),
-        })
+        answer
+            .map(drop)
+            .map_err(|error| untold(format!("capacity {body}"), &error))
     }
 
     /// Tells the controller whether a router's port has light: of a router that cannot tell itself.
@@ -81,10 +77,9 @@ impl Rest {
     pub fn set_light(&self, device_id: u64, port: Port, is_up: bool) -> Result<(), ControllerError> {
         let body = json!({"device_id": device_id, "port": port, "up": is_up});
         let answer = self.call(Some(&body), "apps/routes/ports", PATIENCE);
-        answer.map(drop).map_err(|error| ControllerError::Refused {
-            what: format!("light {body}"),
-            reason: error.to_string(),
-        })
+        answer
+            .map(drop)
+            .map_err(|error| untold(format!("light {body}"), &error))
     }
 
     /// What the controller has to say at the end (of a star `statistics`), or `null` if it does not answer.
@@ -125,12 +120,23 @@ fn is_for_a_while(error: &ureq::Error) -> bool {
     )
 }
 
+/// Why it was not told `what`.
+fn untold(what: String, error: &ureq::Error) -> ControllerError {
+    let reason = error.to_string();
+    match is_for_a_while(error) {
+        true => ControllerError::Unreachable { what, reason },
+        false => ControllerError::Refused { what, reason },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
     use super::*;
+    use crate::choices::Choices;
+    use crate::network::Network;
 
     /// Serves one connection with each answer; gives what each was asked.
     fn serve(answers: &'static [&'static str]) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
@@ -177,6 +183,27 @@ mod tests {
                 "{request}"
             );
         }
+    }
+
+    #[test]
+    fn what_a_controller_that_has_gone_was_not_told_is_due_for_the_next_one() {
+        let text = include_str!("../../../../topologies/routers4.yaml")
+            .replace("name: north-west,", "name: north-west, xcp_bps: 100000000,")
+            .replace(
+                "changes:\n",
+                "changes:\n- {at_ms: 2500, link: north-west, xcp_bps: 30000000}\n",
+            );
+        let network = Network::parse(text.as_bytes()).unwrap();
+        let mut choices = Choices::new(&network.scenario, &network.empty_fabric());
+        let at_ns = choices.next_ns().unwrap();
+        let (gone, asked) = serve(&[""; TRIES]);
+        let error = choices.tell_due((at_ns, at_ns), &rest(gone), || false).unwrap_err();
+        assert!(matches!(error, ControllerError::Unreachable { .. }), "{error}");
+        assert_eq!(choices.next_ns(), Some(at_ns));
+        assert_eq!(asked.join().unwrap().len(), TRIES);
+        let (refuses, _) = serve(&["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"]);
+        choices.tell_due((at_ns, at_ns), &rest(refuses), || false).unwrap_err();
+        assert_eq!(choices.next_ns(), None, "refused for good");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Emulation, Heard, Running};
 use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
+use crate::controller::ControllerError;
 use crate::rest::Rest;
 use crate::run::RunError;
 
@@ -44,9 +45,8 @@ impl Emulation<'_> {
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {
-                if let Err(error) = self.ports.tell(news, self.rest.as_ref()) {
-                    self.failures.push(error.to_string());
-                }
+                let told = self.ports.tell(news, self.rest.as_ref());
+                self.note_untold(told);
                 Ok(false)
             }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {
@@ -70,9 +70,10 @@ impl Emulation<'_> {
         let (rest, first) = (self.rest.as_ref()?, running.phases.first()?);
         let now_ns = running.fabric.now_ns();
         let since_ns = now_ns - first.start_ns;
-        if let Err(error) = self.choices.tell_due((since_ns, now_ns), rest, || false) {
-            self.failures.push(error.to_string());
-        }
+        let told = self.choices.tell_due((since_ns, now_ns), rest, || false).map(drop);
+        self.note_untold(told);
+        // Where nobody can be reached what is due waits for the next controller.
+        self.rest.as_ref()?;
         let next_ns = self.choices.next_ns()?;
         Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
     }
@@ -100,6 +101,7 @@ impl Emulation<'_> {
             running.fabric.now_ns() as f64 / 1e9
         ));
         self.rest = None;
+        self.untold = None;
         running.controller = Some(self.spawn_controller()?);
         Ok(())
     }
@@ -109,12 +111,24 @@ impl Emulation<'_> {
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {
             let rest = Rest::new(event, self.directory)?;
-            if let Err(error) = self.ports.tell_all(&rest) {
-                self.failures.push(error.to_string());
-            }
+            let told = self.ports.tell_all(&rest);
             self.rest = Some(rest);
+            self.note_untold(told);
         }
         Ok(())
+    }
+
+    /// Keeps why a controller was not told something. One that cannot be reached may have ended, which is heard a little later: the next
+    /// one is told all that this one should know.
+    fn note_untold(&mut self, told: Result<(), ControllerError>) {
+        match told {
+            Ok(()) => {}
+            Err(error @ ControllerError::Unreachable { .. }) => {
+                self.rest = None;
+                self.untold = Some(error);
+            }
+            Err(error) => self.failures.push(error.to_string()),
+        }
     }
 
     /// True when a phase has ended.
