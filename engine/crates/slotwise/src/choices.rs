@@ -122,8 +122,9 @@ impl Choices {
         self.due.front().map(|(at_ms, _)| at_ms * NS_PER_MS)
     }
 
-    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, until it is given up.
-    /// True if it has to write tables for it at once.
+    /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, up to what it has to write
+    /// tables for, or until it is given up. True if there is such: in lock step it hears nothing more before its turn, in which it writes.
+    /// What is due then is still due.
     ///
     /// # Errors
     /// When it does not take one; that one is not tried again unless the controller cannot be reached.
@@ -133,7 +134,6 @@ impl Choices {
         rest: &Rest,
         is_given_up: impl Fn() -> bool,
     ) -> Result<bool, ControllerError> {
-        let mut has_to_write = false;
         while !is_given_up()
             && self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
             && let Some((at_ms, order)) = self.due.pop_front()
@@ -142,9 +142,11 @@ impl Choices {
             if let Err(ControllerError::Unreachable { .. }) = &told {
                 self.due.push_front((at_ms, order));
             }
-            has_to_write |= told?;
+            if told? {
+                return Ok(true);
+            }
         }
-        Ok(has_to_write)
+        Ok(false)
     }
 
     /// Tells one order. True if the controller has to write tables for it at once.
