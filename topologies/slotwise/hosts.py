@@ -81,6 +81,9 @@ class Agent:
             pass
         finally:
             watch.cancel()
+            # It ends already: what would cancel it again would leave processes behind.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, lambda: None)
             for task in (self.phase, self.whole):
                 if task:
                     task.cancel()

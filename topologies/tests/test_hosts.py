@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host agent, with real Mininet hosts in a network namespace; a Linux bridge stands in for the fabric."""
+import asyncio
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -242,6 +244,30 @@ def test_a_file_that_the_disk_cannot_hold_is_refused(tmp_path):
     with pytest.raises(ProcessError, match="bytes free"):
         write_pseudo_random(tmp_path / "huge", 1 << 60, "1")
     assert not (tmp_path / "huge").exists()
+
+
+def test_a_signal_while_it_ends_does_not_keep_the_agent_from_it(scenario, tmp_path, monkeypatch):
+    ended = []
+
+    async def end() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        # The loop hears of it in one of its next rounds.
+        for _ in range(100):
+            await asyncio.sleep(0)
+        ended.append(True)
+
+    async def serve() -> None:
+        agent = hosts.Agent(scenario, SimpleNamespace(hosts=[]), tmp_path)
+        agent.kept.push_async_callback(end)
+        await agent.serve()
+
+    monkeypatch.setattr(hosts.network, "access_ports", lambda net: [])
+    ours, theirs = os.pipe()
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as no_input:
+        monkeypatch.setattr("sys.stdin", no_input)
+        asyncio.run(serve())
+    assert ended == [True]
 
 
 def test_a_host_that_vanishes_is_told_and_ends_its_agent(agent):
