@@ -64,8 +64,15 @@ class Agent:
         """Runs until `quit`, the end of the input, SIGINT or SIGTERM, or until a host has vanished."""
         loop = asyncio.get_running_loop()
         here = asyncio.current_task()
+        is_ending = False
+
+        def interrupt() -> None:
+            # What is ending already would leave processes behind if it were cancelled.
+            if not is_ending:
+                here.cancel()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, here.cancel)
+            loop.add_signal_handler(number, interrupt)
         lines = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         emit({"event": "ready", "pid": os.getpid(), "ports": network.access_ports(self.net)})
@@ -80,10 +87,8 @@ class Agent:
         except asyncio.CancelledError:
             pass
         finally:
+            is_ending = True
             watch.cancel()
-            # It ends already: what would cancel it again would leave processes behind.
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, lambda: None)
             for task in (self.phase, self.whole):
                 if task:
                     task.cancel()
