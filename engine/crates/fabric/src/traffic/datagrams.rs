@@ -13,7 +13,7 @@ use crate::measure::DelayUse;
 use crate::packet::Frame;
 use crate::random;
 
-const UDP_HEADER_BYTES: usize = 8;
+pub(super) const UDP_HEADER_BYTES: usize = 8;
 const IP_PROTOCOL_UDP: u8 = 17;
 const PORT_DISCARD: u16 = 9;
 const FIRST_SOURCE_PORT: u16 = 49_152;

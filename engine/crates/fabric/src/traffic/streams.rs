@@ -13,9 +13,9 @@ use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
 };
-use slotwise_wire::Ethernet;
+use slotwise_wire::{Ethernet, Ipv4};
 
-use super::datagrams::arrivals;
+use super::datagrams::{UDP_HEADER_BYTES, arrivals};
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use crate::measure::DelayUse;
@@ -25,7 +25,7 @@ const FIRST_PORT: u16 = 1024;
 /// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
 const PORTS: u32 = 64_000;
 /// IPv4 and UDP.
-const UDP_HEADER_BYTES: u64 = 28;
+const DATAGRAM_HEADER_BYTES: u64 = (Ipv4::SIZE + UDP_HEADER_BYTES) as u64;
 
 /// The transports' name for a scenario's choice.
 fn algorithm(transport: Transport) -> Algorithm {
@@ -518,7 +518,7 @@ impl Totals {
             End::Sink(sink) => {
                 let stats = sink.stats();
                 self.received_packets += stats.packets;
-                self.received_bytes += stats.bytes - UDP_HEADER_BYTES * stats.packets;
+                self.received_bytes += stats.bytes - DATAGRAM_HEADER_BYTES * stats.packets;
             }
             End::Source(_) => {}
         }
