@@ -38,6 +38,30 @@ pub const PORT_HOSTS: RangeInclusive<u64> = 0..=255;
 pub const ROUTES: RangeInclusive<u64> = 0..=8192;
 /// Routes of all routers together, since all of them are found anew when a link is lost.
 pub const ROUTES_OF_ALL: RangeInclusive<u64> = 0..=131_072;
+/// Stations of a packet ring.
+pub const RING_STATIONS: RangeInclusive<u64> = 2..=255;
+/// Weight of a station.
+pub const RING_WEIGHT: RangeInclusive<u64> = 1..=255;
+/// Access port of a station.
+pub const RING_PORT: RangeInclusive<u64> = 1..=255;
+/// Classes of a station's traffic, one a port and DSCP.
+pub const TRAFFIC_RULES: RangeInclusive<u64> = 0..=1024;
+/// Rate of a class of traffic at a port of a station.
+pub const CLASS_RATE_BPS: RangeInclusive<u64> = 8000..=34_000_000_000;
+/// Rate of a link of a packet ring: what 32 bits of byte/s hold.
+pub const RING_RATE_BPS: RangeInclusive<u64> = 1_000_000..=34_000_000_000;
+/// Interval of a ring's estimators.
+pub const RING_INTERVAL_NS: RangeInclusive<u64> = 10_000..=1_000_000_000;
+/// Intervals of the window in which a source's rate is measured.
+pub const RING_WINDOW_INTERVALS: RangeInclusive<u64> = 1..=65_535;
+/// Weight of a ring's estimators, a power of two.
+pub const RING_ESTIMATOR: RangeInclusive<u64> = 1..=1024;
+/// Bytes that a station may add at once beyond its rate.
+pub const RING_BUCKET_BYTES: RangeInclusive<u64> = 64..=65_535;
+/// Head-of-line timer of a station.
+pub const RING_HOL_TIMER_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
+/// Intervals that a station waits for something.
+pub const RING_INTERVALS: RangeInclusive<u64> = 1..=60_000;
 /// Bytes of a scenario file.
 pub const FILE_BYTES: RangeInclusive<u64> = 0..=1_048_576;
 /// How deep lists and mappings lie in one another in a scenario file.

@@ -14,6 +14,7 @@ import java.util.TreeSet;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
 import org.slotwise.control.SwitchState;
 import org.slotwise.control.tables.Update;

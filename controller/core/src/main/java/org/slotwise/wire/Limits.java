@@ -72,6 +72,54 @@ public final class Limits {
     public static final int MIN_ROUTES_OF_ALL = 0;
     /** Routes of all routers together, since all of them are found anew when a link is lost, at most. */
     public static final int MAX_ROUTES_OF_ALL = 131_072;
+    /** Stations of a packet ring, at least. */
+    public static final int MIN_RING_STATIONS = 2;
+    /** Stations of a packet ring, at most. */
+    public static final int MAX_RING_STATIONS = 255;
+    /** Weight of a station, at least. */
+    public static final int MIN_RING_WEIGHT = 1;
+    /** Weight of a station, at most. */
+    public static final int MAX_RING_WEIGHT = 255;
+    /** Access port of a station, at least. */
+    public static final int MIN_RING_PORT = 1;
+    /** Access port of a station, at most. */
+    public static final int MAX_RING_PORT = 255;
+    /** Classes of a station's traffic, one a port and DSCP, at least. */
+    public static final int MIN_TRAFFIC_RULES = 0;
+    /** Classes of a station's traffic, one a port and DSCP, at most. */
+    public static final int MAX_TRAFFIC_RULES = 1024;
+    /** Rate of a class of traffic at a port of a station, at least. */
+    public static final long MIN_CLASS_RATE_BPS = 8000L;
+    /** Rate of a class of traffic at a port of a station, at most. */
+    public static final long MAX_CLASS_RATE_BPS = 34_000_000_000L;
+    /** Rate of a link of a packet ring: what 32 bits of byte/s hold, at least. */
+    public static final long MIN_RING_RATE_BPS = 1_000_000L;
+    /** Rate of a link of a packet ring: what 32 bits of byte/s hold, at most. */
+    public static final long MAX_RING_RATE_BPS = 34_000_000_000L;
+    /** Interval of a ring's estimators, at least. */
+    public static final int MIN_RING_INTERVAL_NS = 10_000;
+    /** Interval of a ring's estimators, at most. */
+    public static final int MAX_RING_INTERVAL_NS = 1_000_000_000;
+    /** Intervals of the window in which a source's rate is measured, at least. */
+    public static final int MIN_RING_WINDOW_INTERVALS = 1;
+    /** Intervals of the window in which a source's rate is measured, at most. */
+    public static final int MAX_RING_WINDOW_INTERVALS = 65_535;
+    /** Weight of a ring's estimators, a power of two, at least. */
+    public static final int MIN_RING_ESTIMATOR = 1;
+    /** Weight of a ring's estimators, a power of two, at most. */
+    public static final int MAX_RING_ESTIMATOR = 1024;
+    /** Bytes that a station may add at once beyond its rate, at least. */
+    public static final int MIN_RING_BUCKET_BYTES = 64;
+    /** Bytes that a station may add at once beyond its rate, at most. */
+    public static final int MAX_RING_BUCKET_BYTES = 65_535;
+    /** Head-of-line timer of a station, at least. */
+    public static final int MIN_RING_HOL_TIMER_NS = 1000;
+    /** Head-of-line timer of a station, at most. */
+    public static final int MAX_RING_HOL_TIMER_NS = 1_000_000_000;
+    /** Intervals that a station waits for something, at least. */
+    public static final int MIN_RING_INTERVALS = 1;
+    /** Intervals that a station waits for something, at most. */
+    public static final int MAX_RING_INTERVALS = 60_000;
     /** Bytes of a scenario file, at least. */
     public static final int MIN_FILE_BYTES = 0;
     /** Bytes of a scenario file, at most. */

@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.LightTold;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.TableMirror;
 import org.slotwise.control.tables.Update;

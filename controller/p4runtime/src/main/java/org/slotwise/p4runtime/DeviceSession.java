@@ -291,19 +291,8 @@ final class DeviceSession {
     private WriteRequest request(List<Update> updates) {
         WriteRequest.Builder request =
                 WriteRequest.newBuilder().setDeviceId(device.value()).setElectionId(electionId.toWire());
-        for (Update update : updates) {
-            request.addUpdatesBuilder().setType(typeOf(update))
-                    .getEntityBuilder().setTableEntry(pipeline.info().encode(update.entry()));
-        }
+        updates.forEach(update -> request.addUpdates(pipeline.info().encode(update)));
         return request.build();
-    }
-
-    private static p4.v1.P4RuntimeOuterClass.Update.Type typeOf(Update update) {
-        return switch (update.type()) {
-            case INSERT -> p4.v1.P4RuntimeOuterClass.Update.Type.INSERT;
-            case MODIFY -> p4.v1.P4RuntimeOuterClass.Update.Type.MODIFY;
-            case DELETE -> p4.v1.P4RuntimeOuterClass.Update.Type.DELETE;
-        };
     }
 
     /** Makes sure that the switch runs the program, and reads its tables. */

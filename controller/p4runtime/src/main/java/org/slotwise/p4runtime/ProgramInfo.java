@@ -6,13 +6,17 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.slotwise.control.tables.Match;
+import org.slotwise.control.tables.MeterCell;
 import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
 import p4.config.v1.P4InfoOuterClass.Action;
 import p4.config.v1.P4InfoOuterClass.ControllerPacketMetadata;
 import p4.config.v1.P4InfoOuterClass.MatchField;
+import p4.config.v1.P4InfoOuterClass.Meter;
 import p4.config.v1.P4InfoOuterClass.P4Info;
 import p4.config.v1.P4InfoOuterClass.Table;
 import p4.v1.P4RuntimeOuterClass.FieldMatch;
+import p4.v1.P4RuntimeOuterClass.MeterEntry;
 import p4.v1.P4RuntimeOuterClass.PacketMetadata;
 import p4.v1.P4RuntimeOuterClass;
 
@@ -27,6 +31,7 @@ final class ProgramInfo {
     private final Map<Integer, Table> tablesById = new HashMap<>();
     private final Map<String, Action> actionsByName = new HashMap<>();
     private final Map<Integer, Action> actionsById = new HashMap<>();
+    private final Map<String, Meter> metersByName = new HashMap<>();
     private final Map<String, ControllerPacketMetadata> packetHeaders = new HashMap<>();
 
     ProgramInfo(P4Info info) {
@@ -38,9 +43,45 @@ final class ProgramInfo {
             actionsByName.put(action.getPreamble().getAlias(), action);
             actionsById.put(action.getPreamble().getId(), action);
         }
+        for (Meter meter : info.getMetersList()) {
+            metersByName.put(meter.getPreamble().getAlias(), meter);
+        }
         for (ControllerPacketMetadata header : info.getControllerPacketMetadataList()) {
             packetHeaders.put(header.getPreamble().getName(), header);
         }
+    }
+
+    /** Translates a change; throws {@link UnknownNameException} if the program lacks one of its names. */
+    P4RuntimeOuterClass.Update encode(Update update) {
+        P4RuntimeOuterClass.Update.Builder encoded = P4RuntimeOuterClass.Update.newBuilder();
+        if (MeterCell.is(update.entry())) {
+            // A cell is always there: without rates it is green for all.
+            encoded.setType(P4RuntimeOuterClass.Update.Type.MODIFY).getEntityBuilder()
+                    .setMeterEntry(meterCell(update.entry(), update.type() != Update.Type.DELETE));
+        } else {
+            encoded.setType(typeOf(update)).getEntityBuilder().setTableEntry(encode(update.entry()));
+        }
+        return encoded.build();
+    }
+
+    private static P4RuntimeOuterClass.Update.Type typeOf(Update update) {
+        return switch (update.type()) {
+            case INSERT -> P4RuntimeOuterClass.Update.Type.INSERT;
+            case MODIFY -> P4RuntimeOuterClass.Update.Type.MODIFY;
+            case DELETE -> P4RuntimeOuterClass.Update.Type.DELETE;
+        };
+    }
+
+    private MeterEntry meterCell(TableEntry cell, boolean hasRates) {
+        MeterEntry.Builder encoded = MeterEntry.newBuilder()
+                .setMeterId(known(metersByName.get(cell.table()), "meter", cell.table()).getPreamble().getId());
+        encoded.getIndexBuilder().setIndex(cell.matchValue(MeterCell.INDEX).orElseThrow());
+        if (hasRates) {
+            Map<String, Long> rates = cell.params();
+            encoded.getConfigBuilder().setCir(rates.get(MeterCell.COMMITTED_RATE)).setCburst(rates.get(MeterCell.COMMITTED_BURST))
+                    .setPir(rates.get(MeterCell.PEAK_RATE)).setPburst(rates.get(MeterCell.PEAK_BURST));
+        }
+        return encoded.build();
     }
 
     /** Translates an entry; throws {@link UnknownNameException} if the program lacks one of its names. */

@@ -3,6 +3,7 @@ package org.slotwise.rest;
 
 import java.util.List;
 import java.util.Optional;
+import org.slotwise.ring.RingView;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.SchedulerChosen;
@@ -33,6 +34,11 @@ public interface ControllerService {
 
     /** The state of the routers now, empty if there are none; throws {@link UnavailableException} if it does not answer in time. */
     default Optional<RoutesView> routes() {
+        return Optional.empty();
+    }
+
+    /** The state of the packet ring now, empty if there is none; throws {@link UnavailableException} if it does not answer in time. */
+    default Optional<RingView> ring() {
         return Optional.empty();
     }
 

@@ -6,10 +6,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.slotwise.control.LightTold;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.RoutesCodec;
 import org.slotwise.routes.CapacityChosen;
-import org.slotwise.routes.LightTold;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.routes.RoutesView;
 

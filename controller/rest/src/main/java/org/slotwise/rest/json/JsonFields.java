@@ -124,6 +124,24 @@ public final class JsonFields {
         return value.longValue();
     }
 
+    /** A number from 0 to 1 that must be there. */
+    public double part(String name) throws InvalidJsonException {
+        JsonNode value = required(name);
+        if (!value.isNumber() || !(value.doubleValue() >= 0 && value.doubleValue() <= 1)) {
+            throw new InvalidJsonException(place(name), "a number 0 .. 1 is needed, got " + (value.isNumber() ? value.toString() : kindOf(value)));
+        }
+        return value.doubleValue();
+    }
+
+    /** True or false that must be there. */
+    public boolean flag(String name) throws InvalidJsonException {
+        JsonNode value = required(name);
+        if (!value.isBoolean()) {
+            throw new InvalidJsonException(place(name), "must be true or false");
+        }
+        return value.booleanValue();
+    }
+
     /** The elements of an array that must be there. */
     public List<JsonNode> array(String name) throws InvalidJsonException {
         JsonNode value = required(name);

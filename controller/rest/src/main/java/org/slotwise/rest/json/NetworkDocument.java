@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Optional;
 import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.RingNetwork;
 import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.SchedulerChosen;
@@ -17,14 +19,15 @@ import org.slotwise.star.schedule.InvalidSettingsException;
 import org.slotwise.star.schedule.Schedulers;
 
 /**
- * What a controller runs, in the form of {@code schema/network.schema.json}: {@code {"apps": {"star": ..., "routes": ...}}}, or a star
- * alone.
+ * What a controller runs, in the form of {@code schema/network.schema.json}: {@code {"apps": {"star": ..., "routes": ..., "ring":
+ * ...}}}, or a star alone.
  */
 public final class NetworkDocument {
     private static final String APPS = "apps";
 
     private final Optional<Star> star;
     private final Optional<RoutedNetwork> routes;
+    private final Optional<RingNetwork> ring;
     private final List<Node> nodes;
 
     /** A star and the scheduler to begin with. */
@@ -49,12 +52,15 @@ public final class NetworkDocument {
     }
 
     /** Throws {@link InvalidJsonException} if the applications cannot run side by side. */
-    private NetworkDocument(String place, Optional<Star> star, Optional<RoutedNetwork> routes) throws InvalidJsonException {
+    private NetworkDocument(String place, Optional<Star> star, Optional<RoutedNetwork> routes, Optional<RingNetwork> ring)
+            throws InvalidJsonException {
         this.star = star;
         this.routes = routes;
+        this.ring = ring;
         List<Topology> parts = new ArrayList<>();
         star.ifPresent(known -> parts.add(StarTopology.of(known.network)));
         routes.ifPresent(known -> parts.add(known.topology()));
+        ring.ifPresent(known -> parts.add(known.topology()));
         try {
             // Applications that have one switch both want different programs on it.
             this.nodes = Topology.union(parts).nodes();
@@ -67,19 +73,21 @@ public final class NetworkDocument {
     public static NetworkDocument decode(String where, JsonNode value, Schedulers schedulers) throws InvalidJsonException {
         JsonFields document = JsonFields.open(where, value);
         if (document.optional(APPS).isEmpty()) {
-            return new NetworkDocument(where, Optional.of(star(where, value, schedulers)), Optional.empty());
+            return new NetworkDocument(where, Optional.of(star(where, value, schedulers)), Optional.empty(), Optional.empty());
         }
         JsonFields.of(where, value, APPS);
         String place = document.place(APPS);
-        JsonFields apps = JsonFields.of(place, document.required(APPS), StarApp.ID, RoutesApp.ID);
+        JsonFields apps = JsonFields.of(place, document.required(APPS), StarApp.ID, RoutesApp.ID, FairnessApp.ID);
         Optional<JsonNode> star = apps.optional(StarApp.ID);
         Optional<JsonNode> routes = apps.optional(RoutesApp.ID);
-        if (star.isEmpty() && routes.isEmpty()) {
+        Optional<JsonNode> ring = apps.optional(FairnessApp.ID);
+        if (star.isEmpty() && routes.isEmpty() && ring.isEmpty()) {
             throw new InvalidJsonException(place, "there is no application");
         }
         return new NetworkDocument(place,
                 star.isEmpty() ? Optional.empty() : Optional.of(star(apps.place(StarApp.ID), star.get(), schedulers)),
-                routes.isEmpty() ? Optional.empty() : Optional.of(RoutesCodec.decode(apps.place(RoutesApp.ID), routes.get())));
+                routes.isEmpty() ? Optional.empty() : Optional.of(RoutesCodec.decode(apps.place(RoutesApp.ID), routes.get())),
+                ring.isEmpty() ? Optional.empty() : Optional.of(RingCodec.decode(apps.place(FairnessApp.ID), ring.get())));
     }
 
     private static Star star(String where, JsonNode value, Schedulers schedulers) throws InvalidJsonException {
@@ -108,5 +116,10 @@ public final class NetworkDocument {
     /** The routers, if there are any. */
     public Optional<RoutedNetwork> routes() {
         return routes;
+    }
+
+    /** The packet ring, if there is one. */
+    public Optional<RingNetwork> ring() {
+        return ring;
     }
 }

@@ -16,16 +16,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.routes.CapacityChosen;
-import org.slotwise.routes.LightTold;
 import org.slotwise.routes.Prefix;
-import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.routes.Route;
+import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.routes.Router;
 import org.slotwise.routes.RouterPort;
 import org.slotwise.routes.RoutesView;
@@ -252,11 +252,7 @@ public final class RoutesCodec {
         if (router == null || router.port(port).isEmpty()) {
             throw new InvalidJsonException(router == null ? "device_id" : "port", "there is no port " + port + " of a router " + device);
         }
-        JsonNode up = fields.required("up");
-        if (!up.isBoolean()) {
-            throw new InvalidJsonException("up", "must be true or false");
-        }
-        return new LightTold(device, port, up.booleanValue());
+        return new LightTold(device, port, fields.flag("up"));
     }
 
     /** Writes a port. */

@@ -47,7 +47,7 @@ class LimitsTest {
     static List<Case> cases() throws IOException {
         List<Case> cases = new ArrayList<>();
         for (JsonNode limit : read("limits.json").get("limits")) {
-            for (String document : List.of("network", "routes")) {
+            for (String document : List.of("network", "routes", "ring")) {
                 limit.get("places").path(document).forEach(place -> cases.add(new Case(document, place.textValue(), limit)));
             }
         }
@@ -67,10 +67,16 @@ class LimitsTest {
             ((ObjectNode) parent).set(last.getMatchingProperty(), next);
         }
         try {
-            if (border.document.equals("network")) {
-                NetworkCodec.decode("", document);
-            } else {
-                RoutesCodec.decode("", document);
+            switch (border.document) {
+                case "network":
+                    NetworkCodec.decode("", document);
+                    break;
+                case "routes":
+                    RoutesCodec.decode("", document);
+                    break;
+                default:
+                    RingCodec.decode("", document);
+                    break;
             }
             return "";
         } catch (InvalidJsonException e) {
@@ -88,8 +94,14 @@ class LimitsTest {
     }
 
     private static JsonNode document(Case border) throws IOException {
-        return border.document.equals("network") ? read("examples/network-star4.json")
-                : read("examples/network-mixed.json").at("/apps/routes");
+        switch (border.document) {
+            case "network":
+                return read("examples/network-star4.json");
+            case "routes":
+                return read("examples/network-mixed.json").at("/apps/routes");
+            default:
+                return read("examples/network-ring.json").at("/apps/ring");
+        }
     }
 
     private static boolean isList(Case border) throws IOException {

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.ring;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.slotwise.control.App;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
+import org.slotwise.control.LightTold;
+import org.slotwise.control.Ownership;
+import org.slotwise.control.SwitchState;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.wire.RingMode;
+import org.slotwise.wire.WireConstants;
+
+/**
+ * The application of a packet ring: the tables of its stations, ways around it, found anew when links are lost or come back, and, in
+ * mode CONTROLLER, what stations may add to congested links. In the other modes stations tell each other. A change is written to each
+ * station as soon as that has answered the one before, and only what is another.
+ */
+public final class FairnessApp implements App<RingView> {
+    /** Its name. */
+    public static final String ID = "ring";
+    private static final long NS_PER_US = 1000;
+    private static final long SEQUENCES = 1L << 32;
+
+    private final RingNetwork network;
+    private final Topology topology;
+    private final Ownership owns;
+    private final RingTables tables;
+    private final Spans spans;
+    private final List<State> states = new ArrayList<>();
+    private final List<StationSettings> settings = new ArrayList<>();
+    private final Map<ReportRefusal, Long> refused = new EnumMap<>(ReportRefusal.class);
+    /** By station and ringlet; of those that were told something. */
+    private final Map<Integer, Long> sequences = new HashMap<>();
+    private RingMode mode;
+    private RingWays ways;
+    /** Ports that have changed since ways were found, and the first of them. */
+    private int causes;
+    private String cause = "";
+    private long deadlineNs;
+    private long lastBatch;
+    private long reroutes;
+    private long writeFailures;
+    private long reports;
+    private long messages;
+    private List<Command> commands = new ArrayList<>();
+
+    /** One station. */
+    private static final class State {
+        private final int number;
+        private final SwitchState device;
+        private final Set<Integer> dark = new TreeSet<>();
+        /** Default entries that it has acknowledged since it was read; others are read. */
+        private final Map<String, TableEntry> defaults = new HashMap<>();
+        private List<Update> pending = List.of();
+        private boolean changed;
+        private boolean configured;
+
+        State(int number, DeviceId device) {
+            this.number = number;
+            this.device = new SwitchState(device);
+        }
+    }
+
+    /** Takes a ring, of which all links have light. */
+    public FairnessApp(RingNetwork network) {
+        this.network = network;
+        this.topology = network.topology();
+        this.owns = Ownership.tablesOf(network.devices(), RingTables.ALL);
+        this.tables = new RingTables(network);
+        this.spans = new Spans(network);
+        this.mode = network.mode();
+        for (Station station : network.stations()) {
+            states.add(new State(states.size(), station.device()));
+            settings.add(new StationSettings(station.weight(), station.rules()));
+        }
+        for (ReportRefusal reason : ReportRefusal.values()) {
+            refused.put(reason, 0L);
+        }
+        this.ways = new RingWays(network, this::hasLight);
+    }
+
+    @Override
+    public String id() {
+        return ID;
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public Ownership owns() {
+        return owns;
+    }
+
+    /** Reports of its stations. */
+    @Override
+    public boolean claims(Event.PacketIn packet) {
+        return network.number(packet.device()).isPresent() && Report.isOne(packet.frame());
+    }
+
+    @Override
+    public List<Command> onEvent(long nowNs, Event event) {
+        commands = new ArrayList<>();
+        spans.expire(nowNs);
+        if (event instanceof Event.AtDevice) {
+            DeviceId device = ((Event.AtDevice) event).device();
+            State state = states.get(network.number(device).orElseThrow(
+                    () -> new IllegalArgumentException("device " + device + " is not in this ring")));
+            onDeviceEvent(nowNs, state, (Event.AtDevice) event);
+        } else if (event instanceof Event.DeadlineReached) {
+            reroute();
+        } else if (event instanceof RingChoice) {
+            choose((RingChoice) event);
+        } else if (event instanceof LightTold) {
+            LightTold told = (LightTold) event;
+            // Whoever checked it may have seen the network before this one.
+            network.number(told.device()).ifPresent(number -> onPort(nowNs, states.get(number), told.port(), told.isUp()));
+        }
+        states.forEach(this::write);
+        return commands;
+    }
+
+    private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
+        if (event instanceof Event.DeviceReady) {
+            state.device.becomeReady(((Event.DeviceReady) event).entries());
+            state.defaults.clear();
+            state.changed = true;
+        } else if (event instanceof Event.DeviceLost) {
+            state.device.becomeLost();
+            spans.forget(state.number);
+        } else if (event instanceof Event.WriteDone && state.device.finishWrite(((Event.WriteDone) event).batch())) {
+            state.configured = true;
+            state.pending.stream().map(Update::entry).filter(TableEntry::isDefault)
+                    .forEach(entry -> state.defaults.put(entry.table(), entry));
+        } else if (event instanceof Event.WriteFailed && state.device.isPending(((Event.WriteFailed) event).batch())) {
+            writeFailures++;
+            state.device.becomeLost();
+            commands.add(new Command.ReadTables(state.device.id()));
+        } else if (event instanceof Event.PortChanged) {
+            Event.PortChanged change = (Event.PortChanged) event;
+            onPort(nowNs, state, change.port(), change.isUp());
+        } else if (event instanceof Event.PacketIn) {
+            onReport(nowNs, state, (Event.PacketIn) event);
+        }
+    }
+
+    // ---- ways ----
+
+    /** What a station tells that is known is nothing new: one that is back tells all. */
+    private void onPort(long nowNs, State state, int port, boolean isUp) {
+        if (!ringPorts(state.number).contains(port)) {
+            return;
+        }
+        boolean isNews = isUp ? state.dark.remove(port) : state.dark.add(port);
+        if (!isNews) {
+            return;
+        }
+        if (causes == 0) {
+            deadlineNs = nowNs;
+            cause = "device " + state.device.id() + ", port " + port + (isUp ? " has light again" : " has no light");
+        }
+        causes++;
+    }
+
+    /** Ports of a station that links of the ring are at. */
+    private Set<Integer> ringPorts(int station) {
+        Set<Integer> ports = new TreeSet<>();
+        network.linkOut(station, 0).ifPresent(east -> ports.add(WireConstants.PORT_RING_EAST));
+        network.linkOut(station, 1).ifPresent(west -> ports.add(WireConstants.PORT_RING_WEST));
+        return ports;
+    }
+
+    /** A link has light if both of its ends see it. */
+    private boolean hasLight(int link) {
+        return !states.get(link).dark.contains(WireConstants.PORT_RING_EAST)
+                && !states.get(network.downstream(link, 0)).dark.contains(WireConstants.PORT_RING_WEST);
+    }
+
+    private void reroute() {
+        if (causes == 0) {
+            return;
+        }
+        RingWays next = new RingWays(network, this::hasLight);
+        int different = 0;
+        for (State state : states) {
+            int own = 0;
+            for (int other = 0; other < states.size(); other++) {
+                own += other == state.number || ways.way(state.number, other).equals(next.way(state.number, other)) ? 0 : 1;
+            }
+            state.changed |= own > 0;
+            different += own;
+        }
+        ways = next;
+        if (different > 0) {
+            reroutes++;
+            commands.add(new WaysChanged(causes == 1 ? cause : cause + ", and " + (causes - 1) + " more", different));
+        }
+        causes = 0;
+    }
+
+    // ---- what is chosen ----
+
+    /** Whoever checked a choice may have seen the network before this one. */
+    private void choose(RingChoice choice) {
+        if (choice instanceof RingChoice.Mode) {
+            mode = ((RingChoice.Mode) choice).mode();
+            spans.clear();
+            states.forEach(state -> state.changed = true);
+        } else if (choice instanceof RingChoice.Weight) {
+            RingChoice.Weight weight = (RingChoice.Weight) choice;
+            network.number(weight.device()).ifPresent(number ->
+                    change(number, new StationSettings(weight.weight(), settings.get(number).rules())));
+        } else if (choice instanceof RingChoice.Classes) {
+            RingChoice.Classes classes = (RingChoice.Classes) choice;
+            network.number(classes.device())
+                    .filter(number -> network.stations().get(number).hostPorts().equals(classes.ports()))
+                    .ifPresent(number -> change(number, new StationSettings(settings.get(number).weight(), classes.rules())));
+        }
+    }
+
+    private void change(int station, StationSettings next) {
+        settings.set(station, next);
+        states.get(station).changed = true;
+    }
+
+    // ---- what stations may add ----
+
+    private void onReport(long nowNs, State state, Event.PacketIn packet) {
+        try {
+            if (mode != RingMode.CONTROLLER) {
+                throw new Report.RefusedException(ReportRefusal.UNEXPECTED_PORT);
+            }
+            Report report = Report.read(network, state.number, packet.port(), packet.frame());
+            List<Integer> members = spans.onReport(nowNs, report, settings);
+            reports++;
+            members.forEach(member -> tell(nowNs, member, report.ringlet()));
+        } catch (Report.RefusedException e) {
+            refused.merge(e.reason(), 1L, Long::sum);
+        }
+    }
+
+    /** All that holds for a station on a ringlet, since each message takes the place of the one before. */
+    private void tell(long nowNs, int station, int ringlet) {
+        // By time at first, so that a controller that begins anew is not behind the one before.
+        long sequence = sequences.merge(station * WireConstants.RINGLETS + ringlet, Math.floorMod(nowNs / NS_PER_US, SEQUENCES),
+                (last, first) -> (last + 1) % SEQUENCES);
+        byte[] message = FairnessMessage.encode(
+                network.stations().get(station), station, ringlet, sequence, spans.limits(station, ringlet));
+        commands.add(new Command.PacketOut(network.stations().get(station).device(), WireConstants.PORT_SELF, message));
+        messages++;
+    }
+
+    // ---- tables ----
+
+    private void write(State state) {
+        if (!state.changed || !state.device.isSettled()) {
+            return;
+        }
+        state.changed = false;
+        List<TableEntry> wanted = tables.entries(state.number, settings.get(state.number), mode, ways);
+        List<Update> updates = state.device.tables().changesTo(wanted, entry -> true).stream()
+                .filter(update -> !update.entry().equals(state.defaults.get(update.entry().table())))
+                .collect(Collectors.toList());
+        if (!updates.isEmpty()) {
+            state.pending = updates;
+            commands.add(state.device.startWrite(++lastBatch, updates));
+        }
+    }
+
+    /** At once, after what has happened already; or when something that was told is to be forgotten. */
+    @Override
+    public OptionalLong nextDeadlineNs() {
+        return causes > 0 ? OptionalLong.of(deadlineNs) : spans.nextExpiryNs();
+    }
+
+    @Override
+    public boolean isConfigured() {
+        return states.stream().allMatch(state -> state.configured);
+    }
+
+    @Override
+    public RingView view() {
+        List<RingView.StationView> stations = new ArrayList<>();
+        for (State state : states) {
+            SortedMap<Integer, Way> own = new TreeMap<>();
+            for (int other = 0; other < states.size(); other++) {
+                int to = other;
+                if (other != state.number) {
+                    ways.way(state.number, other).ifPresent(way -> own.put(to, way));
+                }
+            }
+            stations.add(new RingView.StationView(state.device.isReady(), causes == 0 && state.device.isSettled() && !state.changed,
+                    settings.get(state.number), state.dark, own));
+        }
+        return new RingView(network, isConfigured(), mode, stations, spans.view(),
+                new RingView.Counts(reroutes, writeFailures, reports, messages, refused));
+    }
+}

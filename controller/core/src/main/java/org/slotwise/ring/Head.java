@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.ring;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.slotwise.wire.RingClass;
+import org.slotwise.wire.RingPhase;
+import org.slotwise.wire.RingReportHeader;
+import org.slotwise.wire.WireConstants;
+
+/** The station before a congested link: what it has reported, and the rate that the stations of its span are told. Rates are in byte/s. */
+final class Head {
+    /** Nobody is told less than this part of the link: who may add nothing could never show that it wants more. */
+    private static final int LEAST_PART = 1024;
+    /** A window's rate is up to one window old when it is reported. */
+    private static final int WINDOWS = 2;
+    private static final double NS_PER_S = 1e9;
+
+    private final RingNetwork network;
+    private final int station;
+    private final int ringlet;
+    private final RingLink link;
+    /** The report that is being collected: blocks of one time. */
+    private final BitSet blocks = new BitSet();
+    private long localNs;
+    private long heardNs;
+    private long[] collected;
+
+    /** The last one that was complete, and what came of it. */
+    private Optional<RingReportHeader> last = Optional.empty();
+    private RingPhase phase = RingPhase.QUIET;
+    private long[] rates;
+    private long committed;
+    private long rate = WireConstants.NO_LIMIT;
+    private int reach;
+    private final Deque<Told> told = new ArrayDeque<>();
+
+    /** What its span was told at a time. */
+    private static final class Told {
+        private final long atNs;
+        private final long rate;
+
+        Told(long atNs, long rate) {
+            this.atNs = atNs;
+            this.rate = rate;
+        }
+    }
+
+    /** Takes a station that has a link out on a ringlet. */
+    Head(RingNetwork network, int station, int ringlet) {
+        this.network = network;
+        this.station = station;
+        this.ringlet = ringlet;
+        this.link = network.linkOut(station, ringlet).orElseThrow();
+        this.collected = new long[network.stations().size()];
+        this.rates = new long[network.stations().size()];
+    }
+
+    /** Takes a block, and returns whether it was the last one of a report; what is refused changes nothing. */
+    boolean collect(long nowNs, Report report) throws Report.RefusedException {
+        RingReportHeader header = report.header();
+        int age = blocks.isEmpty() ? 1 : Long.compareUnsigned(header.localNs(), localNs);
+        if (age < 0 || age == 0 && blocks.get(header.block())) {
+            throw new Report.RefusedException(ReportRefusal.STALE);
+        }
+        if (age > 0) {
+            blocks.clear();
+            localNs = header.localNs();
+        }
+        blocks.set(header.block());
+        System.arraycopy(report.rates(), 0, collected, report.firstSource(), report.rates().length);
+        heardNs = nowNs;
+        return blocks.cardinality() == Report.blocks(network);
+    }
+
+    /** Says what its span may add, by the report that is complete now. */
+    void decide(long nowNs, Report report, List<StationSettings> settings) {
+        phase = report.phase();
+        last = Optional.of(report.header());
+        rates = collected.clone();
+        reach = 0;
+        for (int source = 0; source < rates.length; source++) {
+            reach = rates[source] == 0 ? reach : Math.max(reach, network.hops(source, station, ringlet));
+        }
+        estimateCommitted(settings);
+        long share = share(nowNs, settings);
+        // What the station itself would tell rises then; but who knows who is satisfied may know that there is more.
+        rate = phase == RingPhase.CONGESTED ? share : Math.max(share, report.header().toldRate());
+        if (phase == RingPhase.QUIET || rate >= link.capacity()) {
+            rate = WireConstants.NO_LIMIT;
+        }
+        told.addLast(new Told(nowNs, rate));
+    }
+
+    /** What the link carries besides fair traffic, but no more than may come; it is not known while a station has no rate yet. */
+    private void estimateCommitted(List<StationSettings> settings) {
+        long fair = 0;
+        for (long each : rates) {
+            if (each == WireConstants.NO_LIMIT) {
+                return;
+            }
+            fair += each;
+        }
+        long most = 0;
+        for (StationSettings each : settings) {
+            Map<Integer, Long> cells = new TreeMap<>();
+            each.rules().stream().filter(rule -> rule.trafficClass().code() >= RingClass.COMMITTED.code())
+                    .forEach(rule -> cells.put(RingTables.cell(rule.port(), rule.trafficClass()), rule.rateBps() / Byte.SIZE));
+            most += cells.values().stream().mapToLong(Long::longValue).sum();
+        }
+        committed = Math.min(most, Math.max(0, last.orElseThrow().linkRate() - fair));
+    }
+
+    /** The same by weight for all, but those that add less than they were told leave the rest. */
+    private long share(long nowNs, List<StationSettings> settings) {
+        double bucket = network.timing().bucketBytes() * NS_PER_S / network.timing().windowNs();
+        double least = leastTold(nowNs);
+        List<Fill.Claim> satisfied = new ArrayList<>();
+        double weights = 0;
+        for (int source = 0; source < rates.length; source++) {
+            int weight = settings.get(source).weight();
+            if (rates[source] != WireConstants.NO_LIMIT && rates[source] != 0 && rates[source] + bucket < least * weight) {
+                satisfied.add(new Fill.Claim(rates[source], weight));
+            } else if (rates[source] != 0) {
+                weights += weight;
+            }
+        }
+        if (weights == 0 && !satisfied.isEmpty()) {
+            // Or nobody would be left to be told what there is.
+            Fill.Claim largest = satisfied.stream().max(Comparator.comparingDouble(Fill.Claim::rate)).orElseThrow();
+            satisfied.remove(largest);
+            weights = largest.weight();
+        }
+        double level = weights == 0 ? link.capacity()
+                : Fill.share(Math.max(0, network.target(link) - committed), weights, satisfied) / weights;
+        return Math.max(1, Math.max(link.capacity() / LEAST_PART, (long) Math.min(level, link.capacity())));
+    }
+
+    /** The least that was told while what is reported now was measured; 0 if nothing was. */
+    private double leastTold(long nowNs) {
+        long sinceNs = nowNs - WINDOWS * network.timing().windowNs();
+        long least = told.isEmpty() ? 0 : Long.MAX_VALUE;
+        // What was told last before then held at the beginning.
+        while (told.size() > 1 && second().atNs <= sinceNs) {
+            told.removeFirst();
+        }
+        for (Told each : told) {
+            least = Math.min(least, each.rate);
+        }
+        return least;
+    }
+
+    private Told second() {
+        return told.stream().skip(1).findFirst().orElseThrow();
+    }
+
+    int station() {
+        return station;
+    }
+
+    int ringlet() {
+        return ringlet;
+    }
+
+    /** When it reported last. */
+    long heardNs() {
+        return heardNs;
+    }
+
+    /** Whether its span is limited. */
+    boolean isLimit() {
+        return rate != WireConstants.NO_LIMIT;
+    }
+
+    /** What its span is told, by weight. */
+    long rate() {
+        return rate;
+    }
+
+    /** Hops to it from the farthest station that adds to its link. */
+    int reach() {
+        return reach;
+    }
+
+    /** What there is to see; empty before the first complete report. */
+    Optional<Span> view() {
+        return last.map(header -> new Span(station, ringlet, phase, isLimit(), rate, reach, header, rates.clone()));
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.ring;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.slotwise.wire.WireConstants;
+
+/**
+ * The congested links of a ring as far as their heads have reported, and what the stations before them may add. What is not reported
+ * again for as long as stations keep what they were told is forgotten. Pure.
+ */
+final class Spans {
+    private final RingNetwork network;
+    private final long holdNs;
+    /** By ringlet and station. */
+    private final SortedMap<Integer, Head> heads = new TreeMap<>();
+
+    Spans(RingNetwork network) {
+        this.network = network;
+        RingTiming timing = network.timing();
+        this.holdNs = Math.max(timing.holdIntervals(), 2L * timing.reportIntervals()) * timing.intervalNs();
+    }
+
+    /**
+     * Takes a report, and returns the stations that are to be told; none while blocks of it are missing.
+     *
+     * @param settings of each station: their weights count
+     */
+    List<Integer> onReport(long nowNs, Report report, List<StationSettings> settings) throws Report.RefusedException {
+        int key = report.ringlet() * WireConstants.MAX_STATIONS + report.station();
+        Head head = heads.get(key);
+        if (head == null) {
+            head = new Head(network, report.station(), report.ringlet());
+        }
+        boolean isComplete = head.collect(nowNs, report);
+        heads.put(key, head);
+        List<Integer> members = new ArrayList<>();
+        if (isComplete) {
+            head.decide(nowNs, report, settings);
+            for (int hops = 0; hops <= head.reach(); hops++) {
+                members.add(network.upstream(head.station(), head.ringlet(), hops));
+            }
+        }
+        return members;
+    }
+
+    /** What a station may add to a ringlet, the nearest link first. */
+    List<FairnessMessage.Limit> limits(int station, int ringlet) {
+        List<FairnessMessage.Limit> limits = new ArrayList<>();
+        for (Head head : heads.values()) {
+            int hops = network.hops(station, head.station(), ringlet);
+            if (head.ringlet() == ringlet && head.isLimit() && hops <= head.reach()) {
+                limits.add(new FairnessMessage.Limit(head.station(), hops, head.rate()));
+            }
+        }
+        limits.sort(Comparator.comparingInt(FairnessMessage.Limit::hops));
+        return FairnessMessage.list(limits);
+    }
+
+    /** When the first head is forgotten, if it does not report again. */
+    OptionalLong nextExpiryNs() {
+        return heads.values().stream().mapToLong(head -> head.heardNs() + holdNs).min();
+    }
+
+    /** Forgets heads that have not reported for too long. */
+    void expire(long nowNs) {
+        heads.values().removeIf(head -> head.heardNs() + holdNs <= nowNs);
+    }
+
+    /** Forgets what a station has reported: it may begin anew. */
+    void forget(int station) {
+        heads.values().removeIf(head -> head.station() == station);
+    }
+
+    /** Forgets all. */
+    void clear() {
+        heads.clear();
+    }
+
+    /** Those that are known. */
+    List<Span> view() {
+        List<Span> spans = new ArrayList<>();
+        heads.values().forEach(head -> head.view().ifPresent(spans::add));
+        return spans;
+    }
+}
