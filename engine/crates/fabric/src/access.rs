@@ -25,7 +25,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Its name in a star; a router's host is in none.
+    /// Its name in a star; other hosts are in none.
     pub(crate) fn id(&self) -> Option<HostId> {
         let Device::Edge(edge) = self.device else {
             return None;
@@ -59,11 +59,11 @@ impl Fabric {
         let Host {
             device, uplink: card, ..
         } = self.hosts[host];
-        // At a router a packet is born with its first bit on the link; at an edge when the host gives it to its card.
-        let born_ns = if matches!(device, Device::Router(_)) {
-            UNBORN
-        } else {
+        // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
+        let born_ns = if matches!(device, Device::Edge(_)) {
             at_ns
+        } else {
+            UNBORN
         };
         let mut packet = Packet { frame, born_ns };
         let FifoCard { queue, place, .. } = &mut self.fifos[card];

@@ -53,8 +53,8 @@ impl Origin {
 }
 
 /// Whether light passes this port; it is captured in the fibre then.
-fn is_fibre(port: Port) -> bool {
-    (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
+fn is_fibre(device: Device, port: Port) -> bool {
+    matches!(device, Device::Edge(_) | Device::Core(_)) && (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
 }
 
 impl Fabric {
@@ -79,6 +79,8 @@ impl Fabric {
                 }
                 self.drain_hosts();
             }
+            Event::RingTick { card } => self.ring_tick(card as usize),
+            Event::RingWake { card } => self.ring_wake(card as usize),
             Event::CardWake { card } => {
                 let card = card as usize;
                 if self.star.cards[card].wake_ns == Some(self.now_ns) {
@@ -106,6 +108,7 @@ impl Fabric {
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
             LaneEnd::Core { fibre } => self.light_at_core(fibre, flying),
             LaneEnd::Edge { fibre } => self.light_at_edge(fibre, flying),
+            LaneEnd::Station { station, ringlet } => self.at_station(station, ringlet, flying.packet),
             LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
     }
@@ -185,7 +188,7 @@ impl Fabric {
 
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
-        if !is_fibre(port) {
+        if !is_fibre(device, port) {
             self.capture_port(device, port, frame);
         }
         if self.external.is_some() {
@@ -214,13 +217,13 @@ impl Fabric {
 
     /// A packet leaves a device by a port.
     fn send(&mut self, device: Device, port: Port, frame: Frame, origin: Origin) {
-        if !is_fibre(port) {
+        if !is_fibre(device, port) {
             self.capture_port(device, port, &frame);
         }
         match (port, device) {
             (PORT_CPU, _) => return self.packet_in(device, frame),
-            (PORT_LINECARD, Device::Edge(_) | Device::Router(_)) => {
-                self.apply_flow_control(device, &frame);
+            (PORT_LINECARD, Device::Edge(_) | Device::Router(_) | Device::Station(_)) => {
+                self.tell_card(device, &frame);
                 return self.pool.give_back(frame);
             }
             (PORT_CORE_CONTROL, _) => return self.send_by_control(device, frame),
@@ -229,18 +232,19 @@ impl Fabric {
         match self.nodes[self.node(device)].port(port) {
             PortTo::Card(card) => self.enqueue(card, frame, origin),
             PortTo::Fifo(card) => self.enqueue_fifo(card, frame, origin),
+            PortTo::Ring(card) => self.enqueue_ring(card, frame, origin),
             PortTo::Fibres(port) => self.send_light(device, port, frame, origin),
             PortTo::Nowhere => self.send_nowhere(device, frame, origin),
         }
     }
 
     /// A message of P4 to a line card.
-    fn apply_flow_control(&mut self, device: Device, bytes: &[u8]) {
-        let read = message::flow_control(bytes);
-        let to = read.as_ref().map(|(port, _)| self.nodes[self.node(device)].port(*port));
-        match (read, to) {
-            (Some((_, message)), Some(PortTo::Card(card))) => self.apply_to_card(card, message, bytes.len()),
-            (Some((port, message)), Some(PortTo::Fifo(card)))
+    fn tell_card(&mut self, device: Device, bytes: &[u8]) {
+        let port = message::card_port(bytes).unwrap_or_default();
+        match (self.nodes[self.node(device)].port(port), message::flow_control(bytes)) {
+            (PortTo::Ring(card), _) => self.set_ring_limits(card, bytes),
+            (PortTo::Card(card), Some(message)) => self.apply_to_card(card, message, bytes.len()),
+            (PortTo::Fifo(card), Some(message))
                 if message.queue == port && self.fifos[card].queue.control(self.now_ns, &message).is_ok() => {}
             _ => self.count_drop(Place::Device(device), DropCause::Malformed, bytes.len()),
         }
@@ -258,7 +262,7 @@ impl Fabric {
             cause,
             DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
         );
-        if is_astray && place.is_at_router() {
+        if is_astray && place.is_beside_stars() {
             self.invariants.violated(Invariant::Astray, self.now_ns, place, None);
         }
     }

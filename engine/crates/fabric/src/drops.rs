@@ -31,16 +31,16 @@ pub enum Place {
     Downlink(HostId),
     /// A host.
     Host(HostId),
-    /// A port of a router, or of an edge to one: the card before its link.
+    /// A port of a router or station, or of an edge to a router: the card before its link.
     Port {
-        /// The router, or the edge.
+        /// The router, station or edge.
         device: Device,
         /// Its port.
         port: u16,
     },
-    /// The host at a port of a router, or the link from it.
+    /// The host at a port of a router or station, or the link from it.
     HostAt {
-        /// The router.
+        /// The router or station.
         device: Device,
         /// Its port.
         port: u16,
@@ -48,12 +48,12 @@ pub enum Place {
 }
 
 impl Place {
-    /// Whether it is a router, or its link, or a host there.
-    pub(crate) fn is_at_router(self) -> bool {
+    /// Whether it is a router or station, or its link, or a host there.
+    pub(crate) fn is_beside_stars(self) -> bool {
         let (Place::Device(device) | Place::Port { device, .. } | Place::HostAt { device, .. }) = self else {
             return false;
         };
-        matches!(device, Device::Router(_))
+        matches!(device, Device::Router(_) | Device::Station(_))
     }
 }
 
@@ -101,6 +101,8 @@ pub enum DropCause {
     Late,
     /// It reached a host that it is not for.
     NotForHost,
+    /// A message for which a newer one of the same station did not wait.
+    Outdated,
     /// A fault on purpose took it.
     Fault,
 }
@@ -122,6 +124,7 @@ impl DropCause {
             DropCause::Stopped => "stopped",
             DropCause::Late => "late",
             DropCause::NotForHost => "not_for_host",
+            DropCause::Outdated => "outdated",
             DropCause::Fault => "fault",
         }
     }

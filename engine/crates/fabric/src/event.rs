@@ -39,6 +39,10 @@ pub(crate) enum Event {
     HostTimer(u32),
     /// A line card may be able to send.
     CardWake { card: u32 },
+    /// An interval of a ring's card ends.
+    RingTick { card: u32 },
+    /// A ring's card may be able to send.
+    RingWake { card: u32 },
 }
 
 impl Event {
@@ -49,9 +53,9 @@ impl Event {
             Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
-            Event::CardTimer { .. } | Event::FifoTimer { .. } => 3,
+            Event::CardTimer { .. } | Event::FifoTimer { .. } | Event::RingTick { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
-            Event::CardWake { .. } | Event::LookAfterFaults => 5,
+            Event::CardWake { .. } | Event::RingWake { .. } | Event::LookAfterFaults => 5,
         }
     }
 }

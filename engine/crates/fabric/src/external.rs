@@ -63,8 +63,8 @@ impl External {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
         let is_told = match origin {
             Origin::Local => false,
-            // What comes from a router was born when what went in was; of an edge nothing more counts.
-            Origin::Lane { .. } => matches!(device, Device::Router(_)),
+            // What comes from a router or station was born when what went in was; of an edge nothing more counts.
+            Origin::Lane { .. } => matches!(device, Device::Router(_) | Device::Station(_)),
             _ => true,
         };
         let mut id = 0;
@@ -214,7 +214,7 @@ impl Fabric {
     pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(frame);
         let now_ns = self.now_ns;
-        if let Device::Router(_) = device {
+        if let Device::Router(_) | Device::Station(_) = device {
             // A packet that it drops is never heard of again.
             self.lose_overdue_light(now_ns);
         }

@@ -22,6 +22,7 @@ use crate::link::FibrePair;
 use crate::node::{self, Node, Outbox, PortTo};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
+use crate::ring::Ring;
 use crate::routed::Routed;
 use crate::slots::{Core, Delivered, FrameRecord, Star};
 use crate::span::Span;
@@ -54,8 +55,10 @@ pub struct Fabric {
     pub(crate) parcels: Parcels,
     pub(crate) pool: FramePool,
     pub(crate) outbox: Outbox,
-    /// Edges, cores, routers.
+    /// By kind of devices, in the order in which they were added.
     pub(crate) nodes: Vec<Node>,
+    /// Where those of a kind begin.
+    first_nodes: [usize; Device::KINDS],
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
     pub(crate) star: Star,
@@ -68,6 +71,7 @@ pub struct Fabric {
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
     pub(crate) routed: Routed,
+    pub(crate) ring: Ring,
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
@@ -88,6 +92,7 @@ impl Fabric {
             pool: FramePool::default(),
             outbox: Outbox::default(),
             nodes: Vec::new(),
+            first_nodes: [0; Device::KINDS],
             external: None,
             star,
             fifos: Vec::new(),
@@ -98,6 +103,7 @@ impl Fabric {
             host_output: VecDeque::new(),
             control: VecDeque::new(),
             routed: Routed::default(),
+            ring: Ring::default(),
             p4_passes: 0,
             drops: Drops::default(),
             invariants: Invariants::default(),
@@ -109,6 +115,16 @@ impl Fabric {
     pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
+    }
+
+    /// Adds the devices of a kind, by number from 0.
+    pub(crate) fn add_nodes(&mut self, devices: impl Iterator<Item = Device>) {
+        for device in devices {
+            if let (kind, 0) = device.place() {
+                self.first_nodes[kind] = self.nodes.len();
+            }
+            self.nodes.push(Node::new(device));
+        }
     }
 
     pub(crate) fn add_host(&mut self, host: Host) {
@@ -252,6 +268,7 @@ impl Fabric {
             }
             Device::Core(core) => self.star.cores[usize::from(core)].knows_slot = false,
             Device::Router(_) => {}
+            Device::Station(_) => self.reset_station(device),
         }
         Ok(())
     }
@@ -296,11 +313,8 @@ impl Fabric {
 
     /// Place of a device among the nodes.
     pub(crate) fn node(&self, device: Device) -> usize {
-        match device {
-            Device::Edge(edge) => usize::from(edge),
-            Device::Core(core) => self.star.edges.len() + usize::from(core),
-            Device::Router(router) => self.star.edges.len() + self.star.cores.len() + usize::from(router),
-        }
+        let (kind, number) = device.place();
+        self.first_nodes[kind] + usize::from(number)
     }
 
     pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
@@ -420,9 +434,9 @@ impl Fabric {
             let device = node.device;
             let control = [PORT_CORE_CONTROL]
                 .into_iter()
-                .filter(move |_| !matches!(device, Device::Router(_)));
+                .filter(move |_| matches!(device, Device::Edge(_) | Device::Core(_)));
             let inner = [PORT_LINECARD].into_iter().chain(control).chain([PORT_CPU]);
-            let ports = node.fifo_ports().chain(inner);
+            let ports = node.link_ports().chain(inner);
             ports.map(|port| node.capture_point(port))
         });
         fibres.chain(ports).collect()

@@ -109,8 +109,8 @@ impl GateCard {
 
     /// A frame from the switch's PORT_LINECARD.
     pub fn handle_control(&mut self, now_ns: u64, frame: &[u8]) {
-        let message = message::flow_control(frame).filter(|(port, _)| *port == optical_port(self.config.core));
-        let Some((_, message)) = message else {
+        let is_ours = message::card_port(frame) == Some(optical_port(self.config.core));
+        let Some(message) = message::flow_control(frame).filter(|_| is_ours) else {
             return self.drop(DropCause::Malformed, frame.len());
         };
         match self.queues.control(now_ns, &message) {

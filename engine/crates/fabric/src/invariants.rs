@@ -18,20 +18,32 @@ pub enum Invariant {
     Guard,
     /// No packet lost in a core, and none at an edge that it is not for.
     Ungranted,
-    /// No (source edge, its program, queue, sequence) twice.
+    /// No (source edge, its program, queue, sequence) twice, nor (source, ringlet, queue, sequence) of a ring.
     Duplicate,
     /// No packet sent to a port that there is not, or to a host that it is not for, and no message that no card can read.
     Astray,
+    /// On a ring no packet lost by a station that it passes.
+    TransitLoss,
+    /// No packet at a station of a ring twice.
+    Round,
+    /// Nothing added to a ring beyond what P4 told the card, and its bucket.
+    AddRate,
+    /// Never more than two of the longest frames in an insertion buffer of a ring.
+    Insertion,
 }
 
 impl Invariant {
     /// All of them.
-    pub const ALL: [Invariant; 5] = [
+    pub const ALL: [Invariant; 9] = [
         Invariant::Collision,
         Invariant::Guard,
         Invariant::Ungranted,
         Invariant::Duplicate,
         Invariant::Astray,
+        Invariant::TransitLoss,
+        Invariant::Round,
+        Invariant::AddRate,
+        Invariant::Insertion,
     ];
     /// Those of stars.
     pub(crate) const OF_STARS: &'static [Invariant] = &[
@@ -42,6 +54,15 @@ impl Invariant {
     ];
     /// Those of networks of routers whose tables nobody gets wrong.
     pub(crate) const OF_ROUTERS: &'static [Invariant] = &[Invariant::Astray];
+    /// Those of rings.
+    pub(crate) const OF_RINGS: &'static [Invariant] = &[
+        Invariant::Duplicate,
+        Invariant::Astray,
+        Invariant::TransitLoss,
+        Invariant::Round,
+        Invariant::AddRate,
+        Invariant::Insertion,
+    ];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -51,6 +72,10 @@ impl Invariant {
             Invariant::Ungranted => "ungranted",
             Invariant::Duplicate => "duplicate",
             Invariant::Astray => "astray",
+            Invariant::TransitLoss => "transit_loss",
+            Invariant::Round => "round",
+            Invariant::AddRate => "add_rate",
+            Invariant::Insertion => "insertion",
         }
     }
 }
@@ -75,22 +100,22 @@ struct Record {
 /// Violations so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invariants {
-    checked: &'static [Invariant],
+    checked: Vec<Invariant>,
     records: [Record; Invariant::ALL.len()],
 }
 
 impl Invariants {
     /// Of a network for which these are checked.
-    pub(crate) fn of(checked: &'static [Invariant]) -> Invariants {
+    pub(crate) fn of(checked: impl IntoIterator<Item = Invariant>) -> Invariants {
         Invariants {
-            checked,
+            checked: checked.into_iter().collect(),
             ..Invariants::default()
         }
     }
 
     /// The rules that are checked.
-    pub fn checked(&self) -> &'static [Invariant] {
-        self.checked
+    pub fn checked(&self) -> &[Invariant] {
+        &self.checked
     }
 
     /// How often a rule was broken.
@@ -127,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_first_violations_are_kept_and_all_counted() {
-        let mut invariants = Invariants::of(Invariant::OF_STARS);
+        let mut invariants = Invariants::of(Invariant::OF_STARS.iter().copied());
         assert!(invariants.held());
         for at_ns in 0..100 {
             let place = Place::LineCard { edge: 0, core: 0 };

@@ -22,6 +22,8 @@ pub(crate) enum LaneEnd {
     Core { fibre: usize },
     /// An edge, by the fibre's number: what counts is the tail.
     Edge { fibre: usize },
+    /// A station, by the ringlet on which packets come.
+    Station { station: u16, ringlet: u8 },
     /// Who drives a card by itself.
     Outside,
 }

@@ -35,10 +35,12 @@ mod packet;
 mod parcel;
 mod port_card;
 mod random;
+mod ring;
 mod routed;
 mod slots;
 mod span;
 mod traffic;
+mod transit_first;
 
 pub use api::{
     ControlEvent, ControlMessage, CoreLosses, FabricError, FabricOptions, HostFrame, HostMode, LinkReport, P4Drop,
@@ -56,6 +58,7 @@ pub use link::LinkUse;
 pub use measure::{AccessReport, AccessUse, DelayUse, QueueUse};
 pub use packet::Frame;
 pub use port_card::{CardFrame, PortCard};
+pub use ring::{RingLinkState, RingLinkUse};
 pub use routed::RouterPort;
 pub use slots::{Delivered, FirstLight, FrameRecord, SyncError, VoqRecord};
 pub use traffic::{DelaySummary, FlowResult, FlowUse, RoutedFlow, StreamResult};

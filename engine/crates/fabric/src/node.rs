@@ -10,7 +10,7 @@ use crate::packet::{Frame, FramePool};
 use crate::random;
 
 /// What a port of a switch leads to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PortTo {
     /// Nothing.
     #[default]
@@ -21,6 +21,8 @@ pub(crate) enum PortTo {
     Card(usize),
     /// Fibres of a core, by its port's number.
     Fibres(usize),
+    /// A card of a ring, by its number.
+    Ring(usize),
 }
 
 /// A switch.
@@ -45,10 +47,10 @@ impl Node {
         }
     }
 
-    /// Ports before which there is a card with one queue, in order.
-    pub(crate) fn fifo_ports(&self) -> impl Iterator<Item = Port> {
+    /// Ports of links, in order: fibres are none.
+    pub(crate) fn link_ports(&self) -> impl Iterator<Item = Port> {
         let ports = self.ports.iter().zip(0..);
-        ports.filter_map(|(to, port)| matches!(to, PortTo::Fifo(_)).then_some(port))
+        ports.filter_map(|(to, port)| matches!(to, PortTo::Fifo(_) | PortTo::Ring(_)).then_some(port))
     }
 
     /// These cards.
@@ -73,7 +75,7 @@ impl Node {
     /// A port that is no fibre as a place of captures.
     pub(crate) fn capture_point(&self, port: Port) -> CapturePoint {
         let device = self.device;
-        if matches!(self.port(port), PortTo::Fifo(_)) && self.host(port).is_none() {
+        if matches!(self.port(port), PortTo::Fifo(_) | PortTo::Ring(_)) && self.host(port).is_none() {
             CapturePoint::Link { device, port }
         } else {
             CapturePoint::Port { device, port }
@@ -98,6 +100,7 @@ impl Node {
             Device::Edge(_) => "EdgeIngress.drops",
             Device::Core(_) => "CoreIngress.drops",
             Device::Router(_) => "RouterIngress.drops",
+            Device::Station(_) => "RingIngress.drops",
         }
     }
 }

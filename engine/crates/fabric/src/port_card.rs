@@ -63,9 +63,10 @@ impl PortCard {
     /// Obeys a frame that left the switch by its line card port. One for another card is none of this one's business; one
     /// that sets no timer changes nothing and is counted.
     pub fn control(&mut self, now_ns: u64, frame: &[u8]) {
-        match message::flow_control(frame) {
-            Some((port, _)) if port != self.port => {}
-            Some((port, message)) if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
+        match (message::card_port(frame), message::flow_control(frame)) {
+            (Some(port), Some(_)) if port != self.port => {}
+            (Some(port), Some(message))
+                if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
             _ => self.malformed += 1,
         }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of a network of routers: their ports, for who writes tables, and what links and flows did.
+//! What is asked of a network of routers, and of hosts in groups: ports and addresses, for who writes tables, and what links and
+//! flows did.
 
 use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::build::{host_ip, router_mac};
+use crate::build::{host_ip, host_mac, node_mac};
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::traffic::{FlowUse, RoutedFlow, Traffic};
@@ -46,9 +47,14 @@ impl Fabric {
         &self.routed.ports[router]
     }
 
-    /// A router's own Ethernet address.
-    pub fn router_mac(&self, router: usize) -> u64 {
-        router_mac(router)
+    /// A switch's own Ethernet address.
+    pub fn device_mac(&self, device: Device) -> u64 {
+        node_mac(device)
+    }
+
+    /// Ethernet address of a host of a group, by its number among those.
+    pub fn group_host_mac(&self, host: usize) -> u64 {
+        host_mac(host)
     }
 
     /// Address of a host of a group, by its number among those.

@@ -7,11 +7,12 @@ use slotwise_scenario::Device;
 use crate::api::ControlMessage;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
+use crate::node::PortTo;
 
 /// Links between two ports.
 pub(crate) struct Span {
     /// Cards before its lanes.
-    pub(crate) cards: Vec<usize>,
+    pub(crate) cards: Vec<PortTo>,
     pub(crate) ends: [(Device, Port); 2],
     /// What the scenario's changes say.
     pub(crate) is_up: bool,
@@ -29,8 +30,8 @@ impl Fabric {
     /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
     /// One that the scenario does not have is left alone.
     pub fn set_link_up(&mut self, link: usize, is_up: bool) {
-        let card = self.routed.links.get(link);
-        let span = card.and_then(|card| self.spans.iter().position(|span| span.cards.contains(card)));
+        let card = self.routed.links.get(link).map(|card| PortTo::Fifo(*card));
+        let span = card.and_then(|card| self.spans.iter().position(|span| span.cards.contains(&card)));
         if let Some(span) = span {
             self.set_span_up(span, is_up);
         }
@@ -60,8 +61,14 @@ impl Fabric {
         }
         let (cards, ends) = (self.spans[span].cards.clone(), self.spans[span].ends);
         for card in cards {
-            self.fifos[card].is_dark = !is_up;
-            self.lose_what_waits(card, DropCause::LinkDown);
+            match card {
+                PortTo::Fifo(card) => {
+                    self.fifos[card].is_dark = !is_up;
+                    self.lose_what_waits(card, DropCause::LinkDown);
+                }
+                PortTo::Ring(card) => self.set_ring_dark(card, !is_up),
+                _ => {}
+            }
         }
         for (device, port) in ends {
             self.tell(device, ControlMessage::Link { port, is_up });

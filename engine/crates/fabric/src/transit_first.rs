@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_wire::{FAIRNESS_ENTRIES, NO_LIMIT};
 
+use crate::drops::DropCause;
+use crate::link::transmission_ns;
+
 const NS_PER_S: u64 = 1_000_000_000;
 /// Add queues from this one on are of classes that no limit is about: `256 * COMMITTED`.
 const FIRST_COMMITTED_QUEUE: u16 = 512;
@@ -37,17 +40,35 @@ pub(crate) struct AddLimit {
     pub(crate) rate: u32,
 }
 
+impl AddLimit {
+    /// Whether it limits anything.
+    pub(crate) fn is_one(self) -> bool {
+        self.rate != NO_LIMIT
+    }
+
+    /// Whether it is about an add queue.
+    pub(crate) fn concerns(self, queue: u16) -> bool {
+        queue < FIRST_COMMITTED_QUEUE && queue & 0xff > u16::from(self.hops)
+    }
+}
+
 /// Where a packet was before it began to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    Transit,
-    Message,
-    Added {
-        queue: u16,
-        /// When it was accepted, and when it became the first of its add queue.
-        accepted_ns: u64,
-        first_ns: u64,
+    Transit {
+        arrived_ns: u64,
     },
+    Message,
+    Added(Added),
+}
+
+/// A host's packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Added {
+    pub(crate) queue: u16,
+    /// When it was accepted, and when it became the first of its add queue.
+    pub(crate) accepted_ns: u64,
+    pub(crate) first_ns: u64,
 }
 
 /// What a card does next.
@@ -127,17 +148,17 @@ impl Bucket {
 pub(crate) struct TransitFirst<P> {
     settings: Settings,
     busy_until_ns: u64,
-    transit: VecDeque<(P, u64)>,
-    messages: VecDeque<(P, u64)>,
+    transit: VecDeque<Waiting<P>>,
+    message: Option<(P, u64)>,
     shaped: VecDeque<Shaped<P>>,
     shaper_free_ns: u64,
     queues: BTreeMap<u16, Queue<P>>,
     /// The queue that was served last: the next one is the first behind it.
     served: u16,
     buffered_bytes: u64,
+    most_buffered_bytes: u64,
     buckets: Vec<Bucket>,
     report: Report,
-    most_transit_bytes: u64,
     transit_bytes: u64,
 }
 
@@ -147,37 +168,46 @@ impl<P> TransitFirst<P> {
             settings,
             busy_until_ns: 0,
             transit: VecDeque::new(),
-            messages: VecDeque::new(),
+            message: None,
             shaped: VecDeque::new(),
             shaper_free_ns: 0,
             queues: BTreeMap::new(),
             served: u16::MAX,
             buffered_bytes: 0,
+            most_buffered_bytes: 0,
             buckets: Vec::with_capacity(usize::from(FAIRNESS_ENTRIES)),
             report: Report::default(),
-            most_transit_bytes: 0,
             transit_bytes: 0,
         }
     }
 
     /// Takes a packet of another station.
-    pub(crate) fn pass_on(&mut self, packet: P, bytes: u64) {
-        self.transit.push_back((packet, bytes));
+    pub(crate) fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) {
+        self.transit.push_back(Waiting {
+            packet,
+            bytes,
+            accepted_ns: now_ns,
+        });
         self.transit_bytes += bytes;
-        self.most_transit_bytes = self.most_transit_bytes.max(self.transit_bytes);
     }
 
-    /// Takes a message of this station.
-    pub(crate) fn tell(&mut self, packet: P, bytes: u64) {
-        self.messages.push_back((packet, bytes));
+    /// Takes a message of this station, and gives back one that has not left yet: the newer one says all that it said.
+    pub(crate) fn tell(&mut self, packet: P, bytes: u64) -> Option<P> {
+        let older = self.message.replace((packet, bytes));
+        older.map(|(packet, _)| packet)
     }
 
-    /// Takes a packet of a host of this station, or gives it back: the buffer is full, or it is longer than a bucket is deep.
-    pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), P> {
-        if self.buffered_bytes + bytes > self.settings.buffer_bytes || bytes > self.settings.bucket_bytes {
-            return Err(packet);
+    /// Takes a packet of a host of this station, or gives it back: the buffer is full, or it is longer than half a bucket, so that it
+    /// would not be one of two.
+    pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
+        if 2 * bytes > self.settings.bucket_bytes {
+            return Err((DropCause::TooLong, packet));
+        }
+        if self.buffered_bytes + bytes > self.settings.buffer_bytes {
+            return Err((DropCause::QueueFull, packet));
         }
         self.buffered_bytes += bytes;
+        self.most_buffered_bytes = self.most_buffered_bytes.max(self.buffered_bytes);
         let waiting = Waiting {
             packet,
             bytes,
@@ -185,7 +215,7 @@ impl<P> TransitFirst<P> {
         };
         let enters_ns = self.shaper_free_ns.max(now_ns);
         if let Some(shaper_bps) = self.settings.shaper_bps {
-            self.shaper_free_ns = enters_ns + time_ns(bytes, shaper_bps);
+            self.shaper_free_ns = enters_ns + transmission_ns(bytes, shaper_bps);
         }
         self.shaped.push_back(Shaped {
             waiting,
@@ -223,7 +253,7 @@ impl<P> TransitFirst<P> {
         let Some(first) = queue.waiting.front() else {
             return u64::MAX;
         };
-        let limits = self.buckets.iter().filter(|bucket| concerns(bucket.limit, number));
+        let limits = self.buckets.iter().filter(|bucket| bucket.limit.concerns(number));
         let ready_ns = limits.map(|bucket| bucket.ready_ns(first.bytes)).max().unwrap_or(0);
         ready_ns.max(queue.first_ns)
     }
@@ -248,14 +278,20 @@ impl<P> TransitFirst<P> {
     pub(crate) fn poll(&mut self, now_ns: u64) -> Next<P> {
         self.enter(now_ns);
         if now_ns < self.busy_until_ns {
-            return Next::At(self.busy_until_ns);
+            return match self.is_empty() {
+                true => Next::Idle,
+                false => Next::At(self.busy_until_ns),
+            };
         }
         self.busy_until_ns = now_ns;
-        if let Some((packet, bytes)) = self.transit.pop_front() {
-            self.transit_bytes -= bytes;
-            return self.send(packet, Origin::Transit, bytes);
+        if let Some(waiting) = self.transit.pop_front() {
+            self.transit_bytes -= waiting.bytes;
+            let origin = Origin::Transit {
+                arrived_ns: waiting.accepted_ns,
+            };
+            return self.send(waiting.packet, origin, waiting.bytes);
         }
-        if let Some((packet, bytes)) = self.messages.pop_front() {
+        if let Some((packet, bytes)) = self.message.take() {
             return self.send(packet, Origin::Message, bytes);
         }
         let enters_ns = self.shaped.front().map(|shaped| shaped.enters_ns);
@@ -266,8 +302,13 @@ impl<P> TransitFirst<P> {
         }
     }
 
+    /// Whether nothing waits for the link.
+    fn is_empty(&self) -> bool {
+        self.transit.is_empty() && self.message.is_none() && self.shaped.is_empty() && self.queues.is_empty()
+    }
+
     fn send(&mut self, packet: P, origin: Origin, bytes: u64) -> Next<P> {
-        let duration_ns = time_ns(bytes, self.settings.rate_bps);
+        let duration_ns = transmission_ns(bytes, self.settings.rate_bps);
         self.busy_until_ns += duration_ns;
         Next::Send {
             packet,
@@ -297,16 +338,16 @@ impl<P> TransitFirst<P> {
             self.report.committed_bytes += waiting.bytes;
         }
         let depth = self.settings.bucket_bytes * NS_PER_S;
-        for bucket in self.buckets.iter_mut().filter(|bucket| concerns(bucket.limit, number)) {
+        for bucket in self.buckets.iter_mut().filter(|bucket| bucket.limit.concerns(number)) {
             bucket.level = bucket.level_at(now_ns, depth) - waiting.bytes * NS_PER_S;
             bucket.at_ns = now_ns;
         }
-        let origin = Origin::Added {
+        let added = Added {
             queue: number,
             accepted_ns: waiting.accepted_ns,
             first_ns,
         };
-        self.send(waiting.packet, origin, waiting.bytes)
+        self.send(waiting.packet, Origin::Added(added), waiting.bytes)
     }
 
     /// Obeys P4: these limits hold from now on, and no others. A bucket stays as full as it is if its limit only changes its
@@ -314,7 +355,7 @@ impl<P> TransitFirst<P> {
     pub(crate) fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
         let depth = self.settings.bucket_bytes * NS_PER_S;
         let old = std::mem::take(&mut self.buckets);
-        for &limit in limits.iter().filter(|limit| limit.rate != NO_LIMIT) {
+        for &limit in limits.iter().filter(|limit| limit.is_one()) {
             let same = old.iter().find(|bucket| bucket.limit.hops == limit.hops);
             self.buckets.push(Bucket {
                 limit,
@@ -340,291 +381,33 @@ impl<P> TransitFirst<P> {
         report
     }
 
+    /// Loses all that waits, transit first.
+    pub(crate) fn take_all(&mut self) -> Vec<P> {
+        let transit = self.transit.drain(..).map(|waiting| waiting.packet);
+        let message = self.message.take().into_iter().map(|(packet, _)| packet);
+        let queues = std::mem::take(&mut self.queues).into_values();
+        let added = queues.flat_map(|queue| queue.waiting).map(|waiting| waiting.packet);
+        let shaped = self.shaped.drain(..).map(|shaped| shaped.waiting.packet);
+        let all = transit.chain(message).chain(added).chain(shaped).collect();
+        (self.transit_bytes, self.buffered_bytes, self.shaper_free_ns) = (0, 0, 0);
+        all
+    }
+
     /// Bytes of hosts' packets that wait, in the shaper and the add queues.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         self.buffered_bytes
     }
 
-    /// Most bytes that the insertion buffer ever held.
-    pub(crate) fn most_transit_bytes(&self) -> u64 {
-        self.most_transit_bytes
+    /// Most of them that waited at once since the last call.
+    pub(crate) fn take_most_buffered_bytes(&mut self) -> u64 {
+        std::mem::replace(&mut self.most_buffered_bytes, self.buffered_bytes)
     }
-}
 
-/// Whether a limit is about an add queue.
-fn concerns(limit: AddLimit, queue: u16) -> bool {
-    queue < FIRST_COMMITTED_QUEUE && queue & 0xff > u16::from(limit.hops)
-}
-
-fn time_ns(bytes: u64, rate_bps: u64) -> u64 {
-    (bytes * 8 * NS_PER_S).div_ceil(rate_bps)
+    /// Bytes in the insertion buffer.
+    pub(crate) fn transit_bytes(&self) -> u64 {
+        self.transit_bytes
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 8 Gb/s: a byte a nanosecond.
-    const SETTINGS: Settings = Settings {
-        rate_bps: 8_000_000_000,
-        bucket_bytes: 3000,
-        buffer_bytes: 100_000,
-        shaper_bps: None,
-    };
-    const MS: u64 = 1_000_000;
-
-    fn card() -> TransitFirst<&'static str> {
-        TransitFirst::new(SETTINGS)
-    }
-
-    /// What leaves until `end_ns`, with its time.
-    fn run(card: &mut TransitFirst<&'static str>, mut now_ns: u64, end_ns: u64) -> Vec<(u64, &'static str)> {
-        let mut sent = Vec::new();
-        while now_ns <= end_ns {
-            match card.poll(now_ns) {
-                Next::Send { packet, .. } => sent.push((now_ns, packet)),
-                Next::At(at_ns) => {
-                    assert!(at_ns > now_ns, "no progress at {now_ns}");
-                    now_ns = at_ns;
-                }
-                Next::Idle => break,
-            }
-        }
-        sent
-    }
-
-    #[test]
-    fn transit_goes_first_then_messages_then_committed_then_fair() {
-        let mut card = card();
-        card.add(0, 3, "fair", 100).unwrap();
-        card.add(0, 512 + 3, "committed", 100).unwrap();
-        card.tell("message", 64);
-        card.pass_on("transit", 1000);
-        let sent = run(&mut card, 0, MS);
-        assert_eq!(
-            sent,
-            [(0, "transit"), (1000, "message"), (1064, "committed"), (1164, "fair")]
-        );
-    }
-
-    #[test]
-    fn a_packet_that_has_begun_ends_before_transit() {
-        let mut card = card();
-        card.add(0, 3, "fair", 1500).unwrap();
-        assert!(matches!(
-            card.poll(0),
-            Next::Send {
-                packet: "fair",
-                duration_ns: 1500,
-                ..
-            }
-        ));
-        card.pass_on("transit", 100);
-        assert_eq!(card.poll(700), Next::At(1500));
-        assert!(matches!(card.poll(1500), Next::Send { packet: "transit", .. }));
-    }
-
-    #[test]
-    fn queues_take_turns() {
-        let mut card = card();
-        for _ in 0..3 {
-            card.add(0, 1, "a", 100).unwrap();
-            card.add(0, 4, "b", 100).unwrap();
-        }
-        let names: String = run(&mut card, 0, MS).iter().map(|(_, name)| *name).collect();
-        assert_eq!(names, "ababab");
-    }
-
-    #[test]
-    fn a_limit_lets_a_bucket_go_and_then_its_rate() {
-        let mut card = card();
-        card.set_limits(
-            0,
-            &[AddLimit {
-                hops: 0,
-                rate: 1_000_000,
-            }],
-        );
-        for _ in 0..5 {
-            card.add(0, 3, "x", 1000).unwrap();
-        }
-        let times: Vec<u64> = run(&mut card, 0, 10 * MS).iter().map(|(at_ns, _)| *at_ns).collect();
-        // 1000 bytes at a byte a microsecond.
-        assert_eq!(times, [0, 1000, 2000, MS, 2 * MS]);
-    }
-
-    #[test]
-    fn a_limit_is_about_what_goes_further_and_is_fair() {
-        let mut card = card();
-        card.set_limits(0, &[AddLimit { hops: 2, rate: 0 }]);
-        for queue in [2, 3, 256 + 3, 512 + 3] {
-            for _ in 0..4 {
-                card.add(
-                    0,
-                    queue,
-                    if queue == 2 {
-                        "near"
-                    } else if queue > 511 {
-                        "committed"
-                    } else {
-                        "far"
-                    },
-                    1000,
-                )
-                .unwrap();
-            }
-        }
-        let sent = run(&mut card, 0, MS);
-        let count = |name| sent.iter().filter(|(_, sent)| *sent == name).count();
-        assert_eq!(
-            (count("near"), count("committed"), count("far")),
-            (4, 4, 3),
-            "a bucket of three for all that goes far"
-        );
-        assert_eq!(card.poll(2 * MS), Next::At(u64::MAX));
-    }
-
-    #[test]
-    fn what_is_limited_further_on_leaves_the_rest_to_what_goes_less_far() {
-        let mut card = card();
-        let limits = [
-            AddLimit {
-                hops: 0,
-                rate: 4_000_000,
-            },
-            AddLimit {
-                hops: 3,
-                rate: 1_000_000,
-            },
-        ];
-        card.set_limits(0, &limits);
-        let mut now_ns = 0;
-        let mut bytes = BTreeMap::<&str, u64>::new();
-        while now_ns < 100 * MS {
-            for (queue, name) in [(1, "near"), (4, "far")] {
-                if !card.queues.contains_key(&queue) {
-                    card.add(now_ns, queue, name, 1000).unwrap();
-                }
-            }
-            match card.poll(now_ns) {
-                Next::Send { packet, .. } => *bytes.entry(packet).or_default() += 1000,
-                Next::At(at_ns) => now_ns = at_ns,
-                Next::Idle => unreachable!("there is always something"),
-            }
-        }
-        // In 100 ms: 400,000 bytes, of which 100,000 far; and a bucket of each.
-        assert!((99_000..=103_000).contains(&bytes["far"]), "{bytes:?}");
-        assert!((297_000..=303_000).contains(&bytes["near"]), "{bytes:?}");
-    }
-
-    #[test]
-    fn a_change_of_rate_does_not_fill_the_bucket() {
-        let mut card = card();
-        card.set_limits(
-            0,
-            &[AddLimit {
-                hops: 0,
-                rate: 1_000_000,
-            }],
-        );
-        for _ in 0..3 {
-            card.add(0, 3, "x", 1000).unwrap();
-        }
-        assert_eq!(run(&mut card, 0, 5000).len(), 3);
-        for now_ns in [5000, 6000] {
-            card.set_limits(
-                now_ns,
-                &[AddLimit {
-                    hops: 0,
-                    rate: 2_000_000,
-                }],
-            );
-        }
-        card.add(6000, 3, "x", 1000).unwrap();
-        let Next::At(at_ns) = card.poll(6000) else {
-            panic!("it is not held back")
-        };
-        assert!((500_000..504_000).contains(&at_ns), "{at_ns}");
-        card.set_limits(
-            6000,
-            &[AddLimit {
-                hops: 0,
-                rate: NO_LIMIT,
-            }],
-        );
-        assert!(matches!(card.poll(6000), Next::Send { .. }));
-    }
-
-    #[test]
-    fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
-        let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
-            shaper_bps: Some(8_000_000),
-            buffer_bytes: 3000,
-            ..SETTINGS
-        });
-        for _ in 0..3 {
-            card.add(0, 3, "x", 1000).unwrap();
-        }
-        assert_eq!(card.add(0, 3, "x", 1), Err("x"));
-        let times: Vec<u64> = run(&mut card, 0, 10 * MS).iter().map(|(at_ns, _)| *at_ns).collect();
-        assert_eq!(times, [0, MS, 2 * MS]);
-        assert_eq!(card.buffered_bytes(), 0);
-        assert_eq!(
-            card.add(0, 3, "long", 3001),
-            Err("long"),
-            "no bucket would ever let it go"
-        );
-    }
-
-    #[test]
-    fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
-        let mut card = card();
-        card.set_limits(
-            0,
-            &[AddLimit {
-                hops: 0,
-                rate: 1_000_000,
-            }],
-        );
-        for _ in 0..4 {
-            card.add(0, 3, "x", 1000).unwrap();
-        }
-        assert_eq!(run(&mut card, 0, 3000).len(), 3);
-        let report = card.end_interval(4000);
-        assert_eq!(
-            (report.hol_delay_ns, report.added_bytes),
-            (1000, 3000),
-            "of the packet before it"
-        );
-        // The fourth may go at 1 ms; the link is busy with transit until 1.2 ms.
-        card.pass_on("transit", 1_200_000 - 4000);
-        assert!(matches!(card.poll(4000), Next::Send { packet: "transit", .. }));
-        assert_eq!(card.end_interval(MS + 100_000).hol_delay_ns, 100_000);
-        assert!(matches!(card.poll(1_200_000), Next::Send { packet: "x", .. }));
-        assert_eq!(card.end_interval(1_300_000).hol_delay_ns, 200_000);
-        assert_eq!(card.end_interval(1_400_000).hol_delay_ns, 0);
-    }
-
-    #[test]
-    fn the_insertion_buffer_holds_what_came_while_a_packet_was_added() {
-        let mut card = card();
-        let mut next_ns = 0;
-        for now_ns in 0..100_000u64 {
-            if now_ns % 500 == 0 {
-                // Transit as fast as the link carries it.
-                card.pass_on("transit", 500);
-            }
-            if now_ns % 7000 == 0 {
-                card.add(now_ns, 3, "x", 1500).unwrap();
-            }
-            if now_ns >= next_ns {
-                next_ns = match card.poll(now_ns) {
-                    Next::Send { duration_ns, .. } => now_ns + duration_ns,
-                    Next::At(at_ns) => at_ns,
-                    Next::Idle => now_ns + 1,
-                };
-            }
-        }
-        assert!(card.most_transit_bytes() <= 2 * 1500, "{}", card.most_transit_bytes());
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@ fn configured(scenario: &Scenario) -> Fabric {
             panic!("hosts of routers are behind one")
         };
         let port = scenario.ports_to_neighbours(Device::Edge(border))[&gateway];
-        let mac = fabric.router_mac(usize::from(router));
+        let mac = fabric.device_mac(gateway);
         for number in scenario.host_numbers(group) {
             let ip = fabric.group_host_ip(number - scenario.edge_host_count());
             for edge in 0..scenario.edges.len() as u16 {

@@ -46,7 +46,7 @@ pub(crate) fn configure_one(
     program: &Arc<Program>,
 ) -> Result<(), RouterError> {
     let ports = network.router_ports(router).to_vec();
-    let mac = network.router_mac(router);
+    let mac = network.device_mac(Device::Router(router as u16));
     let pipeline = start(network, router, program);
     let error = |table| {
         move |source| RouterError {

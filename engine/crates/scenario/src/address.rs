@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use slotwise_wire::{MAX_FIBRES, PORT_OPTICAL_BASE};
+use slotwise_wire::{MAX_FIBRES, MAX_STATIONS, PORT_OPTICAL_BASE};
 
 /// An Ethernet address.
 pub type MacAddress = [u8; 6];
@@ -12,6 +12,7 @@ pub type MacAddress = [u8; 6];
 const FIRST_EDGE_DEVICE: u64 = 1;
 const FIRST_CORE_DEVICE: u64 = 1001;
 const FIRST_ROUTER_DEVICE: u64 = 2001;
+const FIRST_STATION_DEVICE: u64 = 3001;
 
 /// A switch that the controller knows by a P4Runtime device id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,29 +23,46 @@ pub enum Device {
     Core(u16),
     /// A router by its number.
     Router(u16),
+    /// A station of a ring by its number.
+    Station(u16),
 }
 
 impl Device {
-    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`.
+    /// Kinds of devices.
+    pub const KINDS: usize = 4;
+
+    /// Its kind, below [`Device::KINDS`], and its number among those.
+    pub fn place(self) -> (usize, u16) {
+        match self {
+            Device::Edge(edge) => (0, edge),
+            Device::Core(core) => (1, core),
+            Device::Router(router) => (2, router),
+            Device::Station(station) => (3, station),
+        }
+    }
+
+    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`, station s is `3001 + s`.
     pub fn id(self) -> u64 {
         match self {
             Device::Edge(edge) => FIRST_EDGE_DEVICE + u64::from(edge),
             Device::Core(core) => FIRST_CORE_DEVICE + u64::from(core),
             Device::Router(router) => FIRST_ROUTER_DEVICE + u64::from(router),
+            Device::Station(station) => FIRST_STATION_DEVICE + u64::from(station),
         }
     }
 
     /// The device with this id, whether or not a scenario has it.
     pub fn from_id(id: u64) -> Option<Device> {
-        let within = |first: u64| {
+        let within = |first: u64, count: u16| {
             id.checked_sub(first)
-                .filter(|n| *n < u64::from(MAX_FIBRES))
+                .filter(|n| *n < u64::from(count))
                 .map(|n| n as u16)
         };
-        within(FIRST_EDGE_DEVICE)
+        within(FIRST_EDGE_DEVICE, MAX_FIBRES)
             .map(Device::Edge)
-            .or_else(|| within(FIRST_CORE_DEVICE).map(Device::Core))
-            .or_else(|| within(FIRST_ROUTER_DEVICE).map(Device::Router))
+            .or_else(|| within(FIRST_CORE_DEVICE, MAX_FIBRES).map(Device::Core))
+            .or_else(|| within(FIRST_ROUTER_DEVICE, MAX_FIBRES).map(Device::Router))
+            .or_else(|| within(FIRST_STATION_DEVICE, MAX_STATIONS).map(Device::Station))
     }
 }
 
@@ -54,6 +72,7 @@ impl fmt::Display for Device {
             Device::Edge(edge) => write!(f, "edge{edge}"),
             Device::Core(core) => write!(f, "core{core}"),
             Device::Router(router) => write!(f, "router{router}"),
+            Device::Station(station) => write!(f, "station{station}"),
         }
     }
 }
@@ -152,12 +171,20 @@ mod tests {
 
     #[test]
     fn device_ids_go_both_ways() {
-        for device in [Device::Edge(0), Device::Edge(239), Device::Core(0), Device::Core(239)] {
+        let devices = [
+            Device::Edge(0),
+            Device::Edge(239),
+            Device::Core(0),
+            Device::Core(239),
+            Device::Router(239),
+            Device::Station(254),
+        ];
+        for device in devices {
             assert_eq!(Device::from_id(device.id()), Some(device));
         }
         assert_eq!(Device::Edge(3).id(), 4);
         assert_eq!(Device::Core(2).id(), 1003);
-        for id in [0, 241, 1000, 1241, u64::MAX] {
+        for id in [0, 241, 1000, 1241, 3000, 3256, u64::MAX] {
             assert_eq!(Device::from_id(id), None, "{id}");
         }
     }

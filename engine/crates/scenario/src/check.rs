@@ -14,6 +14,7 @@ use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
 use crate::out_of_band;
 use crate::reader::Reader;
+use crate::ring;
 use crate::routed;
 use crate::scheduler;
 
@@ -37,7 +38,8 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         queues(scenario, r);
     }
     let is_sound = r.problems.is_empty();
-    if scenario.has_routers() {
+    ring::check(scenario, r);
+    if scenario.has_groups() {
         routed::cross_check(scenario, r);
     }
     if is_sound {

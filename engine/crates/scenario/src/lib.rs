@@ -22,6 +22,7 @@ mod own_scheduler;
 mod parse;
 mod problem;
 mod reader;
+mod ring;
 mod routed;
 mod scheduler;
 mod sources;
@@ -40,6 +41,7 @@ pub use model::{
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};
+pub use ring::{Ingress, RING_OVERHEAD_BYTES, Ring, RingTiming, Station, StationClass};
 pub use routed::{Buffer, Changed, FlowGroup, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source};
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;

@@ -6,6 +6,7 @@ use crate::clocks::Clocks;
 use crate::faults::Faults;
 use crate::optics::Optics;
 use crate::own_scheduler::OwnScheduler;
+use crate::ring::Ring;
 use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 
@@ -29,8 +30,10 @@ pub struct Scenario {
     pub hosts: Hosts,
     /// Controller and commit protocol.
     pub controller: Controller,
-    /// Routers, and what their hosts do.
+    /// Routers, and what hosts of groups do.
     pub routed: Routed,
+    /// A packet ring.
+    pub ring: Option<Ring>,
     /// What the hosts of the star do, one phase after the other; one without traffic where the file has none.
     pub phases: Vec<Phase>,
     /// The edges' own clocks; without them all have one.

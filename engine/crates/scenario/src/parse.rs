@@ -17,6 +17,7 @@ use crate::optics::{ATTENUATION_MDB, optics};
 use crate::own_scheduler::OwnScheduler;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
+use crate::ring::ring;
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
 use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
@@ -68,6 +69,7 @@ pub(crate) fn read_checked<T>(
 pub(crate) struct Parts {
     pub(crate) star: bool,
     pub(crate) routers: bool,
+    pub(crate) ring: bool,
 }
 
 const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
@@ -82,30 +84,32 @@ const STAR_KEYS: &[&str] = &[
     "scheduler_changes",
     "link_changes",
 ];
-const ROUTED_KEYS: &[&str] = &[
-    "duration_ms",
-    "sample_ms",
-    "packet_bytes",
-    "routers",
-    "links",
-    "flows",
-    "changes",
-];
+/// Where hosts stand in groups.
+const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", "flows", "changes"];
+const ROUTER_KEYS: &[&str] = &["routers", "links"];
 
 impl Parts {
     fn of(value: &Value) -> Parts {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
-        let routers = has(&["routers", "links"]);
+        let (routers, ring) = (has(ROUTER_KEYS), has(&["ring"]));
         Parts {
-            star: !routers || has(&["frame", "cores", "edges", "queues"]),
+            star: !routers && !ring || has(&["frame", "cores", "edges", "queues"]),
             routers,
+            ring,
         }
     }
 
     fn keys(self) -> Vec<&'static str> {
         let star = if self.star { STAR_KEYS } else { &[] };
-        let routed = if self.routers { ROUTED_KEYS } else { &[] };
-        [COMMON_KEYS, star, routed].concat()
+        let routers = if self.routers { ROUTER_KEYS } else { &[] };
+        let ring: &[&str] = if self.ring { &["ring"] } else { &[] };
+        let groups = if self.has_groups() { GROUP_KEYS } else { &[] };
+        [COMMON_KEYS, star, routers, ring, groups].concat()
+    }
+
+    /// Whether there may be hosts that stand in groups.
+    pub(crate) fn has_groups(self) -> bool {
+        self.routers || self.ring
     }
 }
 
@@ -119,7 +123,11 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
     }
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
+    if parts.ring && (parts.star || parts.routers) {
+        r.report("/ring".into(), "a ring beside a star or routers", "a ring alone");
+    }
     let schedulers = own_scheduler::all(r, &fields);
+    let ring = ring(r, &fields);
     let (name, seed) = (r.name(&fields, "name"), r.integer(&fields, "seed", SEED));
     Scenario {
         name,
@@ -140,11 +148,11 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             Hosts::NONE
         },
         controller: controller(r, &fields, &schedulers, parts),
-        routed: if parts.routers {
-            routed::parse(r, &fields, parts)
-        } else {
-            Routed::default()
+        routed: match (parts.has_groups(), &ring) {
+            (true, ring) => routed::parse(r, &fields, parts, ring.as_ref()),
+            (false, _) => Routed::default(),
         },
+        ring,
         phases: phases(r, &fields, parts),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),
@@ -250,7 +258,7 @@ fn queues(r: &mut Reader, parent: &Fields) -> Queues {
 
 fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
     let keys = ["mtu", "access_rate_bps", "access_delay_ns", GROUPS];
-    let Some(fields) = section(r, parent, "hosts", &keys[..keys.len() - usize::from(!parts.routers)]) else {
+    let Some(fields) = section(r, parent, "hosts", &keys[..keys.len() - usize::from(!parts.has_groups())]) else {
         return Hosts::NONE;
     };
     Hosts {
@@ -297,7 +305,7 @@ fn controller(r: &mut Reader, parent: &Fields, own: &[OwnScheduler], parts: Part
 
 /// The file's phases; without them the whole run is one, as long as the file says.
 fn phases(r: &mut Reader, parent: &Fields, parts: Parts) -> Vec<Phase> {
-    let is_whole = parts.routers && r.optional(parent, "phases").is_none();
+    let is_whole = parts.has_groups() && r.optional(parent, "phases").is_none();
     if !is_whole {
         if r.optional(parent, "duration_ms").is_some() {
             r.report(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! IP routers: links of any shape, also to edges of a star, hosts, flows, and what happens to the links.
+//! IP routers: links of any shape, also to edges of a star; groups of hosts, of routers and of stations of a ring, flows, and what
+//! happens to the links.
 
 mod check;
 mod parse;
@@ -14,7 +15,7 @@ pub(crate) use parse::parse;
 /// Key of the groups of hosts beside what else a mix says of hosts.
 pub(crate) const GROUPS: &str = "groups";
 
-/// The routers of a network, their links and hosts, and flows over the whole run. Without routers all of it is empty.
+/// The routers of a network and their links; groups of hosts, and flows over the whole run. What there is not is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Routed {
     /// Period of measurement.
@@ -84,20 +85,20 @@ pub enum Buffer {
     Bytes(u64),
 }
 
-/// Like hosts of one router, each on a link of its own.
+/// Like hosts of one router or station, each on a link of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostGroup {
     /// Name of the group; host `i` of it is `NAME.i`.
     pub name: String,
     /// How many.
     pub count: u32,
-    /// Index of their router.
-    pub router: usize,
+    /// Their router or station.
+    pub node: Device,
     /// Rate of each direction.
     pub rate_bps: u64,
-    /// Propagation delay from host to router.
+    /// Propagation delay from host to its node.
     pub up_delay_ns: u64,
-    /// Propagation delay from router to host.
+    /// Propagation delay from there to the host.
     pub down_delay_ns: u64,
     /// What waits for each direction at most.
     pub buffer: Buffer,
@@ -171,7 +172,7 @@ pub struct RoutedChange {
 /// What a change changes; `None` stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
-    /// A link.
+    /// A link between routers.
     Link {
         /// Its index.
         link: usize,
@@ -183,6 +184,13 @@ pub enum Changed {
         xcp_bps: Option<u64>,
         /// Whether it carries anything, and the link the other way with it.
         up: Option<bool>,
+    },
+    /// Whether a span of a ring carries anything, either way.
+    Span {
+        /// Its index among [`crate::Ring::spans`].
+        span: usize,
+        /// Whether it does.
+        up: bool,
     },
     /// The links of a group of hosts.
     Hosts {
@@ -199,6 +207,11 @@ impl Scenario {
     /// Whether there are cores and edges.
     pub fn has_star(&self) -> bool {
         !self.cores.is_empty()
+    }
+
+    /// Whether there may be hosts that stand in groups.
+    pub fn has_groups(&self) -> bool {
+        self.has_routers() || self.has_ring()
     }
 
     /// Whether there are routers.

@@ -159,6 +159,7 @@ fn called(device: Device) -> String {
         Device::Edge(edge) => format!("edge {edge}"),
         Device::Core(core) => format!("core {core}"),
         Device::Router(router) => format!("router {router}"),
+        Device::Station(station) => format!("station {station}"),
     }
 }
 
@@ -169,7 +170,7 @@ fn known_switches<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
         match device {
             Device::Edge(_) => edges += 1,
             Device::Router(_) => routers += 1,
-            Device::Core(_) => {}
+            Device::Core(_) | Device::Station(_) => {}
         }
     }
     let kinds = [("an edge", edges), ("a router", routers)];

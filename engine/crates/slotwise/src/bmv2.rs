@@ -192,6 +192,7 @@ impl Bmv2 {
                 Device::Edge(_) => ("edge", "EdgeIngress.drops"),
                 Device::Core(_) => ("core", "CoreIngress.drops"),
                 Device::Router(_) => ("router", "RouterIngress.drops"),
+                Device::Station(_) => ("ring", "RingIngress.drops"),
             };
             let id = id_of(home, program, counter)?;
             let cells = read_counter(switch.p4runtime, switch.device.id(), id)?;

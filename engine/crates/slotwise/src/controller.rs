@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a child process: its configuration, its start, its statistics.
 
+mod ring;
 mod routes;
 
 use std::collections::BTreeMap;
@@ -115,10 +116,15 @@ impl ControllerPlan {
         let timestamps = if has_bmv2 { BMV2 } else { EXACT };
         let star = || star_network(scenario, fabric, timestamps);
         let routes = || routes::network(scenario, fabric);
-        let (programs, statistics, network): (&[&str], _, _) = match (scenario.has_star(), scenario.has_routers()) {
-            (true, false) => (&["edge", "core"], "statistics", star()),
-            (false, _) => (&["router"], "apps/routes/status", json!({"apps": {"routes": routes()}})),
-            (true, true) => {
+        let kinds = (scenario.has_star(), scenario.has_routers(), &scenario.ring);
+        let (programs, statistics, network): (&[&str], _, _) = match kinds {
+            (_, _, Some(of_ring)) => {
+                let network = json!({"apps": {"ring": ring::network(scenario, of_ring, fabric)}});
+                (&["ring"], "apps/ring/status", network)
+            }
+            (true, false, None) => (&["edge", "core"], "statistics", star()),
+            (false, _, None) => (&["router"], "apps/routes/status", json!({"apps": {"routes": routes()}})),
+            (true, true, None) => {
                 let network = json!({"apps": {"star": star(), "routes": routes()}});
                 (&["edge", "core", "router"], "statistics", network)
             }

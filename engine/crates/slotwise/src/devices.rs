@@ -53,8 +53,8 @@ pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
         .map(|device| DeviceConfig {
             device_id: device.id(),
             pipeline: fabric.pipeline_config(device),
-            // Routes change with them. Edges tell of theirs by their programs.
-            tells_ports: matches!(device, Device::Router(_)),
+            // Routes and ways change with them. Edges tell of theirs by their programs.
+            tells_ports: matches!(device, Device::Router(_) | Device::Station(_)),
             program: None,
         })
         .collect()

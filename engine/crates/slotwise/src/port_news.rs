@@ -19,11 +19,11 @@ pub struct PortNews {
 }
 
 impl PortNews {
-    /// What an event of the fabric says of a router's port, if it does. An edge's program sees light itself.
+    /// What an event of the fabric says of a router's or station's port, if it does. An edge's program sees light itself.
     pub fn of(event: &ControlEvent) -> Option<PortNews> {
         let device_id = event.device_id;
         match (Device::from_id(device_id), &event.message) {
-            (Some(Device::Router(_)), &ControlMessage::Link { port, is_up }) => {
+            (Some(Device::Router(_) | Device::Station(_)), &ControlMessage::Link { port, is_up }) => {
                 Some(PortNews { device_id, port, is_up })
             }
             _ => None,

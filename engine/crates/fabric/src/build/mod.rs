@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a scenario to its network. Only what is here reads what a scenario says of one kind of nodes.
 
+mod ring;
 mod routed;
 mod star;
 
@@ -12,7 +13,7 @@ use crate::faults::Faults;
 use crate::invariants::{Invariant, Invariants};
 use crate::slots::Star;
 use crate::traffic::Traffic;
-pub(crate) use routed::{group_hosts, host_ip, router_mac};
+pub(crate) use routed::{group_hosts, host_ip, host_mac, node_mac};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -26,11 +27,13 @@ impl Fabric {
             false => Star::none(),
         };
         let mut fabric = Fabric::bare(star, options);
-        fabric.invariants = Invariants::of(match (scenario.has_star(), scenario.has_routers()) {
-            (true, false) => Invariant::OF_STARS,
-            (false, _) => Invariant::OF_ROUTERS,
-            (true, true) => &Invariant::ALL,
-        });
+        let checks = [
+            (scenario.has_star(), Invariant::OF_STARS),
+            (scenario.has_routers(), Invariant::OF_ROUTERS),
+            (scenario.has_ring(), Invariant::OF_RINGS),
+        ];
+        let checked = checks.into_iter().filter(|(is_there, _)| *is_there);
+        fabric.invariants = Invariants::of(checked.flat_map(|(_, checks)| checks.iter().copied()));
         let changes = scenario.link_changes.iter();
         fabric.changes = changes
             .map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change)))
@@ -40,9 +43,12 @@ impl Fabric {
         }
         if scenario.has_routers() {
             fabric.add_routers(scenario);
-            let changes = fabric.changes_of_routers(scenario);
-            fabric.changes.extend(changes);
         }
+        if let Some(ring) = &scenario.ring {
+            fabric.add_ring(scenario, ring);
+        }
+        let changes = fabric.changes_of_groups(scenario);
+        fabric.changes.extend(changes);
         fabric.faults = Faults::of(scenario, &fabric.spans, seed);
         fabric.set_traffic(Traffic::new(scenario, seed, host_mode));
         if host_mode == HostMode::Simulated {

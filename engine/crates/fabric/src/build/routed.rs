@@ -15,26 +15,22 @@ use crate::event::Event;
 use crate::fabric::{Change, Fabric};
 use crate::fifo::{Fifo, Limit};
 use crate::lane::LaneEnd;
-use crate::node::Node;
+use crate::node::PortTo;
 use crate::routed::RouterPort;
 use crate::span::Span;
 use crate::traffic::{HostAddress, mac_number};
 
-/// A router's Ethernet address.
-pub(crate) fn router_mac(router: usize) -> u64 {
-    0x02fe_0000_0000 + router as u64
-}
-
-/// Address of a router or an edge.
-fn node_mac(node: Device) -> u64 {
+/// Ethernet address of a switch.
+pub(crate) fn node_mac(node: Device) -> u64 {
     match node {
+        Device::Station(number) => 0x02fd_0000_0000 + u64::from(number),
         Device::Edge(number) | Device::Core(number) => mac_number(edge_mac(number)),
-        Device::Router(number) => router_mac(usize::from(number)),
+        Device::Router(number) => 0x02fe_0000_0000 + u64::from(number),
     }
 }
 
 /// A host's addresses, by its number among those of groups.
-fn host_mac(host: usize) -> u64 {
+pub(crate) fn host_mac(host: usize) -> u64 {
     0x02fc_0000_0000 + host as u64
 }
 
@@ -46,11 +42,11 @@ pub(crate) fn host_ip(host: usize) -> Ipv4Addr {
 /// Addresses of the hosts of groups, by the scenario's numbers of hosts.
 pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
     let groups = scenario.routed.hosts.iter();
-    let routers = groups.flat_map(|group| (0..group.count).map(|_| group.router));
-    routers.enumerate().map(|(host, router)| HostAddress {
+    let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
+    nodes.enumerate().map(|(host, node)| HostAddress {
         ip: host_ip(host),
         mac: host_mac(host),
-        gateway: router_mac(router),
+        gateway: node_mac(node),
     })
 }
 
@@ -59,7 +55,7 @@ impl Fabric {
     pub(super) fn add_routers(&mut self, scenario: &Scenario) {
         let routed = &scenario.routed;
         let device = |router: usize| Device::Router(router as u16);
-        self.nodes.extend((0..routed.routers.len()).map(device).map(Node::new));
+        self.add_nodes((0..routed.routers.len()).map(device));
         self.routed.ports = vec![Vec::new(); routed.routers.len()];
         let ports: BTreeMap<Device, BTreeMap<Device, Port>> = self
             .devices()
@@ -80,7 +76,7 @@ impl Fabric {
             }
             let card = self.add_port_fifo(queue, link.from, port);
             let far = (link.to, far_port);
-            self.add_to_span(card, (link.from, port), far);
+            self.add_to_span(PortTo::Fifo(card), (link.from, port), far);
             self.routed.links.push(card);
             if let Device::Router(router) = link.from {
                 self.routed.ports[usize::from(router)].push(RouterPort {
@@ -92,13 +88,31 @@ impl Fabric {
                 });
             }
         }
-        let first_port = |router: usize| ports[&device(router)].len() as Port + 1;
-        let mut next_port: Vec<Port> = (0..routed.routers.len()).map(first_port).collect();
-        let mut addresses = group_hosts(scenario);
-        for group in &routed.hosts {
-            for address in addresses.by_ref().take(group.count as usize) {
-                let (host, device, port) = (self.hosts.len(), device(group.router), next_port[group.router]);
-                next_port[group.router] += 1;
+        self.add_groups(scenario, |node| ports[&node].len() as Port + 1);
+        for (address, host) in group_hosts(scenario).zip(scenario.edge_host_count()..) {
+            let Host { device, port, .. } = self.hosts[host];
+            if let Device::Router(router) = device {
+                self.routed.ports[usize::from(router)].push(RouterPort {
+                    port,
+                    next_mac: address.mac,
+                    link: None,
+                    peer: None,
+                    hosts: vec![address.ip],
+                });
+            }
+        }
+        self.add_routes(scenario);
+    }
+
+    /// Hosts of groups, at ports of their nodes from the first one on that is free.
+    pub(super) fn add_groups(&mut self, scenario: &Scenario, first_port: impl Fn(Device) -> Port) {
+        let mut next_port: BTreeMap<Device, Port> = BTreeMap::new();
+        for group in &scenario.routed.hosts {
+            for _ in 0..group.count {
+                let (host, device) = (self.hosts.len(), group.node);
+                let next_port = next_port.entry(device).or_insert_with(|| first_port(device));
+                let port = *next_port;
+                *next_port += 1;
                 let limit = Limit::from(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
                 let up = fifo(up, (group.rate_bps, group.up_delay_ns), limit);
@@ -112,20 +126,12 @@ impl Fabric {
                     uplink,
                     downlink,
                 });
-                self.routed.ports[group.router].push(RouterPort {
-                    port,
-                    next_mac: address.mac,
-                    link: None,
-                    peer: None,
-                    hosts: vec![address.ip],
-                });
             }
         }
-        self.add_routes(scenario);
     }
 
     /// Both ways between two ports go dark together.
-    fn add_to_span(&mut self, card: usize, near: (Device, Port), far: (Device, Port)) {
+    pub(super) fn add_to_span(&mut self, card: PortTo, near: (Device, Port), far: (Device, Port)) {
         let same = |span: &&mut Span| span.ends == [far, near];
         match self.spans.iter_mut().find(same) {
             Some(span) => span.cards.push(card),
@@ -147,8 +153,8 @@ impl Fabric {
         let of_edges = scenario.hosts_of(Endpoint::All).into_iter();
         let of_edges = of_edges.map(|host| (Device::Edge(host.edge), host.ip()));
         let groups = scenario.routed.hosts.iter();
-        let routers = groups.flat_map(|group| (0..group.count).map(|_| Device::Router(group.router as u16)));
-        let of_groups = routers.zip(group_hosts(scenario).map(|address| address.ip));
+        let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
+        let of_groups = nodes.zip(group_hosts(scenario).map(|address| address.ip));
         let hosts: Vec<(Device, Ipv4Addr)> = of_edges.chain(of_groups).collect();
         for (router, next_hops) in scenario.next_hops().into_iter().enumerate() {
             let mut edges = next_hops.iter().filter(|(node, _)| matches!(node, Device::Edge(_)));
@@ -164,10 +170,10 @@ impl Fabric {
         }
     }
 
-    pub(super) fn changes_of_routers(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
+    pub(super) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
         let cards =
             |(number, span): (usize, &Span)| span.cards.iter().map(move |card| (*card, number)).collect::<Vec<_>>();
-        let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(cards).collect();
+        let spans: BTreeMap<PortTo, usize> = self.spans.iter().enumerate().flat_map(cards).collect();
         let mut changes = Vec::new();
         let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
         for (at_ms, changed) in scenario.timeline() {
@@ -187,10 +193,11 @@ impl Fabric {
                         xcp_bps,
                     };
                     add(at_ms, change);
-                    if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&PortTo::Fifo(card))) {
                         add(at_ms, Change::Span { span, is_up });
                     }
                 }
+                Changed::Span { span, up: is_up } => add(at_ms, Change::Span { span, is_up }),
                 Changed::Hosts {
                     group,
                     up_delay_ns,

@@ -12,7 +12,7 @@ use crate::fifo::{Fifo, Limit};
 use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
-use crate::node::{Node, PortTo};
+use crate::node::PortTo;
 use crate::slots::{Card, Core, Edge, SyncError};
 
 impl Fabric {
@@ -20,7 +20,7 @@ impl Fabric {
     pub(super) fn add_star(&mut self, scenario: &Scenario) {
         let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
-        self.nodes = edges.chain(cores).map(Node::new).collect();
+        self.add_nodes(edges.chain(cores));
         for _ in &scenario.edges {
             self.star.edges.push(Edge {
                 cards: vec![None; scenario.cores.len()],

@@ -111,6 +111,10 @@ impl Fabric {
                 self.star.cores[usize::from(core)].p4_lost_before = lost;
                 *self.pipeline_slot(device) = None;
             }
+            Device::Station(_) => {
+                *self.pipeline_slot(device) = None;
+                self.reset_station(device);
+            }
             Device::Router(_) => {
                 *self.pipeline_slot(device) = None;
                 for card in self.nodes[self.node(device)].fifos().collect::<Vec<_>>() {

@@ -20,7 +20,7 @@ impl Fabric {
         let core = match device {
             Device::Edge(edge) => self.star.cores.iter().position(|core| core.master == edge),
             Device::Core(core) => Some(usize::from(core)),
-            Device::Router(_) => None,
+            Device::Router(_) | Device::Station(_) => None,
         };
         let way = core.and_then(|core| {
             let Core { master, control, .. } = self.star.cores[core];

@@ -124,11 +124,20 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
     let routed = &scenario.routed;
     for (index, name) in routed.routers.iter().enumerate() {
         let neighbours = scenario.neighbours(Device::Router(index as u16)).len();
-        let groups = routed.hosts.iter().filter(|group| group.router == index);
+        let groups = routed.hosts.iter().filter(|group| group.node == Device::Router(index as u16));
         let hosts: usize = groups.map(|group| group.count as usize).sum();
         if neighbours + hosts > MAX_PORTS {
             let reason = format!("router '{name}' has {neighbours} neighbours and {hosts} hosts");
             r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
+        }
+    }
+    let stations = scenario.ring.iter().flat_map(|ring| &ring.stations);
+    for (index, station) in stations.enumerate() {
+        let groups = routed.hosts.iter().filter(|group| group.node == Device::Station(index as u16));
+        let hosts: usize = groups.map(|group| group.count as usize).sum();
+        if hosts > MAX_PORTS {
+            let reason = format!("station '{}' has {hosts} hosts", station.name);
+            r.report(format!("/ring/stations/{index}"), reason, format!("at most {MAX_PORTS}"));
         }
     }
     for (index, edge) in scenario.edges.iter().enumerate() {
@@ -260,7 +269,7 @@ fn is_there(scenario: &Scenario, party: Party) -> bool {
 fn changes(scenario: &Scenario, r: &mut Reader) {
     let (changes, duration_ms) = (&scenario.routed.changes, scenario.duration_ms());
     let links = |what| match what {
-        Changed::Link { .. } => 1,
+        Changed::Link { .. } | Changed::Span { .. } => 1,
         Changed::Hosts { group, .. } => u64::from(scenario.routed.hosts[group].count),
     };
     let times = |change: &RoutedChange| change.again.map_or(1, |(_, times)| times);
@@ -346,10 +355,10 @@ impl Scenario {
         self.routed.links.iter().filter_map(peer).collect()
     }
 
-    /// The router or edge where a party's hosts are.
+    /// The router, station or edge where a party's hosts are.
     pub fn node_of(&self, party: Party) -> Device {
         match party {
-            Party::Group(group) => Device::Router(self.routed.hosts[group].router as u16),
+            Party::Group(group) => self.routed.hosts[group].node,
             Party::Star(Endpoint::Host(host)) => Device::Edge(host.edge),
             Party::Star(Endpoint::Edge(edge)) => Device::Edge(edge),
             Party::Star(Endpoint::All) => unreachable!("no flow has it"),
@@ -385,6 +394,9 @@ impl Scenario {
         {
             return true;
         }
+        if let (Device::Station(_), Device::Station(_)) = (here, there) {
+            return true;
+        }
         let borders = [here, there].map(|node| self.border(next_hops, node));
         match borders {
             [Some((from, _)), Some((to, _))] => from == to || !self.common_cores(from, to).is_empty(),
@@ -395,7 +407,7 @@ impl Scenario {
     fn node_name(&self, node: Device) -> String {
         match node {
             Device::Router(router) => self.routed.routers[usize::from(router)].clone(),
-            edge => edge.to_string(),
+            other => other.to_string(),
         }
     }
 

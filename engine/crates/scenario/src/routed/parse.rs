@@ -9,6 +9,7 @@ use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, Routed
 use crate::address::{Device, Endpoint};
 use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
 use crate::reader::{Fields, Reader};
+use crate::ring::Ring;
 use crate::sources;
 
 const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -46,20 +47,25 @@ fn shortened(names: &[String]) -> String {
     text
 }
 
-/// The part of a file that is of routers; `parts` says what else there is.
-pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts) -> Routed {
+/// The part of a file that is of routers and of groups of hosts; `parts` says what else there is.
+pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, ring: Option<&Ring>) -> Routed {
     let sample_ms = r.optional_integer(fields, "sample_ms", 1..=60_000).unwrap_or(100);
     let packet_bytes = r.integer(fields, "packet_bytes", 128..=9000) as u32;
-    let routers: Vec<String> = r
-        .list(fields, "routers", 1..=200)
-        .into_iter()
-        .map(|(value, pointer)| r.name_value(value, pointer))
-        .collect();
+    let elements = of_routers(r, fields, parts, "routers", 1..=200).into_iter();
+    let routers: Vec<String> = elements.map(|(value, pointer)| r.name_value(value, pointer)).collect();
+    let stations = ring.iter().flat_map(|ring| &ring.stations);
+    let stations: Vec<String> = stations.map(|station| station.name.clone()).collect();
+    let spans = ring.iter().flat_map(|ring| ring.spans().map(|span| ring.span_name(span)));
+    let spans: Vec<String> = spans.collect();
     let known = Names {
         what: "router",
         names: &routers,
     };
-    let elements = r.list(fields, "links", 1..=10_000);
+    let known_stations = Names {
+        what: "station",
+        names: &stations,
+    };
+    let elements = of_routers(r, fields, parts, "links", 1..=10_000);
     let links: Vec<RoutedLink> = elements
         .into_iter()
         .map(|(v, p)| link(r, &known, parts, v, p))
@@ -67,7 +73,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts) -> Routed {
     let elements = groups(r, fields, parts);
     let hosts: Vec<HostGroup> = elements
         .into_iter()
-        .map(|(v, p)| hosts_group(r, &known, v, p))
+        .map(|(v, p)| hosts_group(r, parts, (&known, &known_stations), v, p))
         .collect();
     let group_names: Vec<String> = hosts.iter().map(|group| group.name.clone()).collect();
     let groups = Names {
@@ -84,10 +90,14 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts) -> Routed {
         what: "link",
         names: &link_names,
     };
+    let known_spans = Names {
+        what: "span",
+        names: &spans,
+    };
     let elements = r.optional_list(fields, "changes", 0..=10_000);
     let changes = elements
         .into_iter()
-        .map(|(v, p)| change(r, &known_links, &groups, v, p))
+        .map(|(v, p)| change(r, (&known_links, &known_spans), &groups, v, p))
         .collect();
     Routed {
         sample_ms,
@@ -97,6 +107,20 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts) -> Routed {
         hosts,
         flows,
         changes,
+    }
+}
+
+/// A list that routers must have; where there are none it is empty.
+fn of_routers<'v>(
+    r: &mut Reader,
+    fields: &Fields<'v>,
+    parts: Parts,
+    key: &str,
+    length: RangeInclusive<usize>,
+) -> Vec<(&'v Value, String)> {
+    match parts.routers {
+        true => r.list(fields, key, length),
+        false => Vec::new(),
     }
 }
 
@@ -171,11 +195,18 @@ fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: S
     }
 }
 
-fn hosts_group(r: &mut Reader, routers: &Names, value: &Value, pointer: String) -> HostGroup {
+fn hosts_group(
+    r: &mut Reader,
+    parts: Parts,
+    (routers, stations): (&Names, &Names),
+    value: &Value,
+    pointer: String,
+) -> HostGroup {
+    let at = if parts.ring { "station" } else { "router" };
     let keys = [
         "name",
         "count",
-        "router",
+        at,
         "rate_bps",
         "up_delay_ns",
         "down_delay_ns",
@@ -185,7 +216,10 @@ fn hosts_group(r: &mut Reader, routers: &Names, value: &Value, pointer: String) 
     HostGroup {
         name: r.name(&fields, "name"),
         count: r.integer(&fields, "count", 1..=10_000) as u32,
-        router: routers.find(r, &fields, "router"),
+        node: match parts.ring {
+            true => Device::Station(stations.find(r, &fields, at) as u16),
+            false => Device::Router(routers.find(r, &fields, at) as u16),
+        },
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         up_delay_ns: r.integer(&fields, "up_delay_ns", DELAY_NS),
         down_delay_ns: r.integer(&fields, "down_delay_ns", DELAY_NS),
@@ -242,12 +276,23 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
     }
 }
 
-fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer: String) -> RoutedChange {
+fn change(
+    r: &mut Reader,
+    (links, spans): (&Names, &Names),
+    groups: &Names,
+    value: &Value,
+    pointer: String,
+) -> RoutedChange {
     let common = ["at_ms", "every_ms", "times"];
+    let of_span = ["span", "up"];
     let of_link = ["link", "rate_bps", "delay_ns", "xcp_bps", "up"];
     let of_hosts = ["hosts", "up_delay_ns", "down_delay_ns"];
-    let is_link = value.get("link").is_some();
-    let effects: &[&str] = if is_link { &of_link } else { &of_hosts };
+    let (is_link, is_span) = (value.get("link").is_some(), value.get("span").is_some());
+    let effects: &[&str] = match (is_link, is_span) {
+        (true, _) => &of_link,
+        (false, true) => &of_span,
+        (false, false) => &of_hosts,
+    };
     let keys = [&common, effects].concat();
     let fields = r.fields(value, pointer.clone(), &keys);
     if !effects[1..].iter().any(|key| r.optional(&fields, key).is_some()) {
@@ -264,6 +309,11 @@ fn change(r: &mut Reader, links: &Names, groups: &Names, value: &Value, pointer:
             delay_ns: r.optional_integer(&fields, "delay_ns", DELAY_NS),
             xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
             up: r.optional_bool(&fields, "up"),
+        }
+    } else if is_span {
+        Changed::Span {
+            span: spans.find(r, &fields, "span"),
+            up: r.optional_bool(&fields, "up").unwrap_or(true),
         }
     } else {
         Changed::Hosts {

@@ -24,7 +24,7 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
         .enumerate()
         .map(|(router, name)| {
             // By the numbers of hosts, which are in the order of groups.
-            let mut here = groups.iter().filter(|(group, _)| group.router == router);
+            let mut here = groups.iter().filter(|(group, _)| group.node == Device::Router(router as u16));
             let mut ports = Vec::new();
             for port in fabric.router_ports(router) {
                 ports.push(match (port.link, port.peer) {
@@ -44,7 +44,7 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
             json!({
                 "name": name,
                 "device_id": Device::Router(router as u16).id(),
-                "mac": mac(fabric.router_mac(router)),
+                "mac": mac(fabric.device_mac(Device::Router(router as u16))),
                 "ports": ports,
             })
         })
@@ -62,12 +62,12 @@ pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Va
     let mut behind = Vec::new();
     for index in 0..scenario.routed.hosts.len() {
         let group = Party::Group(index);
-        let Some((edge, gateway @ Device::Router(router))) = scenario.border(&next_hops, scenario.node_of(group))
+        let Some((edge, gateway @ Device::Router(_))) = scenario.border(&next_hops, scenario.node_of(group))
         else {
             continue;
         };
         let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
-        let mac = mac(fabric.router_mac(usize::from(router)));
+        let mac = mac(fabric.device_mac(gateway));
         for (name, number) in scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)) {
             let ip = fabric.group_host_ip(number - scenario.edge_host_count());
             behind.push((edge, json!({"name": name, "ip": ip, "mac": mac, "port": port})));
@@ -94,7 +94,8 @@ fn to_peer(scenario: &Scenario, port: &RouterPort, link: usize, (device, far): (
     entry
 }
 
-fn mac(number: u64) -> String {
+/// An Ethernet address as text.
+pub(super) fn mac(number: u64) -> String {
     let bytes = number.to_be_bytes();
     let text: Vec<String> = bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect();
     text.join(":")

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A ring of a scenario: its stations, the cards and links between them, and their hosts.
+
+use slotwise_scenario::{Device, Ring, Scenario};
+use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
+
+use crate::fabric::Fabric;
+use crate::node::PortTo;
+use crate::ring::Watch;
+use crate::transit_first::Settings;
+
+impl Fabric {
+    /// Stations, what joins them, and their hosts.
+    pub(super) fn add_ring(&mut self, scenario: &Scenario, ring: &Ring) {
+        self.add_nodes((0..ring.stations.len()).map(|station| Device::Station(station as u16)));
+        self.ring.watch = Watch::new(ring.stations.len());
+        let settings = Settings {
+            rate_bps: ring.rate_bps,
+            bucket_bytes: u64::from(ring.timing.bucket_bytes),
+            buffer_bytes: ring.ingress.buffer_bytes,
+            shaper_bps: ring.ingress.rate_bps,
+        };
+        for (station, next) in ring.spans() {
+            let ends = [
+                (Device::Station(station), PORT_RING_EAST),
+                (Device::Station(next), PORT_RING_WEST),
+            ];
+            let east = self.add_ring_card((station, 0, next), settings, ring.delay_ns);
+            let west = self.add_ring_card((next, 1, station), settings, ring.delay_ns);
+            self.add_to_span(PortTo::Ring(east), ends[0], ends[1]);
+            self.add_to_span(PortTo::Ring(west), ends[1], ends[0]);
+        }
+        self.add_groups(scenario, |_| 1);
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The cards before the links of a ring: what they take, send, and tell P4.
+
+use slotwise_p4::Port;
+use slotwise_scenario::Device;
+use slotwise_wire::{MAX_STATIONS, PORT_LINECARD, REPORT_SOURCES, Ring, RingData, RingTick, TIMER_RETRY_NS};
+
+use super::measure::Meters;
+use super::watch::{Allowances, OnRing, Taken};
+use super::{device, port_in, port_out};
+use crate::dispatch::Origin;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::lane::{Flying, LaneEnd};
+use crate::message;
+use crate::node::PortTo;
+use crate::packet::{Frame, Packet};
+use crate::transit_first::{self, Added, Next, Settings, TransitFirst};
+
+/// Shortest interval: whatever it is told, a card leaves time for packets.
+const MIN_INTERVAL_NS: u64 = 10_000;
+/// Most ticks at once: one for each report of a full ring.
+const MAX_TICKS: u16 = MAX_STATIONS.div_ceil(REPORT_SOURCES);
+
+/// The card of a station for one ringlet, and the link behind it.
+pub(crate) struct Card {
+    pub(crate) station: u16,
+    pub(crate) ringlet: u8,
+    pub(crate) queues: TransitFirst<Packet>,
+    pub(crate) meters: Meters,
+    pub(crate) allowances: Allowances,
+    lane: usize,
+    delay_ns: u64,
+    /// What its insertion buffer never exceeds: two of the longest frames.
+    insertion_bytes: u64,
+    wake_ns: Option<u64>,
+    /// End of the interval before the one under way, from which an answer counts.
+    ended_ns: u64,
+    /// When this one ends.
+    due_ns: u64,
+    /// Ticks that P4 has asked for.
+    ticks: u16,
+    is_dark: bool,
+}
+
+impl Card {
+    pub(crate) fn device(&self) -> Device {
+        device(self.station)
+    }
+
+    pub(crate) fn port(&self) -> Port {
+        port_out(self.ringlet)
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::Port {
+            device: self.device(),
+            port: self.port(),
+        }
+    }
+}
+
+impl Fabric {
+    /// Adds the card of a station for a ringlet, and its link to another station; its first interval ends at time 0.
+    pub(crate) fn add_ring_card(&mut self, (station, ringlet, to): (u16, u8, u16), settings: Settings, delay_ns: u64) -> usize {
+        let lane = self.add_lane(LaneEnd::Station { station: to, ringlet });
+        let index = self.ring.cards.len();
+        self.ring.cards.push(Card {
+            station,
+            ringlet,
+            queues: TransitFirst::new(settings),
+            meters: Meters::default(),
+            allowances: Allowances::new(settings.bucket_bytes),
+            lane,
+            delay_ns,
+            insertion_bytes: settings.bucket_bytes,
+            wake_ns: None,
+            ended_ns: 0,
+            due_ns: 0,
+            ticks: 0,
+            is_dark: false,
+        });
+        let node = self.node(device(station));
+        self.nodes[node].set_port(port_out(ringlet), PortTo::Ring(index));
+        self.events.schedule(0, Event::RingTick { card: index as u32 });
+        index
+    }
+
+    /// An interval has ended, or the card has had no answer for long.
+    pub(crate) fn ring_tick(&mut self, index: usize) {
+        let now_ns = self.now_ns;
+        let card = &mut self.ring.cards[index];
+        if card.due_ns != now_ns {
+            return;
+        }
+        card.ended_ns = now_ns;
+        card.due_ns = now_ns + u64::from(TIMER_RETRY_NS);
+        card.ticks = 0;
+        let report = card.queues.end_interval(now_ns);
+        let device = card.device();
+        if self.runs(device) {
+            let tick = RingTick {
+                repeat: 0,
+                hol_delay_ns: u32::try_from(report.hol_delay_ns).unwrap_or(u32::MAX),
+                // Modulo 2^32 on the wire.
+                added_bytes: report.added_bytes as u32,
+                committed_bytes: report.committed_bytes as u32,
+                local_ns: now_ns,
+            };
+            self.tick_station(index, tick);
+            self.tick_again(index, tick);
+        }
+        let due_ns = self.ring.cards[index].due_ns;
+        self.events.schedule(due_ns, Event::RingTick { card: index as u32 });
+    }
+
+    fn tick_station(&mut self, index: usize, tick: RingTick) {
+        let (device, port) = (self.ring.cards[index].device(), self.ring.cards[index].port());
+        let tick = message::ring_tick(port, &tick);
+        self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+    }
+
+    /// The ticks that P4 has asked for, each for a message.
+    fn tick_again(&mut self, index: usize, first: RingTick) {
+        for repeat in 1..=std::mem::take(&mut self.ring.cards[index].ticks) {
+            self.tick_station(index, RingTick { repeat, ..first });
+        }
+    }
+
+    /// Obeys P4's answer to a tick.
+    pub(crate) fn set_ring_limits(&mut self, index: usize, frame: &[u8]) {
+        let now_ns = self.now_ns;
+        let card = &mut self.ring.cards[index];
+        let answer = message::add_limits(frame).filter(|answer| answer.next_ns > 0 && answer.ticks <= MAX_TICKS);
+        let Some(answer) = answer else {
+            let place = card.place();
+            return self.drops.add(place, DropCause::Malformed, frame.len());
+        };
+        let due_ns = card.ended_ns + u64::from(answer.next_ns);
+        card.due_ns = due_ns.max(now_ns + MIN_INTERVAL_NS);
+        card.ticks = answer.ticks;
+        card.queues.set_limits(now_ns, &answer.limits);
+        card.allowances.set(now_ns, &answer.limits);
+        self.drain_ring(index);
+    }
+
+    /// Puts what leaves a station by a ring port into its card.
+    pub(crate) fn enqueue_ring(&mut self, index: usize, frame: Frame, origin: Origin) {
+        let now_ns = self.now_ns;
+        let card = &mut self.ring.cards[index];
+        let bytes = frame.len() as u64;
+        let packet = Packet {
+            frame,
+            born_ns: origin.born_ns(),
+        };
+        let lost = match message::ring(&packet.frame) {
+            _ if card.is_dark => Err((DropCause::LinkDown, packet)),
+            Some((ring, Some(data))) if ring.source == card.station => {
+                card.queues.add(now_ns, data.queue, packet, bytes)
+            }
+            Some((_, Some(_))) => {
+                card.queues.pass_on(now_ns, packet, bytes);
+                if card.queues.transit_bytes() > card.insertion_bytes {
+                    let place = card.place();
+                    self.invariants.violated(Invariant::Insertion, now_ns, place, None);
+                }
+                Ok(())
+            }
+            // Of fairness, or what the controller sends.
+            _ => match card.queues.tell(packet, bytes) {
+                None => Ok(()),
+                Some(older) => Err((DropCause::Outdated, older)),
+            },
+        };
+        if let Err((cause, packet)) = lost {
+            self.lose_on_ring(index, cause, packet);
+        }
+        self.drain_ring(index);
+    }
+
+    /// Lets a card send what it may, and wakes it when it may be able to send more.
+    pub(crate) fn drain_ring(&mut self, index: usize) {
+        loop {
+            let now_ns = self.now_ns;
+            let card = &mut self.ring.cards[index];
+            match card.queues.poll(now_ns) {
+                Next::Send {
+                    packet,
+                    origin,
+                    duration_ns,
+                } => {
+                    let bytes = packet.frame.len() as u64;
+                    card.meters.sent(now_ns, origin, bytes, duration_ns);
+                    if let transit_first::Origin::Added(added) = origin {
+                        self.added_to_ring(index, &packet, added);
+                    }
+                    let card = &self.ring.cards[index];
+                    let at_ns = now_ns + duration_ns + card.delay_ns;
+                    self.lanes[card.lane].enter(&mut self.events, at_ns, Flying::plain(packet));
+                }
+                Next::At(at_ns) => {
+                    if card.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
+                        card.wake_ns = Some(at_ns);
+                        self.events.schedule(at_ns, Event::RingWake { card: index as u32 });
+                    }
+                    return;
+                }
+                Next::Idle => return,
+            }
+        }
+    }
+
+    pub(crate) fn ring_wake(&mut self, index: usize) {
+        let card = &mut self.ring.cards[index];
+        if card.wake_ns == Some(self.now_ns) {
+            card.wake_ns = None;
+            self.drain_ring(index);
+        }
+    }
+
+    fn added_to_ring(&mut self, index: usize, packet: &Packet, added: Added) {
+        let card = &mut self.ring.cards[index];
+        let (place, bytes) = (card.place(), packet.frame.len() as u64);
+        if !card.allowances.take(self.now_ns, added.queue, bytes) {
+            self.invariants
+                .violated(Invariant::AddRate, self.now_ns, place, None);
+        }
+        if let Some((ring, Some(data))) = message::ring(&packet.frame) {
+            self.ring.watch.enters(&ring, &data, added.accepted_ns);
+        }
+    }
+
+    /// A packet arrives at a station by a ringlet.
+    pub(crate) fn at_station(&mut self, station: u16, ringlet: u8, packet: Packet) {
+        let Packet { frame, born_ns } = packet;
+        let (device, port) = (device(station), port_in(ringlet));
+        let on_ring = message::ring(&frame).and_then(|(ring, data)| Some((ring, data?)));
+        let outputs = self.run_p4(device, port, &frame, Origin::Lane { born_ns });
+        if let Some((ring, data)) = on_ring {
+            self.watch_arrival((station, ringlet), (&ring, &data), outputs);
+        }
+        self.pool.give_back(frame);
+    }
+
+    /// Data has arrived at a station, of which its program made so many packets.
+    fn watch_arrival(&mut self, (station, ringlet): (u16, u8), (ring, data): (&Ring, &RingData), outputs: usize) {
+        let place = Place::Port {
+            device: device(station),
+            port: port_in(ringlet),
+        };
+        if !self.ring.watch.is_on_its_way(ring, station, ringlet) {
+            self.invariants.violated(Invariant::Round, self.now_ns, place, None);
+        }
+        // A switch outside answers later.
+        let is_over = ring.destination == station || ring.source == station;
+        if self.external.is_some() && !is_over {
+            return;
+        }
+        if !self.runs(device(station)) {
+            return self.ring.watch.forget(ring, data);
+        }
+        if !is_over && outputs > 0 {
+            return;
+        }
+        let (broken, times) = match self.ring.watch.leaves(ring, data) {
+            Taken::Once(OnRing { accepted_ns, .. }) if ring.destination == station => {
+                return self.ring.watch.delivered(ring.source, self.now_ns - accepted_ns);
+            }
+            // It came back to its source, which takes it off.
+            Taken::Once(_) => (Invariant::TransitLoss, usize::from(!is_over)),
+            Taken::After { lost } => (Invariant::TransitLoss, lost),
+            Taken::Never => (Invariant::Duplicate, 1),
+        };
+        for _ in 0..times {
+            self.invariants.violated(broken, self.now_ns, place, None);
+        }
+    }
+
+    /// A card loses a packet: it is not looked for on the ring any more.
+    fn lose_on_ring(&mut self, index: usize, cause: DropCause, packet: Packet) {
+        let card = &mut self.ring.cards[index];
+        let place = card.place();
+        card.meters.dropped();
+        if let Some((ring, Some(data))) = message::ring(&packet.frame)
+            && ring.source != card.station
+        {
+            self.ring.watch.forget(&ring, &data);
+        }
+        self.drop(place, cause, packet.frame);
+    }
+
+    /// Loses what waits in a card; limits hold no longer if its station is gone.
+    fn reset_ring_card(&mut self, index: usize, cause: DropCause) {
+        let card = &mut self.ring.cards[index];
+        if cause == DropCause::PipelineReplaced {
+            card.queues.set_limits(self.now_ns, &[]);
+            card.allowances.set(self.now_ns, &[]);
+        }
+        for packet in self.ring.cards[index].queues.take_all() {
+            self.lose_on_ring(index, cause, packet);
+        }
+    }
+
+    /// Lets the link behind a card carry packets or not.
+    pub(crate) fn set_ring_dark(&mut self, index: usize, is_dark: bool) {
+        self.ring.cards[index].is_dark = is_dark;
+        if is_dark {
+            self.reset_ring_card(index, DropCause::LinkDown);
+        }
+    }
+
+    /// What waits in the cards of a station is gone, and its limits with it.
+    pub(crate) fn reset_station(&mut self, device: Device) {
+        for index in 0..self.ring.cards.len() {
+            if self.ring.cards[index].device() == device {
+                self.reset_ring_card(index, DropCause::PipelineReplaced);
+            }
+        }
+    }
+}

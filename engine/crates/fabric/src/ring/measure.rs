@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the cards and stations of a ring did, for whoever writes it down.
+
+use hdrhistogram::Histogram;
+use slotwise_p4::Pipeline;
+use slotwise_wire::RingPhase;
+
+use crate::fabric::Fabric;
+use crate::measure::DelayUse;
+use crate::transit_first::Origin;
+
+/// Of delays, 1 %.
+const SIGNIFICANT_DIGITS: u8 = 2;
+/// Of an estimate in P4, fractions of a byte/s.
+const ESTIMATE_SHIFT: u32 = 8;
+
+/// What a station put on the link of a ringlet since it was last asked, and what waits there. Bytes are those on the ring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RingLinkUse {
+    /// Packets of hosts of this station.
+    pub added_packets: u64,
+    /// Their bytes.
+    pub added_bytes: u64,
+    /// Packets of other stations.
+    pub transit_packets: u64,
+    /// Their bytes.
+    pub transit_bytes: u64,
+    /// Messages.
+    pub message_packets: u64,
+    /// Their bytes.
+    pub message_bytes: u64,
+    /// Time that all of it takes.
+    pub busy_ns: u64,
+    /// Packets that the card lost: its buffer was full, they were too long, or its link was dark.
+    pub dropped_packets: u64,
+    /// Of added packets: from first in the add queue to the first bit on the ring, ns.
+    pub hol_delays: Histogram<u64>,
+    /// Of the same, from when the station took them, ns.
+    pub access_delays: Histogram<u64>,
+    /// Longest time that a packet in transit waited for the link, ns.
+    pub longest_transit_ns: u64,
+    /// Of packets that this station has added to either ringlet and that have left the ring: from when the station took them to the last
+    /// bit at their destination. It is given with ringlet 0.
+    pub crossing: DelayUse,
+    /// Bytes of hosts' packets that wait.
+    pub buffered_bytes: u64,
+    /// Most of them that waited at once.
+    pub most_buffered_bytes: u64,
+}
+
+impl Default for RingLinkUse {
+    fn default() -> Self {
+        let delays = || Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5");
+        RingLinkUse {
+            added_packets: 0,
+            added_bytes: 0,
+            transit_packets: 0,
+            transit_bytes: 0,
+            message_packets: 0,
+            message_bytes: 0,
+            busy_ns: 0,
+            dropped_packets: 0,
+            hol_delays: delays(),
+            access_delays: delays(),
+            longest_transit_ns: 0,
+            crossing: DelayUse::default(),
+            buffered_bytes: 0,
+            most_buffered_bytes: 0,
+        }
+    }
+}
+
+/// What a station's program knows of the link of a ringlet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingLinkState {
+    /// Whether it is the head of a congested span, or was until lately.
+    pub phase: RingPhase,
+    /// Estimate of what the link carries, byte/s.
+    pub link_rate: u64,
+    /// What it tells others as a head, by weight, byte/s; NO_LIMIT is none.
+    pub told_rate: u32,
+    /// Stations that put something on the link.
+    pub active_stations: u16,
+    /// Lowest rate, by weight, that it may add, byte/s; NO_LIMIT is none.
+    pub least_limit: u32,
+}
+
+/// Counts for a [`RingLinkUse`].
+#[derive(Default)]
+pub(crate) struct Meters {
+    counted: RingLinkUse,
+}
+
+impl Meters {
+    pub(crate) fn sent(&mut self, now_ns: u64, origin: Origin, bytes: u64, duration_ns: u64) {
+        let counted = &mut self.counted;
+        counted.busy_ns += duration_ns;
+        match origin {
+            Origin::Transit { arrived_ns } => {
+                counted.transit_packets += 1;
+                counted.transit_bytes += bytes;
+                counted.longest_transit_ns = counted.longest_transit_ns.max(now_ns - arrived_ns);
+            }
+            Origin::Message => {
+                counted.message_packets += 1;
+                counted.message_bytes += bytes;
+            }
+            Origin::Added(added) => {
+                counted.added_packets += 1;
+                counted.added_bytes += bytes;
+                counted.hol_delays.saturating_record(now_ns - added.first_ns);
+                counted.access_delays.saturating_record(now_ns - added.accepted_ns);
+            }
+        }
+    }
+
+    pub(crate) fn dropped(&mut self) {
+        self.counted.dropped_packets += 1;
+    }
+}
+
+impl Fabric {
+    /// What a station put on the link of a ringlet (0 or 1) since the last call; `None` if there is no such link.
+    pub fn take_ring_use(&mut self, station: u16, ringlet: u8) -> Option<RingLinkUse> {
+        let index = self.ring.card(station, ringlet)?;
+        let card = &mut self.ring.cards[index];
+        let mut used = std::mem::take(&mut card.meters.counted);
+        used.buffered_bytes = card.queues.buffered_bytes();
+        used.most_buffered_bytes = card.queues.take_most_buffered_bytes();
+        if ringlet == 0 {
+            used.crossing = self.ring.watch.take_delays(station);
+        }
+        Some(used)
+    }
+
+    /// What a station's own program knows of the link of a ringlet (0 or 1); `None` if there is no such link or program.
+    pub fn ring_link_state(&self, station: u16, ringlet: u8) -> Option<RingLinkState> {
+        self.ring.card(station, ringlet)?;
+        let pipeline = self.nodes[self.node(super::device(station))].pipeline.as_ref()?;
+        let link = usize::from(ringlet);
+        let phase = RingPhase::try_from(number(pipeline, "ring_phase", link)? as u8).ok()?;
+        let held = number(pipeline, "limits_held", link)? as usize;
+        // They are in order, the highest rate first.
+        let least_limit = match held.checked_sub(1) {
+            None => slotwise_wire::NO_LIMIT,
+            Some(last) => {
+                let entry = link * usize::from(slotwise_wire::FAIRNESS_ENTRIES) + last;
+                number(pipeline, "limit_rate", entry)? as u32
+            }
+        };
+        Some(RingLinkState {
+            phase,
+            link_rate: number(pipeline, "link_rate", link)? >> ESTIMATE_SHIFT,
+            told_rate: number(pipeline, "told_rates", link)? as u32,
+            active_stations: number(pipeline, "active_stations", link)? as u16,
+            least_limit,
+        })
+    }
+}
+
+fn number(pipeline: &Pipeline, register: &str, index: usize) -> Option<u64> {
+    let bits = pipeline.register_read(register, index).ok()?;
+    Some(bits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}

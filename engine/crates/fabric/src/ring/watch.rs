@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What must hold on a ring, seen from its wires: what is on it, by who added it; and how much may be added.
+
+use std::collections::VecDeque;
+
+use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
+
+use crate::measure::DelayUse;
+use crate::transit_first::AddLimit;
+
+const CLASSES: usize = RingClass::ALL.len();
+/// Bits of an add queue's number below the class.
+const CLASS_SHIFT: u32 = 8;
+const NS_PER_S: i128 = 1_000_000_000;
+
+/// A packet on the ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OnRing {
+    sequence: u32,
+    /// When its station took it from a host.
+    pub(crate) accepted_ns: u64,
+}
+
+/// What is known of a packet that is taken off.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It was on the ring, and all that went before it is over.
+    Once(OnRing),
+    /// So many that went the same way before it never arrived.
+    After { lost: usize },
+    /// Nobody has added it, or it was taken off already.
+    Never,
+}
+
+/// Packets on a ring. Those of one source, ringlet and add queue go one way and stay in order.
+#[derive(Default)]
+pub(crate) struct Watch {
+    stations: usize,
+    on_ring: Vec<VecDeque<OnRing>>,
+    /// By source: from the station's taking it to its last bit at its destination.
+    delays: Vec<DelayUse>,
+}
+
+impl Watch {
+    pub(crate) fn new(stations: usize) -> Watch {
+        let queues = stations * usize::from(RINGLETS) * CLASSES * stations;
+        Watch {
+            stations,
+            on_ring: (0..queues).map(|_| VecDeque::new()).collect(),
+            delays: vec![DelayUse::default(); stations],
+        }
+    }
+
+    fn queue(&mut self, ring: &Ring, data: &RingData) -> Option<&mut VecDeque<OnRing>> {
+        let (class, hops) = (usize::from(data.queue >> CLASS_SHIFT), usize::from(data.queue & 0xff));
+        let (source, ringlet) = (usize::from(ring.source), usize::from(ring.ringlet));
+        let is_known =
+            source < self.stations && ringlet < usize::from(RINGLETS) && class < CLASSES && hops < self.stations;
+        let ringlets = source * usize::from(RINGLETS) + ringlet;
+        let index = (ringlets * CLASSES + class) * self.stations + hops;
+        self.on_ring.get_mut(index).filter(|_| is_known)
+    }
+
+    /// A packet has been put on the ring by its source.
+    pub(crate) fn enters(&mut self, ring: &Ring, data: &RingData, accepted_ns: u64) {
+        let sequence = data.sequence;
+        if let Some(queue) = self.queue(ring, data) {
+            queue.push_back(OnRing { sequence, accepted_ns });
+        }
+    }
+
+    /// It is taken off, or lost.
+    pub(crate) fn leaves(&mut self, ring: &Ring, data: &RingData) -> Taken {
+        let Some(queue) = self.queue(ring, data) else {
+            return Taken::Never;
+        };
+        match queue.iter().position(|on_ring| on_ring.sequence == data.sequence) {
+            None => Taken::Never,
+            Some(0) => queue.pop_front().map_or(Taken::Never, Taken::Once),
+            Some(lost) => {
+                queue.drain(..=lost);
+                Taken::After { lost }
+            }
+        }
+    }
+
+    /// It is gone where that may be: what is around it is not judged.
+    pub(crate) fn forget(&mut self, ring: &Ring, data: &RingData) {
+        if let Some(queue) = self.queue(ring, data) {
+            queue.retain(|on_ring| on_ring.sequence != data.sequence);
+        }
+    }
+
+    /// A packet of `source` has left the ring so long after it was accepted.
+    pub(crate) fn delivered(&mut self, source: u16, delay_ns: u64) {
+        if let Some(delay) = self.delays.get_mut(usize::from(source)) {
+            delay.add(delay_ns);
+        }
+    }
+
+    pub(crate) fn take_delays(&mut self, source: u16) -> DelayUse {
+        self.delays
+            .get_mut(usize::from(source))
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Whether a packet that arrives at a station by a ringlet has come straight from its source: each station takes one of the TTL.
+    pub(crate) fn is_on_its_way(&self, ring: &Ring, station: u16, ringlet: u8) -> bool {
+        let (stations, source, station) = (self.stations, usize::from(ring.source), usize::from(station));
+        if source >= stations {
+            return false;
+        }
+        let ahead = match ringlet {
+            0 => station + stations - source,
+            _ => source + stations - station,
+        };
+        let hops = match ahead % stations {
+            0 => stations,
+            hops => hops,
+        };
+        usize::from(ring.ttl) + hops == stations + 1
+    }
+}
+
+/// What may be added still below a limit, in 10^-9 bytes.
+struct Allowance {
+    limit: AddLimit,
+    left: i128,
+    at_ns: u64,
+}
+
+/// What the limits that P4 told a card allow, reckoned apart from the card.
+pub(crate) struct Allowances {
+    depth: i128,
+    held: Vec<Allowance>,
+}
+
+impl Allowances {
+    pub(crate) fn new(bucket_bytes: u64) -> Allowances {
+        Allowances {
+            depth: i128::from(bucket_bytes) * NS_PER_S,
+            held: Vec::new(),
+        }
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        for allowance in &mut self.held {
+            let more = i128::from(now_ns - allowance.at_ns) * i128::from(allowance.limit.rate);
+            allowance.left = (allowance.left + more).min(self.depth);
+            allowance.at_ns = now_ns;
+        }
+    }
+
+    /// These limits hold from now on; one of the same reach as before has what that one had left.
+    pub(crate) fn set(&mut self, now_ns: u64, limits: &[AddLimit]) {
+        self.advance(now_ns);
+        let before = std::mem::take(&mut self.held);
+        for &limit in limits.iter().filter(|limit| limit.is_one()) {
+            let same = before.iter().find(|allowance| allowance.limit.hops == limit.hops);
+            let left = same.map_or(self.depth, |allowance| allowance.left);
+            self.held.push(Allowance {
+                limit,
+                left,
+                at_ns: now_ns,
+            });
+        }
+    }
+
+    /// A packet of an add queue begins to leave. False if a limit forbids it.
+    pub(crate) fn take(&mut self, now_ns: u64, queue: u16, bytes: u64) -> bool {
+        self.advance(now_ns);
+        let mut is_allowed = true;
+        for allowance in &mut self.held {
+            if allowance.limit.concerns(queue) {
+                allowance.left -= i128::from(bytes) * NS_PER_S;
+                is_allowed &= allowance.left >= 0;
+            }
+        }
+        is_allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_wire::NO_LIMIT;
+
+    use super::*;
+
+    fn packet(source: u16, ringlet: u8, hops: u16, sequence: u32) -> (Ring, RingData) {
+        let ring = Ring {
+            ttl: 8,
+            source,
+            ringlet,
+            ..Ring::default()
+        };
+        let data = RingData {
+            queue: hops,
+            sequence,
+            ..RingData::default()
+        };
+        (ring, data)
+    }
+
+    #[test]
+    fn what_is_lost_or_comes_twice_is_seen() {
+        let mut watch = Watch::new(8);
+        for sequence in 1..=4 {
+            let (ring, data) = packet(3, 1, 2, sequence);
+            watch.enters(&ring, &data, u64::from(sequence));
+        }
+        let mut leaves = |sequence| {
+            let (ring, data) = packet(3, 1, 2, sequence);
+            watch.leaves(&ring, &data)
+        };
+        let first = OnRing {
+            sequence: 1,
+            accepted_ns: 1,
+        };
+        assert_eq!(leaves(1), Taken::Once(first));
+        assert_eq!(leaves(1), Taken::Never);
+        assert_eq!(leaves(4), Taken::After { lost: 2 });
+        assert_eq!(leaves(2), Taken::Never);
+        let (ring, data) = packet(8, 0, 1, 1);
+        assert_eq!(watch.leaves(&ring, &data), Taken::Never, "there is no such station");
+    }
+
+    #[test]
+    fn the_ttl_says_how_far_a_packet_has_come() {
+        let watch = Watch::new(8);
+        let comes = |source, ttl, station, ringlet| {
+            let ring = Ring {
+                source,
+                ttl,
+                ..Ring::default()
+            };
+            watch.is_on_its_way(&ring, station, ringlet)
+        };
+        assert!(comes(6, 8, 7, 0) && comes(6, 7, 0, 0) && comes(6, 1, 6, 0));
+        assert!(comes(1, 8, 0, 1) && comes(1, 7, 7, 1));
+        assert!(!comes(6, 8, 0, 0), "as if it had left one station out");
+        assert!(!comes(6, 7, 7, 0), "as if it had gone round");
+        assert!(!comes(8, 8, 0, 0));
+    }
+
+    #[test]
+    fn more_than_a_bucket_and_its_rate_is_not_allowed() {
+        let mut allowances = Allowances::new(3000);
+        assert!(allowances.take(0, 3, 1 << 20), "there is no limit");
+        let limit = |hops, rate| AddLimit { hops, rate };
+        allowances.set(0, &[limit(1, 1_000_000), limit(0, NO_LIMIT)]);
+        assert!(allowances.take(0, 1, 1 << 20), "it goes less far");
+        assert!(allowances.take(0, 512 + 3, 1 << 20), "it is not fair");
+        assert!(allowances.take(0, 3, 3000));
+        // A byte a microsecond.
+        assert!(allowances.take(500_000, 2, 500));
+        allowances.set(500_000, &[limit(1, 2_000_000)]);
+        assert!(!allowances.take(500_000, 256 + 2, 1), "a new rate fills no bucket");
+    }
+}

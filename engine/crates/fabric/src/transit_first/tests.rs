@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card alone.
+
+use super::*;
+
+/// 8 Gb/s: a byte a nanosecond.
+const SETTINGS: Settings = Settings {
+    rate_bps: 8_000_000_000,
+    bucket_bytes: 3000,
+    buffer_bytes: 100_000,
+    shaper_bps: None,
+};
+const MS: u64 = 1_000_000;
+
+fn card() -> TransitFirst<&'static str> {
+    TransitFirst::new(SETTINGS)
+}
+
+/// What leaves until `end_ns`, with its time.
+fn run(card: &mut TransitFirst<&'static str>, mut now_ns: u64, end_ns: u64) -> Vec<(u64, &'static str)> {
+    let mut sent = Vec::new();
+    while now_ns <= end_ns {
+        match card.poll(now_ns) {
+            Next::Send { packet, .. } => sent.push((now_ns, packet)),
+            Next::At(at_ns) => {
+                assert!(at_ns > now_ns, "no progress at {now_ns}");
+                now_ns = at_ns;
+            }
+            Next::Idle => break,
+        }
+    }
+    sent
+}
+
+#[test]
+fn transit_goes_first_then_messages_then_committed_then_fair() {
+    let mut card = card();
+    card.add(0, 3, "fair", 100).unwrap();
+    card.add(0, 512 + 3, "committed", 100).unwrap();
+    assert_eq!(card.tell("older message", 64), None);
+    assert_eq!(card.tell("message", 64), Some("older message"));
+    card.pass_on(0, "transit", 1000);
+    let sent = run(&mut card, 0, MS);
+    assert_eq!(
+        sent,
+        [(0, "transit"), (1000, "message"), (1064, "committed"), (1164, "fair")]
+    );
+}
+
+#[test]
+fn a_packet_that_has_begun_ends_before_transit() {
+    let mut card = card();
+    card.add(0, 3, "fair", 1500).unwrap();
+    assert!(matches!(
+        card.poll(0),
+        Next::Send {
+            packet: "fair",
+            duration_ns: 1500,
+            ..
+        }
+    ));
+    card.pass_on(700, "transit", 100);
+    assert_eq!(card.poll(700), Next::At(1500));
+    assert!(matches!(card.poll(1500), Next::Send { packet: "transit", .. }));
+}
+
+#[test]
+fn queues_take_turns() {
+    let mut card = card();
+    for _ in 0..3 {
+        card.add(0, 1, "a", 100).unwrap();
+        card.add(0, 4, "b", 100).unwrap();
+    }
+    let names: String = run(&mut card, 0, MS).iter().map(|(_, name)| *name).collect();
+    assert_eq!(names, "ababab");
+}
+
+#[test]
+fn a_limit_lets_a_bucket_go_and_then_its_rate() {
+    let mut card = card();
+    card.set_limits(
+        0,
+        &[AddLimit {
+            hops: 0,
+            rate: 1_000_000,
+        }],
+    );
+    for _ in 0..5 {
+        card.add(0, 3, "x", 1000).unwrap();
+    }
+    let times: Vec<u64> = run(&mut card, 0, 10 * MS).iter().map(|(at_ns, _)| *at_ns).collect();
+    // 1000 bytes at a byte a microsecond.
+    assert_eq!(times, [0, 1000, 2000, MS, 2 * MS]);
+}
+
+#[test]
+fn a_limit_is_about_what_goes_further_and_is_fair() {
+    let mut card = card();
+    card.set_limits(0, &[AddLimit { hops: 2, rate: 0 }]);
+    for queue in [2, 3, 256 + 3, 512 + 3] {
+        for _ in 0..4 {
+            card.add(
+                0,
+                queue,
+                if queue == 2 {
+                    "near"
+                } else if queue > 511 {
+                    "committed"
+                } else {
+                    "far"
+                },
+                1000,
+            )
+            .unwrap();
+        }
+    }
+    let sent = run(&mut card, 0, MS);
+    let count = |name| sent.iter().filter(|(_, sent)| *sent == name).count();
+    assert_eq!(
+        (count("near"), count("committed"), count("far")),
+        (4, 4, 3),
+        "a bucket of three for all that goes far"
+    );
+    assert_eq!(card.poll(2 * MS), Next::At(u64::MAX));
+}
+
+#[test]
+fn what_is_limited_further_on_leaves_the_rest_to_what_goes_less_far() {
+    let mut card = card();
+    let limits = [
+        AddLimit {
+            hops: 0,
+            rate: 4_000_000,
+        },
+        AddLimit {
+            hops: 3,
+            rate: 1_000_000,
+        },
+    ];
+    card.set_limits(0, &limits);
+    let mut now_ns = 0;
+    let mut bytes = BTreeMap::<&str, u64>::new();
+    while now_ns < 100 * MS {
+        for (queue, name) in [(1, "near"), (4, "far")] {
+            if !card.queues.contains_key(&queue) {
+                card.add(now_ns, queue, name, 1000).unwrap();
+            }
+        }
+        match card.poll(now_ns) {
+            Next::Send { packet, .. } => *bytes.entry(packet).or_default() += 1000,
+            Next::At(at_ns) => now_ns = at_ns,
+            Next::Idle => unreachable!("there is always something"),
+        }
+    }
+    // In 100 ms: 400,000 bytes, of which 100,000 far; and a bucket of each.
+    assert!((99_000..=103_000).contains(&bytes["far"]), "{bytes:?}");
+    assert!((297_000..=303_000).contains(&bytes["near"]), "{bytes:?}");
+}
+
+#[test]
+fn a_change_of_rate_does_not_fill_the_bucket() {
+    let mut card = card();
+    card.set_limits(
+        0,
+        &[AddLimit {
+            hops: 0,
+            rate: 1_000_000,
+        }],
+    );
+    for _ in 0..3 {
+        card.add(0, 3, "x", 1000).unwrap();
+    }
+    assert_eq!(run(&mut card, 0, 5000).len(), 3);
+    for now_ns in [5000, 6000] {
+        card.set_limits(
+            now_ns,
+            &[AddLimit {
+                hops: 0,
+                rate: 2_000_000,
+            }],
+        );
+    }
+    card.add(6000, 3, "x", 1000).unwrap();
+    let Next::At(at_ns) = card.poll(6000) else {
+        panic!("it is not held back")
+    };
+    assert!((500_000..504_000).contains(&at_ns), "{at_ns}");
+    card.set_limits(
+        6000,
+        &[AddLimit {
+            hops: 0,
+            rate: NO_LIMIT,
+        }],
+    );
+    assert!(matches!(card.poll(6000), Next::Send { .. }));
+}
+
+#[test]
+fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        shaper_bps: Some(8_000_000),
+        buffer_bytes: 3000,
+        ..SETTINGS
+    });
+    for _ in 0..3 {
+        card.add(0, 3, "x", 1000).unwrap();
+    }
+    assert_eq!(card.add(0, 3, "x", 1), Err((DropCause::QueueFull, "x")));
+    let times: Vec<u64> = run(&mut card, 0, 10 * MS).iter().map(|(at_ns, _)| *at_ns).collect();
+    assert_eq!(times, [0, MS, 2 * MS]);
+    assert_eq!(card.buffered_bytes(), 0);
+    assert_eq!(
+        card.add(0, 3, "long", 1501),
+        Err((DropCause::TooLong, "long")),
+        "a bucket holds two of the longest"
+    );
+}
+
+#[test]
+fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
+    let mut card = card();
+    card.set_limits(
+        0,
+        &[AddLimit {
+            hops: 0,
+            rate: 1_000_000,
+        }],
+    );
+    for _ in 0..4 {
+        card.add(0, 3, "x", 1000).unwrap();
+    }
+    assert_eq!(run(&mut card, 0, 3000).len(), 3);
+    let report = card.end_interval(4000);
+    assert_eq!(
+        (report.hol_delay_ns, report.added_bytes),
+        (1000, 3000),
+        "of the packet before it"
+    );
+    // The fourth may go at 1 ms; the link is busy with transit until 1.2 ms.
+    card.pass_on(4000, "transit", 1_200_000 - 4000);
+    assert!(matches!(card.poll(4000), Next::Send { packet: "transit", .. }));
+    assert_eq!(card.end_interval(MS + 100_000).hol_delay_ns, 100_000);
+    assert!(matches!(card.poll(1_200_000), Next::Send { packet: "x", .. }));
+    assert_eq!(card.end_interval(1_300_000).hol_delay_ns, 200_000);
+    assert_eq!(card.end_interval(1_400_000).hol_delay_ns, 0);
+}
+
+#[test]
+fn the_insertion_buffer_holds_what_came_while_a_packet_was_added() {
+    let mut card = card();
+    let (mut next_ns, mut most) = (0, 0);
+    for now_ns in 0..100_000u64 {
+        if now_ns % 500 == 0 {
+            // Transit as fast as the link carries it.
+            card.pass_on(now_ns, "transit", 500);
+            most = most.max(card.transit_bytes());
+        }
+        if now_ns % 7000 == 0 {
+            card.add(now_ns, 3, "x", 1500).unwrap();
+        }
+        if now_ns >= next_ns {
+            next_ns = match card.poll(now_ns) {
+                Next::Send { duration_ns, .. } => now_ns + duration_ns,
+                Next::At(at_ns) => at_ns,
+                Next::Idle => now_ns + 1,
+            };
+        }
+    }
+    assert!((1500..=2 * 1500).contains(&most), "{most}");
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet rings with the repository's own P4 program.
+
+mod support;
+
+use slotwise_fabric::{Fabric, HostMode};
+use slotwise_scenario::Scenario;
+use support::ring::ring;
+
+const MS: u64 = 1_000_000;
+/// Bytes on the ring of a packet of 1470.
+const FRAME: u64 = 1500;
+
+/// Five stations with a host each, links of 150 Mb/s and 10 us.
+fn scenario(of_ring: &str, flows: &str, rest: &str) -> Scenario {
+    let hosts: String = (0..5)
+        .map(|station| {
+            format!(
+                "- {{name: h{station}, count: 2, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "version: 1
+name: ring5
+seed: 5
+duration_ms: 1000
+packet_bytes: 1470
+ring:
+  mode: explicit
+  links: {{rate_bps: 150000000, delay_ns: 10000}}
+  stations: [n0, n1, n2, n3, n4]
+{of_ring}
+hosts:
+{hosts}
+flows:
+{flows}
+{rest}"
+    );
+    Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn udp(name: &str, from: usize, to: usize, rate_bps: u64) -> String {
+    format!("- {{name: {name}, from: h{from}, to: h{to}, spread_ms: 1, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n")
+}
+
+/// Bytes of IP that each flow delivered in a part of the run, by group.
+fn delivered(network: &mut Fabric, from_ms: u64, to_ms: u64) -> Vec<(String, f64)> {
+    let take = |network: &mut Fabric| -> Vec<(String, u64)> {
+        let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
+        let flows = names.into_iter().enumerate();
+        flows
+            .map(|(index, name)| {
+                let group = name.split('.').next().unwrap().to_owned();
+                (group, network.take_flow_use(index).packets)
+            })
+            .collect()
+    };
+    network.run_until(from_ms * MS);
+    take(network);
+    network.run_until(to_ms * MS);
+    let mut rates: Vec<(String, f64)> = Vec::new();
+    for (group, packets) in take(network) {
+        let bps = (packets * FRAME * 8) as f64 * 1e3 / (to_ms - from_ms) as f64;
+        match rates.last_mut().filter(|(last, _)| *last == group) {
+            Some((_, sum)) => *sum += bps,
+            None => rates.push((group, bps)),
+        }
+    }
+    rates
+}
+
+#[test]
+fn packets_go_the_shorter_way_and_are_taken_off_where_they_are_for() {
+    let flows = udp("east", 0, 2, 10_000_000) + &udp("west", 0, 4, 10_000_000) + &udp("next", 1, 2, 10_000_000);
+    let mut network = ring(&scenario("", &flows, ""), HostMode::Simulated);
+    let rates = delivered(&mut network, 100, 600);
+    for (name, bps) in &rates {
+        // Payload of 1442 in frames of 1500, two hosts each.
+        let expected = 2.0 * 10e6 * 1500.0 / 1470.0;
+        assert!((bps / expected - 1.0).abs() < 0.01, "{name}: {bps}");
+    }
+    let used = |network: &mut Fabric, station, ringlet| network.take_ring_use(station, ringlet).unwrap();
+    let (east, on, over) = (used(&mut network, 0, 0), used(&mut network, 1, 0), used(&mut network, 2, 0));
+    assert!(east.added_packets > 900 && east.transit_packets == 0);
+    assert!(on.added_packets > 900 && on.transit_packets > 900);
+    assert_eq!(over.added_packets + over.transit_packets, 0, "nothing goes further");
+    assert!(used(&mut network, 0, 1).added_packets > 900);
+    assert_eq!(east.message_packets + used(&mut network, 1, 1).message_packets, 0, "nothing is congested");
+    // Two packets of 80 us, two links of 10 us and one of another station that had begun.
+    let longest = east.crossing.max_ns;
+    assert!((100_000..=400_000).contains(&longest), "{longest}");
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+}
+
+#[test]
+fn stations_of_a_parking_lot_share_the_last_link() {
+    let flows: String = (0..4).map(|station| udp(&format!("f{station}"), station, 4, 150_000_000)).collect();
+    let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
+    let rates = delivered(&mut network, 200, 1000);
+    let share = 0.85 * 150e6 / 4.0;
+    for (name, bps) in &rates {
+        assert!((bps / share - 1.0).abs() < 0.03, "{name}: {bps} of {share}");
+    }
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+    let last = network.take_ring_use(3, 0).unwrap();
+    assert!(last.longest_transit_ns <= 86_000, "{}", last.longest_transit_ns);
+    assert!(network.take_ring_use(3, 1).unwrap().message_packets > 1000, "the head tells");
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let flows: String = (0..4).map(|station| udp(&format!("f{station}"), station, 4, 80_000_000)).collect();
+    let scenario = scenario("", &flows, "");
+    let run = || {
+        let mut network = ring(&scenario, HostMode::Simulated);
+        let rates = delivered(&mut network, 10, 100);
+        let uses: Vec<_> = (0..5).map(|station| network.take_ring_use(station, 0)).collect();
+        (rates, uses, network.p4_passes())
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_dark_span_loses_what_comes_to_it_and_both_stations_tell() {
+    let flows = udp("f", 0, 2, 20_000_000);
+    let changes = "changes:\n- {at_ms: 200, span: n1-n2, up: false}\n- {at_ms: 400, span: n1-n2, up: true}\n";
+    let mut network = ring(&scenario("", &flows, changes), HostMode::Simulated);
+    let mut told = Vec::new();
+    while network.run_until_control(1000 * MS) {
+        while let Some(event) = network.poll_control() {
+            told.push((event.at_ns / MS, event.device_id));
+        }
+    }
+    assert_eq!(told, [(200, 3002), (200, 3003), (400, 3002), (400, 3003)]);
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+    let lost: u64 = network.drops().iter().map(|(_, _, count)| count.packets).sum();
+    // 200 ms of 40 Mb/s in packets of 1470.
+    assert!((600..800).contains(&lost), "{lost}");
+}

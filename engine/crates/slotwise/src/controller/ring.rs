@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A ring as the controller's application `ring` reads it (schema/network.schema.json).
+
+use serde_json::{Value, json};
+use slotwise_fabric::Fabric;
+use slotwise_scenario::{Device, Party, Ring, Scenario};
+
+use super::routes::mac;
+
+/// What the application is told; `fabric` is the scenario's.
+pub(super) fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
+    let stations: Vec<Value> = (0..ring.stations.len())
+        .map(|number| station(scenario, ring, fabric, number as u16))
+        .collect();
+    let name = |station: u16| &ring.stations[usize::from(station)].name;
+    let links: Vec<Value> = ring
+        .spans()
+        .map(|(from, to)| {
+            json!({"from": name(from), "to": name(to), "rate_bps": ring.rate_bps, "delay_ns": ring.delay_ns})
+        })
+        .collect();
+    let timing = &ring.timing;
+    json!({
+        "name": scenario.name,
+        "mode": ring.mode_name(),
+        "threshold": ring.threshold,
+        "relief": ring.relief,
+        "interval_ns": timing.interval_ns,
+        "window_intervals": timing.window_intervals,
+        "estimator": {"w1": timing.w1, "w2": timing.w2},
+        "bucket_bytes": timing.bucket_bytes,
+        "hol_timer_ns": timing.hol_timer_ns,
+        "calm_intervals": timing.calm_intervals,
+        "hold_intervals": timing.hold_intervals,
+        "wait_intervals": timing.wait_intervals,
+        "report_intervals": timing.report_intervals,
+        "stations": stations,
+        "links": links,
+    })
+}
+
+fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Value {
+    let (device, station) = (Device::Station(number), &ring.stations[usize::from(number)]);
+    let groups = (0..scenario.routed.hosts.len()).map(Party::Group);
+    let here = groups.filter(|group| scenario.node_of(*group) == device);
+    let hosts = here.flat_map(|group| scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)));
+    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
+    let hosts: Vec<Value> = hosts
+        .map(|(name, host)| {
+            let in_groups = host - scenario.edge_host_count();
+            json!({
+                "name": name,
+                "port": ports[host].1,
+                "mac": mac(fabric.group_host_mac(in_groups)),
+                "ip": fabric.group_host_ip(in_groups),
+            })
+        })
+        .collect();
+    let ports = hosts.iter().map(|host| &host["port"]);
+    let classes: Vec<Value> = ports
+        .flat_map(|port| {
+            let classes = station.classes.iter();
+            classes.map(move |class| {
+                json!({"port": port, "dscp": class.dscp, "class": class.class_name(), "rate_bps": class.rate_bps})
+            })
+        })
+        .collect();
+    json!({
+        "name": station.name,
+        "device_id": device.id(),
+        "mac": mac(fabric.device_mac(device)),
+        "weight": station.weight,
+        "hosts": hosts,
+        "classes": classes,
+    })
+}
