@@ -65,8 +65,7 @@ impl PortCard {
     pub fn control(&mut self, now_ns: u64, frame: &[u8]) {
         match (message::card_port(frame), message::flow_control(frame)) {
             (Some(port), Some(_)) if port != self.port => {}
-            (Some(port), Some(message))
-                if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
+            (Some(port), Some(message)) if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
             _ => self.malformed += 1,
         }
     }

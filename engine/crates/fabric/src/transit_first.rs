@@ -55,9 +55,7 @@ impl AddLimit {
 /// Where a packet was before it began to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    Transit {
-        arrived_ns: u64,
-    },
+    Transit { arrived_ns: u64 },
     Message,
     Added(Added),
 }

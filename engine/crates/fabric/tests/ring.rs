@@ -41,7 +41,9 @@ flows:
 }
 
 fn udp(name: &str, from: usize, to: usize, rate_bps: u64) -> String {
-    format!("- {{name: {name}, from: h{from}, to: h{to}, spread_ms: 1, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n")
+    format!(
+        "- {{name: {name}, from: h{from}, to: h{to}, spread_ms: 1, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
+    )
 }
 
 /// Bytes of IP that each flow delivered in a part of the run, by group.
@@ -81,12 +83,20 @@ fn packets_go_the_shorter_way_and_are_taken_off_where_they_are_for() {
         assert!((bps / expected - 1.0).abs() < 0.01, "{name}: {bps}");
     }
     let used = |network: &mut Fabric, station, ringlet| network.take_ring_use(station, ringlet).unwrap();
-    let (east, on, over) = (used(&mut network, 0, 0), used(&mut network, 1, 0), used(&mut network, 2, 0));
+    let (east, on, over) = (
+        used(&mut network, 0, 0),
+        used(&mut network, 1, 0),
+        used(&mut network, 2, 0),
+    );
     assert!(east.added_packets > 900 && east.transit_packets == 0);
     assert!(on.added_packets > 900 && on.transit_packets > 900);
     assert_eq!(over.added_packets + over.transit_packets, 0, "nothing goes further");
     assert!(used(&mut network, 0, 1).added_packets > 900);
-    assert_eq!(east.message_packets + used(&mut network, 1, 1).message_packets, 0, "nothing is congested");
+    assert_eq!(
+        east.message_packets + used(&mut network, 1, 1).message_packets,
+        0,
+        "nothing is congested"
+    );
     // Two packets of 80 us, two links of 10 us and one of another station that had begun.
     let longest = east.crossing.max_ns;
     assert!((100_000..=400_000).contains(&longest), "{longest}");
@@ -95,7 +105,9 @@ fn packets_go_the_shorter_way_and_are_taken_off_where_they_are_for() {
 
 #[test]
 fn stations_of_a_parking_lot_share_the_last_link() {
-    let flows: String = (0..4).map(|station| udp(&format!("f{station}"), station, 4, 150_000_000)).collect();
+    let flows: String = (0..4)
+        .map(|station| udp(&format!("f{station}"), station, 4, 150_000_000))
+        .collect();
     let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
     let rates = delivered(&mut network, 200, 1000);
     let share = 0.85 * 150e6 / 4.0;
@@ -105,12 +117,17 @@ fn stations_of_a_parking_lot_share_the_last_link() {
     assert!(network.invariants().held(), "{:?}", network.invariants());
     let last = network.take_ring_use(3, 0).unwrap();
     assert!(last.longest_transit_ns <= 86_000, "{}", last.longest_transit_ns);
-    assert!(network.take_ring_use(3, 1).unwrap().message_packets > 1000, "the head tells");
+    assert!(
+        network.take_ring_use(3, 1).unwrap().message_packets > 1000,
+        "the head tells"
+    );
 }
 
 #[test]
 fn one_seed_gives_one_run() {
-    let flows: String = (0..4).map(|station| udp(&format!("f{station}"), station, 4, 80_000_000)).collect();
+    let flows: String = (0..4)
+        .map(|station| udp(&format!("f{station}"), station, 4, 80_000_000))
+        .collect();
     let scenario = scenario("", &flows, "");
     let run = || {
         let mut network = ring(&scenario, HostMode::Simulated);

@@ -324,7 +324,11 @@ fn hosts_outside_are_at_their_ports_and_captures_have_places() {
     );
     assert_eq!(names.len(), 10);
     // From the first host of the left router to the second of the right one, by Ethernet, IPv4 and 20 bytes.
-    let ethernet = [&network.device_mac(Device::Router(0)).to_be_bytes()[2..], &[2, 0, 0, 2, 0, 0, 8, 0]].concat();
+    let ethernet = [
+        &network.device_mac(Device::Router(0)).to_be_bytes()[2..],
+        &[2, 0, 0, 2, 0, 0, 8, 0],
+    ]
+    .concat();
     let ip = [0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0x66, 0xbf, 10, 1, 0, 1, 10, 1, 0, 4];
     let frame = [&ethernet[..], &ip, &[0; 20]].concat();
     let (left, right) = (Device::Router(0), Device::Router(1));

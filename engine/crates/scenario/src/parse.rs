@@ -258,7 +258,12 @@ fn queues(r: &mut Reader, parent: &Fields) -> Queues {
 
 fn hosts(r: &mut Reader, parent: &Fields, parts: Parts) -> Hosts {
     let keys = ["mtu", "access_rate_bps", "access_delay_ns", GROUPS];
-    let Some(fields) = section(r, parent, "hosts", &keys[..keys.len() - usize::from(!parts.has_groups())]) else {
+    let Some(fields) = section(
+        r,
+        parent,
+        "hosts",
+        &keys[..keys.len() - usize::from(!parts.has_groups())],
+    ) else {
         return Hosts::NONE;
     };
     Hosts {

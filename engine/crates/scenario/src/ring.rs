@@ -166,7 +166,16 @@ fn is_rpr(mode: RingMode) -> bool {
 
 pub(crate) fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
     let value = r.optional(parent, "ring")?;
-    let keys = ["mode", "threshold", "relief", "links", "stations", "half", "ingress", "timing"];
+    let keys = [
+        "mode",
+        "threshold",
+        "relief",
+        "links",
+        "stations",
+        "half",
+        "ingress",
+        "timing",
+    ];
     let fields = r.fields(value, parent.pointer("ring"), &keys);
     let mode = r.choice(&fields, "mode", &MODES);
     let threshold = r.optional_number(&fields, "threshold", 0.0, 1.0);

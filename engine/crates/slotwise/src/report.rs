@@ -20,12 +20,16 @@ const PERIOD_NS: u64 = 1_000_000;
 pub const REPORT_VERSION: u32 = 1;
 
 /// Names of checks and what they are called in the summary, in its order.
-const CHECKS: [(&str, &str); 5] = [
+const CHECKS: [(&str, &str); 9] = [
     ("collision", "collisions"),
     ("guard", "guard violations"),
     ("ungranted", "ungranted"),
     ("duplicate", "duplicated"),
     ("astray", "packets astray"),
+    ("transit_loss", "lost in transit"),
+    ("round", "gone round"),
+    ("add_rate", "added beyond a limit"),
+    ("insertion", "insertion buffers overrun"),
 ];
 
 /// A whole run.

@@ -64,7 +64,12 @@ impl Card {
 
 impl Fabric {
     /// Adds the card of a station for a ringlet, and its link to another station; its first interval ends at time 0.
-    pub(crate) fn add_ring_card(&mut self, (station, ringlet, to): (u16, u8, u16), settings: Settings, delay_ns: u64) -> usize {
+    pub(crate) fn add_ring_card(
+        &mut self,
+        (station, ringlet, to): (u16, u8, u16),
+        settings: Settings,
+        delay_ns: u64,
+    ) -> usize {
         let lane = self.add_lane(LaneEnd::Station { station: to, ringlet });
         let index = self.ring.cards.len();
         self.ring.cards.push(Card {
@@ -224,8 +229,7 @@ impl Fabric {
         let card = &mut self.ring.cards[index];
         let (place, bytes) = (card.place(), packet.frame.len() as u64);
         if !card.allowances.take(self.now_ns, added.queue, bytes) {
-            self.invariants
-                .violated(Invariant::AddRate, self.now_ns, place, None);
+            self.invariants.violated(Invariant::AddRate, self.now_ns, place, None);
         }
         if let Some((ring, Some(data))) = message::ring(&packet.frame) {
             self.ring.watch.enters(&ring, &data, added.accepted_ns);

@@ -50,7 +50,8 @@ pub struct RingLinkUse {
 
 impl Default for RingLinkUse {
     fn default() -> Self {
-        let delays = || Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5");
+        let delays =
+            || Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5");
         RingLinkUse {
             added_packets: 0,
             added_bytes: 0,

@@ -36,8 +36,12 @@ pub fn configure_station(fabric: &mut Fabric, scenario: &Scenario, station: u16)
     let device = Device::Station(station);
     fabric.set_pipeline(device.id(), ring_program()).unwrap();
     let mac = fabric.device_mac(device);
-    let macs: Vec<u64> = (0..scenario.host_count()).map(|host| fabric.group_host_mac(host)).collect();
-    let ips: Vec<_> = (0..scenario.host_count()).map(|host| fabric.group_host_ip(host)).collect();
+    let macs: Vec<u64> = (0..scenario.host_count())
+        .map(|host| fabric.group_host_mac(host))
+        .collect();
+    let ips: Vec<_> = (0..scenario.host_count())
+        .map(|host| fabric.group_host_ip(host))
+        .collect();
     let pipeline = fabric.pipeline_mut(device.id()).unwrap();
     let stations = ring.stations.len() as u64;
     let weight = u64::from(ring.stations[usize::from(station)].weight);

@@ -124,7 +124,10 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
     let routed = &scenario.routed;
     for (index, name) in routed.routers.iter().enumerate() {
         let neighbours = scenario.neighbours(Device::Router(index as u16)).len();
-        let groups = routed.hosts.iter().filter(|group| group.node == Device::Router(index as u16));
+        let groups = routed
+            .hosts
+            .iter()
+            .filter(|group| group.node == Device::Router(index as u16));
         let hosts: usize = groups.map(|group| group.count as usize).sum();
         if neighbours + hosts > MAX_PORTS {
             let reason = format!("router '{name}' has {neighbours} neighbours and {hosts} hosts");
@@ -133,11 +136,18 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
     }
     let stations = scenario.ring.iter().flat_map(|ring| &ring.stations);
     for (index, station) in stations.enumerate() {
-        let groups = routed.hosts.iter().filter(|group| group.node == Device::Station(index as u16));
+        let groups = routed
+            .hosts
+            .iter()
+            .filter(|group| group.node == Device::Station(index as u16));
         let hosts: usize = groups.map(|group| group.count as usize).sum();
         if hosts > MAX_PORTS {
             let reason = format!("station '{}' has {hosts} hosts", station.name);
-            r.report(format!("/ring/stations/{index}"), reason, format!("at most {MAX_PORTS}"));
+            r.report(
+                format!("/ring/stations/{index}"),
+                reason,
+                format!("at most {MAX_PORTS}"),
+            );
         }
     }
     for (index, edge) in scenario.edges.iter().enumerate() {

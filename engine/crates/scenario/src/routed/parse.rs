@@ -55,7 +55,9 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, ring: Option<
     let routers: Vec<String> = elements.map(|(value, pointer)| r.name_value(value, pointer)).collect();
     let stations = ring.iter().flat_map(|ring| &ring.stations);
     let stations: Vec<String> = stations.map(|station| station.name.clone()).collect();
-    let spans = ring.iter().flat_map(|ring| ring.spans().map(|span| ring.span_name(span)));
+    let spans = ring
+        .iter()
+        .flat_map(|ring| ring.spans().map(|span| ring.span_name(span)));
     let spans: Vec<String> = spans.collect();
     let known = Names {
         what: "router",

@@ -24,7 +24,9 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
         .enumerate()
         .map(|(router, name)| {
             // By the numbers of hosts, which are in the order of groups.
-            let mut here = groups.iter().filter(|(group, _)| group.node == Device::Router(router as u16));
+            let mut here = groups
+                .iter()
+                .filter(|(group, _)| group.node == Device::Router(router as u16));
             let mut ports = Vec::new();
             for port in fabric.router_ports(router) {
                 ports.push(match (port.link, port.peer) {
@@ -62,8 +64,7 @@ pub(super) fn behind_edges(scenario: &Scenario, fabric: &Fabric) -> Vec<(u16, Va
     let mut behind = Vec::new();
     for index in 0..scenario.routed.hosts.len() {
         let group = Party::Group(index);
-        let Some((edge, gateway @ Device::Router(_))) = scenario.border(&next_hops, scenario.node_of(group))
-        else {
+        let Some((edge, gateway @ Device::Router(_))) = scenario.border(&next_hops, scenario.node_of(group)) else {
             continue;
         };
         let port = scenario.ports_to_neighbours(Device::Edge(edge))[&gateway];
