@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise emulate --attach`: interfaces that are deleted and made anew in mid-run. Run as test_runs.py is."""
+"""`slotwise emulate --attach`: interfaces that are deleted and made anew in mid-run; hosts of edges and of routers. Run as test_runs.py is."""
 import json
 import signal
 import subprocess
 from contextlib import ExitStack
+from pathlib import Path
 
 from test_runs import ROOT, Emulation, load_report
 
 from slotwise import scenario as scenarios
 
 SCENARIO = ROOT / "topologies" / "star3-short.yaml"
-HOSTS = {host.edge: host for host in scenarios.hosts(scenarios.load(SCENARIO))}
+MIX = ROOT / "topologies" / "mixed.yaml"
 READY = '{"event":"ready"}'
 
 
 class Host:
     """A host of the scenario in a network namespace, with a veth pair to this one."""
 
-    def __init__(self, edge: int, stack: ExitStack):
-        self.host = HOSTS[edge]
-        self.interface = f"access{edge}"
+    def __init__(self, host: scenarios.HostId | scenarios.RoutedHost, stack: ExitStack):
+        self.host = host
+        self.interface = f"access-{host.node}"
         holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)  # pylint: disable=consider-using-with
         stack.callback(lambda: (holder.kill(), holder.wait(), holder.stdout.close()))
         holder.stdout.readline()
         self.number = holder.pid
+
+    @property
+    def entry(self) -> dict:
+        """In the list of interfaces."""
+        place = {"router": self.host.router} if isinstance(self.host, scenarios.RoutedHost) else {"edge": self.host.edge}
+        return {**place, "port": self.host.access_port, "interface": self.interface}
 
     def connect(self) -> None:
         """Makes the pair."""
@@ -44,32 +51,69 @@ class Host:
         """Whether a packet comes back within some time."""
         return self.run("ping", "-c", "1", "-w", "20", other.host.ip).returncode == 0
 
+    def hears(self, other: "Host") -> bool:
+        """Whether a packet comes back at once."""
+        return self.run("ping", "-c", "1", "-W", "1", other.host.ip).returncode == 0
+
+
+def connected(stack: ExitStack, ports: Path, *hosts: scenarios.HostId | scenarios.RoutedHost) -> list[Host]:
+    """These hosts, whose interfaces the list says."""
+    made = [Host(host, stack) for host in hosts]
+    for host in made:
+        host.connect()
+        stack.callback(host.disconnect)
+    ports.write_text(json.dumps([host.entry for host in made]))
+    return made
+
 
 def test_an_interface_made_anew_takes_its_place_again(tmp_path):
     report, ports = tmp_path / "report.json", tmp_path / "ports.json"
     with ExitStack() as stack:
-        one, other = Host(0, stack), Host(1, stack)
-        for host in (one, other):
-            host.connect()
-            stack.callback(host.disconnect)
-        ports.write_text(json.dumps([{"edge": host.host.edge, "port": 1, "interface": host.interface} for host in (one, other)]))
+        one, other = connected(stack, ports, *scenarios.hosts(scenarios.load(SCENARIO))[:2])
         run = stack.enter_context(Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=SCENARIO))
         run.read_until(READY)
         assert one.reaches(other)
         other.disconnect()
-        run.read_until("slotwise emulate: interface access1 of port 1 of edge 1 is gone")
+        run.read_until("slotwise emulate: interface access-h1_0 of port 1 of edge 1 is gone")
         other.connect()
-        run.read_until("slotwise emulate: interface access1 was made anew; port 1 of edge 1 goes on with it")
+        run.read_until("slotwise emulate: interface access-h1_0 was made anew; port 1 of edge 1 goes on with it")
         assert one.reaches(other) and other.reaches(one)
         # At once, before anybody has looked.
         one.disconnect()
         one.connect()
-        run.read_until("interface access0 was made anew")
+        run.read_until("interface access-h0_0 was made anew")
         assert one.reaches(other) and other.reaches(one)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
     notes = [note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface access" in note]
     gone, again, *rest = notes
-    assert gone == "interface access1 of port 1 of edge 1 is gone"
-    assert again == "interface access1 was made anew; port 1 of edge 1 goes on with it"
-    assert rest[-1] == "interface access0 was made anew; port 1 of edge 0 goes on with it"
+    assert gone == "interface access-h1_0 of port 1 of edge 1 is gone"
+    assert again == "interface access-h1_0 was made anew; port 1 of edge 1 goes on with it"
+    assert rest[-1] == "interface access-h0_0 was made anew; port 1 of edge 0 goes on with it"
+
+
+def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):
+    """Whoever attaches them cuts a link of each part, by commands."""
+    report, ports = tmp_path / "report.json", tmp_path / "ports.json"
+    scenario = scenarios.load(MIX)
+    by_name = {host.name: host for host in [*scenarios.hosts(scenario), *scenarios.routed_hosts(scenario)]}
+    with ExitStack() as stack:
+        plain, lab, desk, far = connected(stack, ports, *(by_name[name] for name in ("h0_0", "lab.1", "desk.0", "far.0")))
+        run = stack.enter_context(Emulation("--attach", ports, "--report", report, "--rest-port", 0, scenario=MIX, stdin=subprocess.PIPE))
+
+        def set_fibre(name: str, is_up: bool) -> None:
+            run.process.stdin.write(json.dumps({"command": "fibre", "name": name, "up": is_up}) + "\n")
+            run.process.stdin.flush()
+            run.read_until(json.dumps({"event": "fibre", "name": name, "up": is_up}, separators=(",", ":")))
+
+        run.read_until(READY)
+        assert all(host.reaches(far) for host in (plain, lab, desk)) and far.reaches(plain)
+        for fibre in ("lab-west", "edge2-core0", "star-east"):
+            set_fibre(fibre, False)
+            assert not lab.hears(far), fibre
+            assert fibre == "edge2-core0" or plain.reaches(desk)
+            set_fibre(fibre, True)
+            assert lab.reaches(far), fibre
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 0, run.output
+    assert load_report(report)["invariants"] == {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs under a controller that `slotwise emulate` did not start: stock BMv2, routers of the engine. Run as test_runs.py is."""
+"""Runs under a controller that `slotwise emulate` did not start: a star, routers and both, on the engine and on stock BMv2. Run as test_runs.py is."""
 import json
 import re
 import shutil
@@ -13,6 +13,7 @@ from test_runs import ROOT, Emulation, assert_nothing_is_left, load_report, slot
 ROUTERS = ROOT / "topologies" / "routers4.yaml"
 ROUTERS_FOR_BMV2 = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
+MIX = ROOT / "topologies" / "mixed.yaml"
 NETCFG = json.loads((ROOT / "controller" / "onos-app" / "netcfg-star3-bmv2.json").read_text())
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
 P4C_OUT = ROOT / "p4src" / "p4c-out"
@@ -78,6 +79,23 @@ def test_another_controller_drives_routers(tmp_path):
     assert report["verdict"]["ok"] and report["controller"] is None
     (phase,) = report["phases"]
     assert len(phase["flows"]) == 4 and all(flow["bytes"] > 0 for flow in phase["flows"])
+
+
+def test_another_controller_drives_a_mix(tmp_path):
+    path, network = tmp_path / "report.json", tmp_path / "network.json"
+    told = slotwise("check", MIX, "--network", network)
+    assert told.returncode == 0, told.stderr
+    with Emulation("--external-controller", "--p4runtime-port", 0, "--duration", 4, "--report", path, scenario=MIX) as run:
+        run.read_until("waiting for a controller at ")
+        address = re.search(r"at ([\d.]+:\d+) ", run.output)[1]
+        with standalone_controller(tmp_path, {"all": address}, json.loads(network.read_text()), ("edge", "core", "router")):
+            assert run.finish() == 0, run.output
+    report = load_report(path)
+    assert report["verdict"]["ok"] and report["controller"] is None
+    assert report["invariants"] == {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
+    flows = report["phases"][-1]["flows"]
+    assert {flow.get("name", "busy").split(".")[0] for flow in flows} == {"across", "wide", "down", "busy"}
+    assert all(flow["bytes"] > 0 for flow in flows), flows
 
 
 @needs_bmv2

@@ -73,9 +73,11 @@ def command_line(pid: int) -> str:
 class Emulation:
     """A running `slotwise emulate`, with its output read as far as it was waited for."""
 
-    def __init__(self, *arguments, scenario=SCENARIO):
+    def __init__(self, *arguments, scenario=SCENARIO, stdin=None):
         command = [SLOTWISE, "emulate", scenario, *map(str, arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
         self.output = ""
 
     def read_until(self, text: str) -> None:
@@ -106,7 +108,8 @@ class Emulation:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
+        for stream in filter(None, (self.process.stdin, self.process.stdout)):
+            stream.close()
 
 
 def assert_nothing_is_left(descendants: list[int]) -> None:

@@ -81,20 +81,26 @@ def _link_charts(report: dict):
     shown = "" if len(links) == len(series["links"]) else f", the {len(links)} busiest of {len(series['links'])} links"
     figure.suptitle(f"{report['scenario']}, {report['command']}d{shown}")
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
-    seconds, thin = _thinned(series["time_ms"])
+    origin_ms = _origin_ms(report, 0.0)
+    # The report says when periods end. The first one begins with the first phase.
+    ends_ms = [time - origin_ms for time in series["time_ms"]]
+    seconds, thin = _thinned([0.0, *ends_ms[:-1]])
     for axes in grid.flat[len(links):]:
         axes.set_axis_off()
     handles = []
     for axes, link in zip(grid.flat, links):
         axes.set_title(link["name"], fontsize=9)
         queue = axes.twinx()
+        if len(report["phases"]) > 1:
+            _shade(queue, report, origin_ms)
         area = queue.fill_between(
             seconds, thin(link["queue_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
         )
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = [line, area]
         axes.set_ylim(0, 100 * HEADROOM)
-        queue.set_ylim(bottom=0)
+        queue.set_ylim(0, HEADROOM * max(max(link["queue_bytes"], default=0) / 1000, 1))
+        axes.set_xlim(left=0)
         axes.set_zorder(queue.get_zorder() + 1)
         axes.patch.set_visible(False)
         axes.tick_params(labelsize=7, colors=GRANT_COLOUR, axis="y")
@@ -110,6 +116,11 @@ def _phases(report: dict) -> list[tuple[str, float, float]]:
     return [(phase["name"], phase["start_ns"] / NS_PER_MS, phase["end_ns"] / NS_PER_MS) for phase in report["phases"]]
 
 
+def _origin_ms(report: dict, otherwise_ms: float) -> float:
+    """Fabric time starts before the controller does; the picture starts with the first phase, or where there is none as told."""
+    return min((start for _, start, _ in _phases(report)), default=otherwise_ms)
+
+
 def _charts(report: dict, edges: list[int]):
     series = report["series"]
     count = len(edges)
@@ -120,8 +131,7 @@ def _charts(report: dict, edges: list[int]):
     figure.suptitle(_title(report))
     # The strip at the bottom is for the legend.
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
-    # Fabric time starts before the controller does; the picture starts with the first phase.
-    origin_ms = min((start for _, start, _ in _phases(report)), default=series["frame_ms"][0])
+    origin_ms = _origin_ms(report, series["frame_ms"][0])
     seconds, thin = _thinned([time - origin_ms for time in series["frame_ms"]])
     most_slots = max(max(pair["granted_slots"], default=0) for pair in series["pairs"])
     most_demand = max(max(pair["demand_bytes"], default=0) for pair in series["pairs"]) / 1000
@@ -140,6 +150,7 @@ def _charts(report: dict, edges: list[int]):
         (line,) = axes.step(seconds, thin(pair["granted_slots"]), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = [line, area]
         axes.set_ylim(0, HEADROOM * max(most_slots, 1))
+        axes.set_xlim(left=0)
         demand.set_ylim(0, HEADROOM * max(most_demand, 1))
         # The steps are in front of the area, although the area's axes were made later.
         axes.set_zorder(demand.get_zorder() + 1)

@@ -93,3 +93,17 @@ def test_of_routers_links_are_drawn(tmp_path):
     }
     plot.draw(report, tmp_path / "out.png")
     assert image.imread(tmp_path / "out.png").shape[0] > 100
+
+
+def test_links_and_pairs_of_a_live_mix_have_one_time():
+    """It begins with the first phase, which is some time after the fabric's."""
+    link = {"name": "a-b", "utilization": [0.5, 1.0], "queue_bytes": [0, 1500], "dropped_packets": [0, 2]}
+    live = report(2, 10)
+    live["phases"] = [{"name": "first", "start_ns": 20 * MS, "end_ns": 30 * MS}, {"name": "second", "start_ns": 30 * MS, "end_ns": 40 * MS}]
+    live["series"] |= {"time_ms": [30.0, 40.0], "links": [link]}
+    axes, waiting = plot._link_charts(live).axes
+    (line,) = axes.get_lines()
+    assert list(line.get_xdata()) == [0.0, 0.01]
+    assert [(text.get_text(), round(text.get_position()[0], 6)) for text in waiting.texts] == [("first", 0.005), ("second", 0.015)]
+    pairs = plot._charts(live, [0, 1]).axes
+    assert [text.get_text() for axes in pairs for text in axes.texts] == ["first", "second"] * 2
