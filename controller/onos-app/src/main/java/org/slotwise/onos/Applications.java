@@ -10,6 +10,7 @@ import org.slotwise.control.App;
 import org.slotwise.control.AppHost;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.ring.FairnessApp;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.StarApp;
@@ -19,16 +20,20 @@ import org.slotwise.star.schedule.Schedulers;
 final class Applications {
     private final Optional<StarApp> star;
     private final Optional<RoutesApp> routes;
+    private final Optional<FairnessApp> ring;
     private final Optional<SchedulerChosen> configuredScheduler;
     private final AppHost host;
 
-    private Applications(Optional<StarApp> star, Optional<RoutesApp> routes, Optional<SchedulerChosen> configuredScheduler) {
+    private Applications(Optional<StarApp> star, Optional<RoutesApp> routes, Optional<FairnessApp> ring,
+            Optional<SchedulerChosen> configuredScheduler) {
         this.star = star;
         this.routes = routes;
+        this.ring = ring;
         this.configuredScheduler = configuredScheduler;
         List<App<?>> apps = new ArrayList<>();
         star.ifPresent(apps::add);
         routes.ifPresent(apps::add);
+        ring.ifPresent(apps::add);
         this.host = new AppHost(apps);
     }
 
@@ -43,7 +48,7 @@ final class Applications {
         return new Applications(
                 network.star().map(known -> StarApp.of(
                         known.network(), store.choice(known.scheduler()).orElse(known.scheduler()), System::nanoTime)),
-                network.routes().map(RoutesApp::new), network.star().map(NetworkDocument.Star::scheduler));
+                network.routes().map(RoutesApp::new), network.ring().map(FairnessApp::new), network.star().map(NetworkDocument.Star::scheduler));
     }
 
     /** The star, if the network has one. */
@@ -54,6 +59,11 @@ final class Applications {
     /** The application of the routers, if the network has any. */
     Optional<RoutesApp> routes() {
         return routes;
+    }
+
+    /** The application of the packet ring, if there is one. */
+    Optional<FairnessApp> ring() {
+        return ring;
     }
 
     /** The star's scheduler as it is configured. */

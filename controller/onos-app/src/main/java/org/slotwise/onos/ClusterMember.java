@@ -44,6 +44,9 @@ import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.RingView;
+import org.slotwise.routes.RoutesApp;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
@@ -245,9 +248,19 @@ final class ClusterMember {
         return view(ClusterMember::routesOf, timeoutMs);
     }
 
-    private static App<RoutesView> routesOf(Running now) {
+    private static RoutesApp routesOf(Running now) {
         return now.apps.routes().orElseThrow(
                 () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps"));
+    }
+
+    /** The state of the packet ring; throws as {@link #snapshot} does. */
+    RingView ring(long timeoutMs) {
+        return view(ClusterMember::ringOf, timeoutMs);
+    }
+
+    private static FairnessApp ringOf(Running now) {
+        return now.apps.ring().orElseThrow(
+                () -> new NoSuchApplicationException("the network has no packet ring; GET /slotwise/v1/apps"));
     }
 
     /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
@@ -292,9 +305,18 @@ final class ClusterMember {
     }
 
     /** Gives the routers' application an order, which holds until this node's term ends; throws as {@link #routes} does. */
-    void order(Event.Order order, long timeoutMs) {
+    void orderRoutes(Event.Order order, long timeoutMs) {
+        order(ClusterMember::routesOf, order, timeoutMs);
+    }
+
+    /** Gives the ring's application an order, which holds until this node's term ends; throws as {@link #ring} does. */
+    void orderRing(Event.Order order, long timeoutMs) {
+        order(ClusterMember::ringOf, order, timeoutMs);
+    }
+
+    private void order(Function<Running, App<?>> app, Event.Order order, long timeoutMs) {
         asked(now -> {
-            now.runner.order(routesOf(now).id(), order, timeoutMs);
+            now.runner.order(app.apply(now).id(), order, timeoutMs);
             return null;
         });
     }

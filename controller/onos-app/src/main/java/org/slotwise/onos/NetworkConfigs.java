@@ -13,6 +13,7 @@ import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.config.basics.SubjectFactories;
+import org.slotwise.ring.FairnessApp;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.StarApp;
 
@@ -23,7 +24,8 @@ final class NetworkConfigs {
     private final List<ConfigFactory<ApplicationId, ? extends SlotwiseConfig>> factories = List.of(
             new Factory<>(SlotwiseConfig.class, SlotwiseConfig.KEY, SlotwiseConfig::new),
             new Factory<>(SlotwiseConfig.Star.class, StarApp.ID, SlotwiseConfig.Star::new),
-            new Factory<>(SlotwiseConfig.Routes.class, RoutesApp.ID, SlotwiseConfig.Routes::new));
+            new Factory<>(SlotwiseConfig.Routes.class, RoutesApp.ID, SlotwiseConfig.Routes::new),
+            new Factory<>(SlotwiseConfig.Ring.class, FairnessApp.ID, SlotwiseConfig.Ring::new));
 
     private static final class Factory<C extends SlotwiseConfig> extends ConfigFactory<ApplicationId, C> {
         private final Supplier<C> maker;
@@ -63,6 +65,7 @@ final class NetworkConfigs {
         ObjectNode apps = document.putObject("apps");
         add(apps, StarApp.ID, registry.getConfig(app, SlotwiseConfig.Star.class));
         add(apps, RoutesApp.ID, registry.getConfig(app, SlotwiseConfig.Routes.class));
+        add(apps, FairnessApp.ID, registry.getConfig(app, SlotwiseConfig.Ring.class));
         return apps.isEmpty() ? Optional.empty() : Optional.of(document);
     }
 

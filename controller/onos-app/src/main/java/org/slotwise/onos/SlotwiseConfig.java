@@ -9,6 +9,7 @@ import org.onosproject.net.config.Config;
 import org.onosproject.net.config.InvalidFieldException;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.ring.FairnessApp;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.StarApp;
 import org.slotwise.star.schedule.Schedulers;
@@ -34,6 +35,14 @@ public class SlotwiseConfig extends Config<ApplicationId> {
         @Override
         JsonNode whole() {
             return apps(RoutesApp.ID, object);
+        }
+    }
+
+    /** The packet ring. */
+    public static final class Ring extends SlotwiseConfig {
+        @Override
+        JsonNode whole() {
+            return apps(FairnessApp.ID, object);
         }
     }
 

@@ -3,6 +3,8 @@ package org.slotwise.onos;
 
 import org.slotwise.control.Command;
 import org.slotwise.onos.api.SlotwiseEvent;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.WaysChanged;
 import org.slotwise.routes.Rerouted;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.ScheduleInForce;
@@ -21,6 +23,8 @@ final class SlotwiseEvents {
             return new SlotwiseEvent(SlotwiseEvent.Type.SCHEDULER_FAILED, StarApp.ID, notice.toString());
         } else if (notice instanceof Rerouted) {
             return new SlotwiseEvent(SlotwiseEvent.Type.REROUTED, RoutesApp.ID, notice.toString());
+        } else if (notice instanceof WaysChanged) {
+            return new SlotwiseEvent(SlotwiseEvent.Type.REROUTED, FairnessApp.ID, notice.toString());
         }
         return new SlotwiseEvent(SlotwiseEvent.Type.OTHER, "", notice.toString());
     }

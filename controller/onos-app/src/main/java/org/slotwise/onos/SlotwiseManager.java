@@ -53,12 +53,15 @@ import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;
 import org.slotwise.onos.api.SlotwiseService;
 import org.slotwise.onos.flow.FlowRuleSwitches;
+import org.slotwise.onos.flow.P4RuntimeMeterWriter;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
 import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.RingResources;
 import org.slotwise.rest.RoutesResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
+import org.slotwise.ring.FairnessApp;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
@@ -137,7 +140,8 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
             events.addSink(SlotwiseEvent.class, listeners);
             topology = new TopologyPublisher(links, hosts);
             FlowRuleSwitches switches = new FlowRuleSwitches(devices, flowRules, packets, programs,
-                    new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror), app, readers, checks);
+                    new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror),
+                    new P4RuntimeMeterWriter(p4runtime), app, readers, checks);
             member = new ClusterMember(new ClusterServices(configuration, cluster, leadership, communication,
                     devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers());
             member.join();
@@ -259,7 +263,10 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
         for (String name : member.apps()) {
             if (name.equals(RoutesApp.ID)) {
                 apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs),
-                        choice -> member.order(choice, answerTimeoutMs), told -> member.order(told, answerTimeoutMs)));
+                        choice -> member.orderRoutes(choice, answerTimeoutMs), told -> member.orderRoutes(told, answerTimeoutMs)));
+            } else if (name.equals(FairnessApp.ID)) {
+                apps.add(new RingResources(() -> member.ring(answerTimeoutMs),
+                        choice -> member.orderRing(choice, answerTimeoutMs), told -> member.orderRing(told, answerTimeoutMs)));
             } else {
                 apps.addAll(ControllerService.super.apps());
             }

@@ -18,6 +18,8 @@ import org.slotwise.control.ManualThread;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.ring.RingChoice;
+import org.slotwise.ring.Rings;
 import org.slotwise.routes.CapacityChosen;
 
 /** Several applications on one node, and what ONOS's topology shows of them. */
@@ -29,7 +31,7 @@ class ClusterMemberAppsTest {
 
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
-                (device, program, rules) -> List.of(), FakeOnos.APP, Runnable::run, Runnable::run);
+                (device, program, rules) -> List.of(), onos.meters, FakeOnos.APP, Runnable::run, Runnable::run);
         return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher);
     }
 
@@ -114,6 +116,40 @@ class ClusterMemberAppsTest {
     }
 
     @Test
+    void aRingRunsBesidesAndItsStationsGetTablesAndMeters() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        JsonNode ring = new ObjectMapper().readTree(Path.of("../../schema/examples/network-ring.json").toFile()).at("/apps/ring");
+        onos.configuration.set(new SlotwiseConfig.Ring(), ring);
+        assertEquals(List.of("routes", "ring"), member.apps());
+        for (int station = 0; station < 4; station++) {
+            onos.devices.set(station(station), true);
+        }
+        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+        assertEquals(3, onos.flowRules.inTable(station(0), "ring_way"));
+        assertEquals(2, onos.flowRules.inTable(station(0), "traffic_class"));
+        assertEquals(3, onos.metered.get(Rings.device(0)).size(), "of one host, each class that it may ask for");
+        onos.metered.clear();
+
+        onos.devices.setPort(station(1), 256, false);
+        thread.runTimers();
+        assertEquals(1, member.ring(TIMEOUT_MS).counts().reroutes());
+        assertEquals("REROUTED ring", onos.events.get(onos.events.size() - 1).type() + " " + onos.events.get(onos.events.size() - 1).subject());
+        assertEquals(0, onos.metered.size(), "only what changes is written");
+
+        member.orderRing(new RingChoice.Weight(Rings.device(2), 5), TIMEOUT_MS);
+        assertEquals(5, member.ring(TIMEOUT_MS).stations().get(2).settings().weight());
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.snapshot(TIMEOUT_MS));
+        onos.configuration.set(new SlotwiseConfig.Ring(), null);
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.ring(TIMEOUT_MS));
+    }
+
+    private static DeviceId station(int number) {
+        return DeviceId.deviceId("device:slotwise:" + (3001 + number));
+    }
+
+    @Test
     void linksAreTakenAwayWithTheConfigurationAndLeftToWhoeverLeadsNext() throws IOException {
         ClusterMember member = member();
         member.join();
@@ -138,9 +174,9 @@ class ClusterMemberAppsTest {
         member.join();
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
         CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
-        member.order(choice, TIMEOUT_MS);
+        member.orderRoutes(choice, TIMEOUT_MS);
         assertEquals(5_000_000L, member.routes(TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
         new LeaderTerms(onos.storage).begin(2);
-        assertThrows(UnavailableException.class, () -> member.order(choice, TIMEOUT_MS), "another node's term has begun");
+        assertThrows(UnavailableException.class, () -> member.orderRoutes(choice, TIMEOUT_MS), "another node's term has begun");
     }
 }

@@ -71,8 +71,10 @@ import org.onosproject.store.service.ConsistentMapBuilder;
 import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.TestConsistentMap;
 import org.onosproject.store.service.TestStorageService;
+import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
+import org.slotwise.onos.flow.MeterWriter;
 import org.slotwise.onos.pipeline.Programs;
 
 /** ONOS's services on one node, as its own test adapters have them, over switches that obey at once. */
@@ -83,6 +85,12 @@ final class FakeOnos {
 
     final FlowRules flowRules = new FlowRules();
     final Packets packets = new Packets();
+    /** Cells of meters that were written, by switch. */
+    final Map<org.slotwise.control.topology.DeviceId, List<Update>> metered = new LinkedHashMap<>();
+    final MeterWriter meters = (device, program, cells) -> {
+        metered.computeIfAbsent(device, any -> new ArrayList<>()).addAll(cells);
+        return CompletableFuture.completedFuture(null);
+    };
     final Devices devices = new Devices();
     final Leaders leadership = new Leaders();
     final Configuration configuration = new Configuration();
@@ -487,7 +495,7 @@ final class FakeOnos {
                 throw failure;
             }
             long id = SlotwiseDevices.p4runtime(device).orElseThrow().value();
-            return Optional.of(program(id > 2000 ? "router" : id > 1000 ? "core" : "edge"));
+            return Optional.of(program(id > 3000 ? "ring" : id > 2000 ? "router" : id > 1000 ? "core" : "edge"));
         }
 
         PiPipeconf program(String name) {

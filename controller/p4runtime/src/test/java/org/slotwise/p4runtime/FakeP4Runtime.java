@@ -39,6 +39,7 @@ import p4.v1.P4RuntimeOuterClass.ForwardingPipelineConfig;
 import p4.v1.P4RuntimeOuterClass.GetForwardingPipelineConfigRequest;
 import p4.v1.P4RuntimeOuterClass.GetForwardingPipelineConfigResponse;
 import p4.v1.P4RuntimeOuterClass.MasterArbitrationUpdate;
+import p4.v1.P4RuntimeOuterClass.MeterEntry;
 import p4.v1.P4RuntimeOuterClass.PacketIn;
 import p4.v1.P4RuntimeOuterClass.PacketMetadata;
 import p4.v1.P4RuntimeOuterClass.ReadRequest;
@@ -81,6 +82,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
     private static final class Device {
         private ForwardingPipelineConfig config;
         private final Map<TableEntry, TableEntry> entries = new LinkedHashMap<>();
+        private final Map<Long, MeterEntry> meters = new TreeMap<>();
         /** Live streams, and their election ids. */
         private final Map<StreamObserver<StreamMessageResponse>, BigInteger> streams = new LinkedHashMap<>();
         /** The primary's; null if there is none. */
@@ -116,6 +118,11 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
                         return next.startCall(call, headers);
                     }
                 }).build().start();
+    }
+
+    /** Cells of a switch's only meter that were written. */
+    public synchronized Map<Long, MeterEntry> meters(long device) {
+        return new TreeMap<>(devices.get(device).meters);
     }
 
     /** {@code host:port}. */
@@ -364,6 +371,7 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         }
         device.config = request.getConfig();
         device.entries.clear();
+        device.meters.clear();
         log.add("program " + request.getDeviceId());
         responses.onNext(SetForwardingPipelineConfigResponse.getDefaultInstance());
         responses.onCompleted();
@@ -382,6 +390,14 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
             return;
         }
         for (Update update : request.getUpdatesList()) {
+            if (update.getEntity().hasMeterEntry()) {
+                if (update.getType() != Update.Type.MODIFY) {
+                    responses.onError(io.grpc.Status.INVALID_ARGUMENT.asRuntimeException());
+                    return;
+                }
+                device.meters.put(update.getEntity().getMeterEntry().getIndex().getIndex(), update.getEntity().getMeterEntry());
+                continue;
+            }
             TableEntry entry = update.getEntity().getTableEntry();
             if (entry.getIsDefaultAction()) {
                 continue;

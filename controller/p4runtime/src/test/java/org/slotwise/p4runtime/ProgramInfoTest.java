@@ -2,7 +2,9 @@
 package org.slotwise.p4runtime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import java.io.IOException;
@@ -10,13 +12,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.slotwise.control.Command;
+import org.slotwise.control.Event;
 import org.slotwise.control.tables.Match;
+import org.slotwise.control.tables.MeterCell;
 import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.Rings;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.tables.SwitchRules;
+import p4.v1.P4RuntimeOuterClass;
 import p4.v1.P4RuntimeOuterClass.PacketIn;
 import p4.v1.P4RuntimeOuterClass.PacketMetadata;
 import p4.v1.P4RuntimeOuterClass.PacketOut;
@@ -40,6 +49,31 @@ class ProgramInfoTest {
         List<TableEntry> entries = new ArrayList<>(rules.fixedRules(network.core()));
         entries.addAll(rules.bankRules(network.core(), 0, schedule));
         roundTrip(Programs.core().info(), entries);
+    }
+
+    @Test
+    void everyRuleOfAStationIsOneOfTheProgramAndItsMeterCellsAreModified() throws IOException {
+        ProgramInfo info = Programs.ring().info();
+        FairnessApp app = new FairnessApp(Rings.of(4).build());
+        int cells = 0;
+        for (Command command : app.onEvent(0, new Event.DeviceReady(Rings.device(0), List.of()))) {
+            for (Update update : ((Command.Write) command).updates()) {
+                if (MeterCell.is(update.entry())) {
+                    P4RuntimeOuterClass.Update encoded = info.encode(update);
+                    assertEquals(P4RuntimeOuterClass.Update.Type.MODIFY, encoded.getType());
+                    assertEquals(4 + List.of(0, 2, 3).get(cells++), encoded.getEntity().getMeterEntry().getIndex().getIndex());
+                    assertTrue(encoded.getEntity().getMeterEntry().getConfig().getPir() > 0);
+                    P4RuntimeOuterClass.Update deleted = info.encode(new Update(Update.Type.DELETE, update.entry()));
+                    assertEquals(P4RuntimeOuterClass.Update.Type.MODIFY, deleted.getType());
+                    assertFalse(deleted.getEntity().getMeterEntry().hasConfig());
+                } else {
+                    roundTrip(info, List.of(update.entry()));
+                }
+            }
+        }
+        assertEquals(3, cells);
+        assertEquals("the P4 program has no meter 'egress_rate'", assertThrows(UnknownNameException.class,
+                () -> info.encode(new Update(Update.Type.MODIFY, MeterCell.of("egress_rate", 1, 1, 1, 1, 1)))).getMessage());
     }
 
     private static void roundTrip(ProgramInfo info, List<TableEntry> entries) {

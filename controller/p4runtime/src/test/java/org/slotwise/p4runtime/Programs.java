@@ -18,4 +18,8 @@ final class Programs {
     static Pipeline core() throws IOException {
         return Pipeline.read(COMPILED.resolve("core.json"), COMPILED.resolve("core.p4info.txtpb"));
     }
+
+    static Pipeline ring() throws IOException {
+        return Pipeline.read(COMPILED.resolve("ring.json"), COMPILED.resolve("ring.p4info.txtpb"));
+    }
 }

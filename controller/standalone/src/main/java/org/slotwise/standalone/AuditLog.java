@@ -27,7 +27,7 @@ import org.slotwise.control.topology.DeviceId;
 
 /**
  * Who changed what, and what came of it: one JSON object a line. {@code audit.jsonl} has each request that would change
- * something, each choice of a scheduler or a capacity, and each master that was shut down or taken back; {@code schedules.jsonl}, which
+ * something, each choice of a scheduler, a capacity or for a ring, and each master that was shut down or taken back; {@code schedules.jsonl}, which
  * grows faster, each schedule that came into force. Each file is kept to {@link #MAX_BYTES}, with as much of what came before
  * in {@code audit.1.jsonl} and {@code schedules.1.jsonl}. A thread of its own writes, so that no disk delays the controller; what
  * a disk that is full, or too slow, does not take is lost, and the log says so.
@@ -127,6 +127,14 @@ final class AuditLog implements AutoCloseable {
     /** XCP reckons with another capacity of an output. */
     void capacity(DeviceId device, int port, long beforeBps, long afterBps) {
         write(access, entry("capacity").put("device_id", device.value()).put("port", port).put("before", beforeBps).put("after", afterBps));
+    }
+
+    /** Something of a packet ring is chosen otherwise: its mode, or the weight or classes of a station. */
+    void ring(ObjectNode before, ObjectNode after) {
+        ObjectNode entry = entry("ring");
+        entry.set("before", before);
+        entry.set("after", after);
+        write(access, entry);
     }
 
     /** A schedule came into force; {@code core} says in which of several stars. */

@@ -17,6 +17,7 @@ import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.ring.RingNetwork;
 import org.slotwise.routes.RoutedNetwork;
 import org.slotwise.rest.json.NetworkCodec;
 import org.slotwise.standalone.scheduler.OwnSchedulers;
@@ -76,7 +77,8 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
 
     /** Of each kind of switch that there is. */
     private static Map<String, Pipeline> programs(JsonNode value, List<Node> nodes) throws IOException, InvalidJsonException {
-        JsonFields pipelines = JsonFields.of("pipelines", value, StarTopology.EDGE, StarTopology.CORE, RoutedNetwork.PROGRAM);
+        JsonFields pipelines = JsonFields.of("pipelines", value, StarTopology.EDGE, StarTopology.CORE, RoutedNetwork.PROGRAM,
+                RingNetwork.PROGRAM);
         Map<String, Pipeline> programs = new TreeMap<>();
         for (Node node : nodes) {
             if (!programs.containsKey(node.program())) {

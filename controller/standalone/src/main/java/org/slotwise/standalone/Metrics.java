@@ -18,6 +18,7 @@ import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.ring.RingView;
 import org.slotwise.routes.RoutesView;
 import org.slotwise.star.Phase;
 import org.slotwise.star.Snapshot;
@@ -41,6 +42,7 @@ final class Metrics implements MultiCollector {
         List<MetricSnapshot> metrics = new ArrayList<>();
         metrics.add(counter("packets_unclaimed", "Packets of switches that no application wanted.", service.unclaimedPackets()));
         service.routes().ifPresent(view -> addRoutes(metrics, view));
+        service.ring().ifPresent(view -> addRing(metrics, view));
         try {
             addStar(metrics, service.snapshot());
         } catch (ControllerService.NoSuchApplicationException noStar) {
@@ -60,6 +62,23 @@ final class Metrics implements MultiCollector {
                 routers.stream().filter(RoutesView.RouterView::isSettled).count()));
         metrics.add(gauge("routes_dark_ports", "Ports without light.",
                 routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
+    }
+
+    private static void addRing(List<MetricSnapshot> metrics, RingView view) {
+        RingView.Counts counts = view.counts();
+        metrics.add(counter("ring_reroutes", "How often ways around the ring have changed since links came or went.", counts.reroutes()));
+        metrics.add(counter("ring_write_failures", "Batches that a station refused.", counts.writeFailures()));
+        metrics.add(counter("ring_reports", "Reports of congested links.", counts.reports()));
+        metrics.add(refused("ring_reports_refused", "Packets that were no acceptable report.", counts.refused()));
+        metrics.add(counter("ring_messages", "How often stations were told what they may add.", counts.messages()));
+        metrics.add(gauge("ring_stations", "Stations of the ring.", view.stations().size()));
+        metrics.add(gauge("ring_stations_ready", "Stations that are there.",
+                view.stations().stream().filter(RingView.StationView::isReady).count()));
+        metrics.add(gauge("ring_stations_settled", "Stations that have all their tables.",
+                view.stations().stream().filter(RingView.StationView::isSettled).count()));
+        metrics.add(gauge("ring_dark_ports", "Ports of the ring without light.",
+                view.stations().stream().mapToLong(station -> station.darkPorts().size()).sum()));
+        metrics.add(gauge("ring_spans", "Links that stations report to be congested, or to recover.", view.spans().size()));
     }
 
     private static void addStar(List<MetricSnapshot> metrics, Snapshot snapshot) {

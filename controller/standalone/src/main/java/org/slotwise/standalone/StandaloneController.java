@@ -28,10 +28,15 @@ import org.slotwise.p4runtime.Patience;
 import org.slotwise.p4runtime.WallClockDriver;
 import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.RingResources;
 import org.slotwise.rest.RoutesResources;
 import org.slotwise.rest.json.NetworkDocument;
+import org.slotwise.rest.json.RingCodec;
 import org.slotwise.rest.json.RoutesCodec;
 import org.slotwise.rest.json.SchedulerCodec;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.RingChoice;
+import org.slotwise.ring.RingView;
 import org.slotwise.routes.CapacityChosen;
 import org.slotwise.routes.RoutesApp;
 import org.slotwise.routes.RoutesView;
@@ -56,6 +61,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private final Optional<StarApp> star;
     private final Optional<RoutesApp> routes;
     private final Optional<KeptCapacities> capacities;
+    private final Optional<FairnessApp> ring;
+    private final Optional<KeptRing> keptRing;
     private final AppHost host;
     private final Driver driver;
     private final RestServer rest;
@@ -74,9 +81,12 @@ final class StandaloneController implements ControllerService, AutoCloseable {
                     .map(known -> StarApp.of(known.network(), chosen.orElseThrow(), System::nanoTime));
             this.routes = configuration.network().routes().map(RoutesApp::new);
             this.capacities = configuration.network().routes().map(network -> new KeptCapacities(store.state(RoutesApp.ID), network));
+            this.ring = configuration.network().ring().map(FairnessApp::new);
+            this.keptRing = configuration.network().ring().map(network -> new KeptRing(store.state(FairnessApp.ID), network));
             List<App<?>> apps = new ArrayList<>();
             star.ifPresent(apps::add);
             routes.ifPresent(apps::add);
+            ring.ifPresent(apps::add);
             this.host = new AppHost(apps);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
@@ -109,6 +119,7 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             controller.practise();
             controller.shutDownAgain();
             controller.capacities.ifPresent(kept -> kept.take().forEach(choice -> controller.driver.submit(RoutesApp.ID, choice)));
+            controller.keptRing.ifPresent(kept -> kept.take().forEach(choice -> controller.driver.submit(FairnessApp.ID, choice)));
             controller.driver.start();
             return controller;
         } catch (RuntimeException | Error e) {
@@ -164,12 +175,18 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         List<AppResources> apps = new ArrayList<>();
         star.ifPresent(app -> apps.addAll(ControllerService.super.apps()));
         routes.ifPresent(app -> apps.add(new RoutesResources(() -> view(app), this::choose, told -> driver.submit(RoutesApp.ID, told))));
+        ring.ifPresent(app -> apps.add(new RingResources(() -> view(app), this::choose, told -> driver.submit(FairnessApp.ID, told))));
         return apps;
     }
 
     @Override
     public Optional<RoutesView> routes() {
         return routes.map(this::view);
+    }
+
+    @Override
+    public Optional<RingView> ring() {
+        return ring.map(this::view);
     }
 
     @Override
@@ -222,6 +239,22 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         changed.set("capacity", RoutesCodec.capacity(choice.device(), choice.port(), choice.bps()));
         Main.tell(changed);
         audit.capacity(choice.device(), choice.port(), beforeBps, choice.bps());
+    }
+
+    /** What is chosen for a ring holds over restarts, until it is configured otherwise. */
+    private synchronized void choose(RingChoice choice) {
+        ObjectNode before = RingCodec.current(view(ring.orElseThrow()), choice);
+        try {
+            keptRing.orElseThrow().keep(choice);
+        } catch (IOException e) {
+            throw notKept("what was chosen for the ring", e);
+        }
+        driver.submit(FairnessApp.ID, choice);
+        ObjectNode after = RingCodec.encode(choice);
+        ObjectNode changed = Main.event("changed");
+        changed.set("ring", after);
+        Main.tell(changed);
+        audit.ring(before, after);
     }
 
     private static NotKeptException notKept(String what, IOException cause) {

@@ -165,7 +165,8 @@ class StandaloneControllerTest {
         for (String line : Files.readAllLines(directory.resolve("store/audit.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
             if (entry.get("event").textValue().equals(kind)) {
-                events.add(Stream.of(fields).map(field -> entry.get(field).asText()).collect(Collectors.joining(" ")));
+                events.add(Stream.of(fields).map(entry::get)
+                        .map(value -> value.isValueNode() ? value.asText() : value.toString()).collect(Collectors.joining(" ")));
             }
         }
         return events;
@@ -189,9 +190,11 @@ class StandaloneControllerTest {
 
     private ObjectNode configuration(String network) throws IOException {
         ObjectNode node = configuration();
-        ((ObjectNode) node.get("pipelines")).putObject("router")
-                .put("json", REPOSITORY.resolve("p4src/p4c-out/router.json").toString())
-                .put("p4info", REPOSITORY.resolve("p4src/p4c-out/router.p4info.txtpb").toString());
+        for (String program : new String[] {"router", "ring"}) {
+            ((ObjectNode) node.get("pipelines")).putObject(program)
+                    .put("json", REPOSITORY.resolve("p4src/p4c-out/" + program + ".json").toString())
+                    .put("p4info", REPOSITORY.resolve("p4src/p4c-out/" + program + ".p4info.txtpb").toString());
+        }
         node.set("network", JSON.readTree(REPOSITORY.resolve("schema/examples/" + network).toFile()));
         return node;
     }
@@ -322,6 +325,48 @@ class StandaloneControllerTest {
         ObjectNode noProgram = configuration("network-routers.json");
         ((ObjectNode) noProgram.get("pipelines")).remove("router");
         checkRefused("pipelines.router: missing", noProgram);
+    }
+
+    @Test
+    void aPacketRingIsConfiguredAndWhatIsChosenHoldsUntilItIsConfiguredOtherwise() throws Exception {
+        serve(3001, 3002, 3003, 3004);
+        String weight = "{\"device_id\":3002,\"weight\":7}";
+        String classes = "{\"device_id\":3001,\"classes\":[{\"port\":1,\"dscp\":46,\"class\":\"reserved\",\"rate_bps\":800000}]}";
+        ObjectNode node = configuration("network-ring.json");
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            assertTrue(call(controller, "apps/ring/status", null).body().startsWith("{\"configured\":true,\"name\":\"ring4\",\"mode\":\"explicit\""));
+            assertTrue(call(controller, "apps/ring/stations", null).body().contains("\"name\":\"node3\",\"device_id\":3004,\"ready\":true,\"settled\":true"));
+            assertEquals(250_000, switches.meters(3001).get(7L).getConfig().getCir(), "byte/s of the reserved class of port 1");
+            assertEquals(weight, call(controller, "apps/ring/weights", weight).body());
+            assertEquals(classes, call(controller, "apps/ring/classes", classes).body());
+            assertEquals("{\"mode\":\"controller\"}", call(controller, "apps/ring/mode", "{\"mode\":\"controller\"}").body());
+            String dark = "{\"device_id\":3001,\"port\":256,\"up\":false}";
+            assertEquals(dark, call(controller, "apps/ring/ports", dark).body());
+            for (String wrong : new String[] {"weights {\"device_id\":3002,\"weight\":0}", "weights {\"device_id\":3009,\"weight\":1}",
+                "mode {\"mode\":\"best\"}", "ports {\"device_id\":3001,\"port\":255,\"up\":false}",
+                "classes " + classes.replace("\"port\":1", "\"port\":2"), "classes " + classes.replace("800000", "7999")}) {
+                String[] parts = wrong.split(" ");
+                assertEquals(422, call(controller, "apps/ring/" + parts[0], parts[1]).statusCode(), wrong);
+            }
+            assertEquals(405, call(controller, "apps/ring/spans", "{}").statusCode());
+            String metrics = awaitMetric(controller, "slotwise_controller_ring_reroutes_total 1.0");
+            assertTrue(call(controller, "apps/ring/ways", null).body()
+                    .startsWith("{\"stations\":[{\"station\":0,\"ways\":[{\"to\":1,\"ringlet\":1,\"hops\":3}"));
+            assertTrue(metrics.contains("slotwise_controller_ring_reports_refused_total{reason=\"stale\"} 0.0"), metrics);
+        }
+        assertEquals(List.of("{\"device_id\":3002,\"weight\":1} " + weight), audited("ring", "before", "after").subList(0, 1));
+        ObjectNode ring = (ObjectNode) node.at("/network/apps/ring");
+        ((ObjectNode) ring.at("/stations/0/classes/1")).put("rate_bps", 4_000_000);
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertTrue(call(controller, "apps/ring/weights", null).body().contains(weight));
+            assertEquals("{\"mode\":\"controller\"}", call(controller, "apps/ring/mode", null).body());
+            String held = call(controller, "apps/ring/classes", null).body();
+            assertTrue(held.contains("4000000") && !held.contains(":800000}"), "configured otherwise: " + held);
+        }
+        ObjectNode noProgram = configuration("network-ring.json");
+        ((ObjectNode) noProgram.get("pipelines")).remove("ring");
+        checkRefused("pipelines.ring: missing", noProgram);
     }
 
     /** All metrics, when one of them has come to what it is to be. */

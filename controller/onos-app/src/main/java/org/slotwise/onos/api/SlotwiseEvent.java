@@ -18,7 +18,7 @@ public final class SlotwiseEvent extends AbstractEvent<SlotwiseEvent.Type, Strin
         SCHEDULE_IN_FORCE,
         /** A scheduler gave no schedule, so that the last one stays. */
         SCHEDULER_FAILED,
-        /** A link was lost or came back, and routes are others now. */
+        /** A link was lost or came back, and routes, or ways around a ring, are others now. */
         REROUTED,
         /** Something that later versions have a name for. */
         OTHER

@@ -30,6 +30,7 @@ import org.onosproject.net.pi.model.PiPipeconf;
 import org.onosproject.net.pi.service.PiPipeconfService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.control.tables.MeterCell;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
 import org.slotwise.onos.SlotwiseDevices;
@@ -50,6 +51,7 @@ public final class FlowRuleSwitches {
     private final PacketService packets;
     private final PiPipeconfService programs;
     private final TableReader reader;
+    private final MeterWriter meters;
     private final ApplicationId app;
     private final RuleTranslator translator;
     private final Executor readers;
@@ -58,18 +60,19 @@ public final class FlowRuleSwitches {
     private final ConcurrentMap<org.slotwise.control.topology.DeviceId, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
 
     /**
-     * Takes ONOS's services, what reads tables, and the owner of all rules.
+     * Takes ONOS's services, what reads tables and sets meters, and the owner of all rules.
      *
      * @param readers threads that may wait for a switch
      * @param checks a thread that may wait for the cluster
      */
     public FlowRuleSwitches(DeviceService devices, FlowRuleService flowRules, PacketService packets,
-            PiPipeconfService programs, TableReader reader, ApplicationId app, Executor readers, Executor checks) {
+            PiPipeconfService programs, TableReader reader, MeterWriter meters, ApplicationId app, Executor readers, Executor checks) {
         this.devices = devices;
         this.flowRules = flowRules;
         this.packets = packets;
         this.programs = programs;
         this.reader = reader;
+        this.meters = meters;
         this.app = app;
         this.translator = new RuleTranslator(app);
         this.readers = readers;
@@ -169,7 +172,12 @@ public final class FlowRuleSwitches {
         public CompletableFuture<Void> write(org.slotwise.control.topology.DeviceId device, List<Update> updates) {
             TableReader.RuleOf rules = rules(SlotwiseDevices.onos(device));
             FlowRuleOperations.Builder operations = FlowRuleOperations.builder();
+            List<Update> cells = new ArrayList<>();
             for (Update update : updates) {
+                if (MeterCell.is(update.entry())) {
+                    cells.add(update);
+                    continue;
+                }
                 FlowRule rule = rules.of(update.entry());
                 if (update.type() == Update.Type.DELETE) {
                     operations.remove(rule);
@@ -177,7 +185,9 @@ public final class FlowRuleSwitches {
                     operations.add(rule);
                 }
             }
-            return inOrder(device, () -> apply(device, operations));
+            return inOrder(device, () -> cells.isEmpty() ? apply(device, operations)
+                    : apply(device, operations).thenCompose(done -> checked())
+                            .thenCompose(may -> meters.write(device, program(SlotwiseDevices.onos(device)), cells)));
         }
 
         private CompletableFuture<Void> apply(

@@ -23,6 +23,7 @@ import org.slotwise.ring.RingTiming;
 import org.slotwise.ring.RingView;
 import org.slotwise.ring.Span;
 import org.slotwise.ring.Station;
+import org.slotwise.ring.StationSettings;
 import org.slotwise.ring.TrafficRule;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingClass;
@@ -294,6 +295,16 @@ public final class RingCodec {
             return weight(((RingChoice.Weight) choice).device(), ((RingChoice.Weight) choice).weight());
         }
         return classes(((RingChoice.Classes) choice).device(), ((RingChoice.Classes) choice).rules());
+    }
+
+    /** What holds now of that which a choice is about, in the same form. */
+    public static ObjectNode current(RingView view, RingChoice choice) {
+        if (choice instanceof RingChoice.Mode) {
+            return mode(view.mode());
+        }
+        DeviceId device = choice instanceof RingChoice.Weight ? ((RingChoice.Weight) choice).device() : ((RingChoice.Classes) choice).device();
+        StationSettings settings = view.stations().get(view.network().number(device).orElseThrow()).settings();
+        return choice instanceof RingChoice.Weight ? weight(device, settings.weight()) : classes(device, settings.rules());
     }
 
     /** Reads another mode. */

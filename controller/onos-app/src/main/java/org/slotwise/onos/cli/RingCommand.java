@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.karaf.shell.api.action.Argument;
+import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.lifecycle.Service;
+import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.rest.AppResources;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.star.schedule.InvalidSettingsException;
+
+/** The packet ring: a line a station and a line a congested link, or a resource of its application as REST has it, to read or to change. */
+@Service
+@Command(scope = "onos", name = "slotwise-ring", description = "Shows the packet ring, or shows or changes a resource of it")
+public final class RingCommand extends AbstractShellCommand {
+    @Argument(index = 0, name = "resource", description = "status, stations, ways, spans, mode, weights, classes or ports")
+    String resource;
+
+    @Argument(index = 1, name = "json", description = "What it is to be, as REST takes it")
+    String json;
+
+    @Override
+    protected void doExecute() {
+        AppResources ring = get(ControllerService.class).apps().stream().filter(app -> app.id().equals(FairnessApp.ID)).findFirst().orElse(null);
+        if (ring == null) {
+            error("%s", "the network has no packet ring");
+        } else if (resource == null && !outputJson()) {
+            lines(ring.reads().get("status").get(), ring.reads().get("stations").get(), ring.reads().get("spans").get())
+                    .forEach(line -> print("%s", line));
+        } else {
+            String name = resource == null ? "status" : resource;
+            try {
+                print("%s", json == null ? read(ring, name) : change(ring, name, json));
+            } catch (InvalidJsonException | InvalidSettingsException e) {
+                error("%s", e.getMessage());
+            }
+        }
+    }
+
+    static List<String> lines(JsonNode status, JsonNode stations, JsonNode spans) {
+        List<String> lines = new ArrayList<>();
+        lines.add(String.format("ring %s: mode=%s, stations=%d of %d, reroutes=%d, reports=%d, messages=%d", status.get("name").textValue(),
+                status.get("mode").textValue(), status.get("stations_ready").intValue(), status.get("stations").intValue(),
+                status.get("reroutes").longValue(), status.get("reports").longValue(), status.get("messages").longValue()));
+        stations.get("stations").forEach(station -> lines.add(String.format("station %d, %s, device %d: %s, weight=%d, dark ports=%s",
+                station.get("station").intValue(), station.get("name").textValue(), station.get("device_id").longValue(),
+                station.get("settled").booleanValue() ? "settled" : station.get("ready").booleanValue() ? "ready" : "not there",
+                station.get("weight").intValue(), station.get("dark_ports"))));
+        spans.get("spans").forEach(span -> lines.add(String.format("ringlet %d, head %d: %s, advertised=%s bit/s, link=%d bit/s, reach=%d",
+                span.get("ringlet").intValue(), span.get("head").intValue(), span.get("phase").textValue(),
+                span.has("advertised_bps") ? span.get("advertised_bps").asText() : "any", span.get("link_bps").longValue(),
+                span.get("reach").intValue())));
+        return lines;
+    }
+
+    static JsonNode read(AppResources ring, String name) throws InvalidJsonException {
+        if (!ring.reads().containsKey(name)) {
+            throw new InvalidJsonException("resource", "there is no '" + name + "'; there are " + String.join(", ", ring.reads().keySet()));
+        }
+        return ring.reads().get(name).get();
+    }
+
+    static JsonNode change(AppResources ring, String name, String body) throws InvalidJsonException, InvalidSettingsException {
+        if (!ring.changes().containsKey(name)) {
+            throw new InvalidJsonException("resource", "'" + name + "' cannot be changed; what can is " + String.join(", ", ring.changes().keySet()));
+        }
+        return ring.changes().get(name).apply(JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
+    }
+}

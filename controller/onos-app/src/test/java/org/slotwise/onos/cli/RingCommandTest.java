@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.slotwise.control.Event;
+import org.slotwise.rest.RingResources;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.ring.FairnessApp;
+import org.slotwise.ring.ReportMessage;
+import org.slotwise.ring.RingChoice;
+import org.slotwise.ring.Rings;
+import org.slotwise.wire.RingMode;
+import org.slotwise.wire.WireConstants;
+
+class RingCommandTest {
+    private final FairnessApp app = new FairnessApp(Rings.of(2).mode(RingMode.CONTROLLER).build());
+    private final List<RingChoice> chosen = new ArrayList<>();
+    private final RingResources ring = new RingResources(app::view, chosen::add, told -> { });
+
+    @Test
+    void stationsAndCongestedLinksHaveALineEach() throws Exception {
+        app.onEvent(0, new Event.DeviceReady(Rings.device(1), List.of()));
+        app.onEvent(0, new Event.PacketIn(Rings.device(1), WireConstants.PORT_LINECARD,
+                new ReportMessage(1, 0, 1).source(0, WireConstants.NO_LIMIT).source(1, WireConstants.NO_LIMIT).encode()));
+        assertEquals(List.of("ring ring: mode=controller, stations=1 of 2, reroutes=0, reports=1, messages=2",
+                "station 0, node0, device 3001: not there, weight=1, dark ports=[]",
+                "station 1, node1, device 3002: ready, weight=1, dark ports=[]",
+                "ringlet 0, head 1: congested, advertised=63750000 bit/s, link=0 bit/s, reach=1"),
+                RingCommand.lines(RingCommand.read(ring, "status"), RingCommand.read(ring, "stations"), RingCommand.read(ring, "spans")));
+    }
+
+    @Test
+    void whatRestTakesIsTakenAndTheRestIsRefused() throws Exception {
+        assertEquals("{\"mode\":\"adaptive\"}", RingCommand.change(ring, "mode", "{\"mode\": \"adaptive\"}").toString());
+        assertEquals(1, chosen.size());
+        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "mode", "{\"mode\": \"best\"}"));
+        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "spans", "{}"));
+        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "mode", "no json"));
+        assertThrows(InvalidJsonException.class, () -> RingCommand.read(ring, "colours"));
+        assertEquals(1, chosen.size());
+    }
+}
