@@ -8,7 +8,7 @@
 // EtherTypes. The two local ones are IEEE 802's "local experimental" values.
 const bit<16> ETHERTYPE_IPV4     = 0x0800;  // IPv4
 const bit<16> ETHERTYPE_ARP      = 0x0806;  // ARP
-const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows, or ring_t: their versions differ
+const bit<16> ETHERTYPE_OPTICAL  = 0x88B5;  // optical_t follows, ring_t or label_t: their versions differ
 const bit<16> ETHERTYPE_LINECARD = 0x88B6;  // linecard_t follows
 
 const bit<8>  IP_PROTOCOL_TCP = 6;    // l4_ports_t follows
@@ -20,6 +20,7 @@ const bit<16> ARP_REPLY       = 2;    // opcode of arp_ipv4_t
 const bit<4> OPTICAL_VERSION  = 1;   // the only version of optical_t
 const bit<4> LINECARD_VERSION = 1;   // the only version of linecard_t
 const bit<4> RING_VERSION     = 2;   // the only version of ring_t, and none of optical_t
+const bit<4> LABEL_VERSION    = 3;   // the only version of label_t, and none of the others
 const bit<4> XCP_VERSION      = 1;   // the only version of xcp_t
 const bit<8> XCP_LENGTH       = 20;  // bytes of xcp_t
 
@@ -75,6 +76,13 @@ const bit<8>    FAIRNESS_ENTRIES = 4;           // limits of one message, and of
 const bit<16>   REPORT_SOURCES   = 16;          // stations of one report; block b holds 16*b .. 16*b+15
 const rate_t    NO_LIMIT         = 0xFFFFFFFF;  // of a rate that is not limited, or not known yet
 
+// Optical packet switches without slots. Fibre f of a switch has ports PORT_OPTICAL_BASE + (f << shift) on, one a wavelength: first those
+// for data, behind them the one for probes; `shift` is the switch's.
+const bit<8>  NO_FIBRE        = 0xFF;        // of a choice of fibres that is not there
+const bit<8>  FIBRE_CHOICES   = 4;           // next fibres to a destination, the best one first
+const bit<32> NO_FEEDBACK     = 0x7FFFFFFF;  // of probe_t.feedback: no switch has written any yet
+const bit<16> PROBE_SATISFIED = 1;           // bit of probe_t.flags: its macroflow has no use for more
+
 enum bit<4> OpticalKind {
     DATA          = 0,
     REQUEST       = 1,
@@ -84,6 +92,31 @@ enum bit<4> OpticalKind {
     SYNC          = 5,
     FAULT         = 6
 }
+
+// What a frame is of a train: a burst of frames that travels and is lost as a whole.
+enum bit<8> TrainPart {
+    NONE   = 0,  // outside trains
+    FIRST  = 1,
+    MIDDLE = 2,
+    LAST   = 3,
+    ONLY   = 4
+}
+
+enum bit<4> LabelKind {
+    TRAIN = 0,
+    PROBE = 1,
+    REPLY = 2   // a probe on its way back
+}
+
+// What became of a train at a switch: the index of its `trains` counter. Of several the last one counts.
+enum bit<8> TrainFate {
+    STRAIGHT  = 0,  // at once by the fibre of its choice
+    WAITED    = 1,  // in optical RAM
+    CONVERTED = 2,  // to another wavelength
+    DEFLECTED = 3,  // to another fibre
+    REFUSED   = 4
+}
+const index_t MAX_TRAIN_FATES = 8;  // size of the `trains` counter
 
 enum bit<4> RingKind {
     DATA     = 0,
@@ -191,7 +224,9 @@ enum bit<8> DropReason {
     BAD_FIELD        = 18,  // control message with a field out of range
     BAD_CHECK        = 19,  // message from the controller, or between stations, that is not as it was made
     RETURNED         = 20,  // station: its own packet has come round, since nobody took it off
-    POLICED          = 21   // station: more of a class came from a host than it may bring
+    POLICED          = 21,  // station: more of a class came from a host than it may bring
+    CONTENTION       = 22,  // optical packet switch: all outputs that the train may take are busy
+    NOT_DEFLECTED    = 23   // the same: the output of its choice is busy, and it may not be deflected any more
 }
 const index_t MAX_DROP_REASONS = 32;  // size of the `drops` counter
 

@@ -21,7 +21,7 @@ header optical_t {
     edge_t  src_edge;
     edge_t  dst_edge;
     queue_t queue;          // VOQ of the sending line card
-    bit<8>  train;          // 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
+    bit<8>  train;          // TrainPart
     bit<8>  core;           // in a message from the controller, or to it out of band: whose star it is about; 0 in light
     bit<32> sequence;       // per (src_edge, queue), starts at 1
     bit<16> inner_type;
@@ -153,6 +153,38 @@ header ring_report_t {
 
 header report_source_t {
     rate_t rate;  // of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
+}
+
+// ---- between optical packet switches: Ethernet (ether_type ETHERTYPE_OPTICAL), then label_t, then by kind ----
+
+// Before the first frame of a train, and of each probe.
+header label_t {
+    bit<4>  version;           // LABEL_VERSION
+    bit<4>  kind;              // LabelKind
+    bit<8>  traffic_class;     // with the two edges: the macroflow
+    edge_t  src_edge;
+    edge_t  dst_edge;
+    bit<32> train;             // by src_edge, from 1 on; 0 of a probe
+    bit<32> length;            // bytes of the train, as links count them, this header included; 0 of a probe
+    bit<16> packets;           // frames of the train; 0 of a probe
+    bit<8>  wavelength;        // on which the train travels; that the probe is about
+    bit<8>  deflections_left;
+    bit<8>  hops_left;
+    bit<8>  reserved;
+}
+
+// TRAIN: label_t, optical_t (DATA, part FIRST or ONLY), the payload; the frames behind it (MIDDLE, LAST) begin with optical_t. All
+// frames of a train have the same source, destination and queue.
+
+// PROBE: label_t, probe_t, on the wavelength for probes. From an edge, once a period for each macroflow, to the edge at the other end,
+// which sends it back as a REPLY, edges exchanged.
+header probe_t {
+    bit<32>   sequence;    // of the macroflow, a serial number
+    bit<32>   sent_bytes;  // of the macroflow since its last probe, as links count them
+    rate_t    feedback;    // change of its rate that all switches so far allow, byte/s, two's complement
+    bit<16>   flags;       // PROBE_SATISFIED
+    bit<16>   reserved;
+    time_ns_t sent_ns;     // local time of the edge
 }
 
 // ---- between line card and switch: Ethernet (ETHERTYPE_LINECARD), then linecard_t, then by kind ----

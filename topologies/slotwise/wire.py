@@ -7,7 +7,7 @@ from typing import ClassVar
 
 ETHERTYPE_IPV4 = 0x0800  # IPv4
 ETHERTYPE_ARP = 0x0806  # ARP
-ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows, or ring_t: their versions differ
+ETHERTYPE_OPTICAL = 0x88B5  # optical_t follows, ring_t or label_t: their versions differ
 ETHERTYPE_LINECARD = 0x88B6  # linecard_t follows
 IP_PROTOCOL_TCP = 6  # l4_ports_t follows
 IP_PROTOCOL_UDP = 17  # l4_ports_t follows
@@ -17,6 +17,7 @@ ARP_REPLY = 2  # opcode of arp_ipv4_t
 OPTICAL_VERSION = 1  # the only version of optical_t
 LINECARD_VERSION = 1  # the only version of linecard_t
 RING_VERSION = 2  # the only version of ring_t, and none of optical_t
+LABEL_VERSION = 3  # the only version of label_t, and none of the others
 XCP_VERSION = 1  # the only version of xcp_t
 XCP_LENGTH = 20  # bytes of xcp_t
 PORT_SELF = 0  # packet-out to this port: a message for the switch itself
@@ -53,6 +54,11 @@ RINGLETS = 2  # of a ring
 FAIRNESS_ENTRIES = 4  # limits of one message, and of a station
 REPORT_SOURCES = 16  # stations of one report; block b holds 16*b .. 16*b+15
 NO_LIMIT = 0xFFFFFFFF  # of a rate that is not limited, or not known yet
+NO_FIBRE = 0xFF  # of a choice of fibres that is not there
+FIBRE_CHOICES = 4  # next fibres to a destination, the best one first
+NO_FEEDBACK = 0x7FFFFFFF  # of probe_t.feedback: no switch has written any yet
+PROBE_SATISFIED = 1  # bit of probe_t.flags: its macroflow has no use for more
+MAX_TRAIN_FATES = 8  # size of the `trains` counter
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
 
@@ -67,6 +73,34 @@ class OpticalKind(IntEnum):
     CONFIGURATION = 4
     SYNC = 5
     FAULT = 6
+
+
+class TrainPart(IntEnum):
+    """What a frame is of a train: a burst of frames that travels and is lost as a whole. 8 bits on the wire."""
+
+    NONE = 0  # outside trains
+    FIRST = 1
+    MIDDLE = 2
+    LAST = 3
+    ONLY = 4
+
+
+class LabelKind(IntEnum):
+    """LabelKind. 4 bits on the wire."""
+
+    TRAIN = 0
+    PROBE = 1
+    REPLY = 2  # a probe on its way back
+
+
+class TrainFate(IntEnum):
+    """What became of a train at a switch: the index of its `trains` counter. Of several the last one counts. 8 bits on the wire."""
+
+    STRAIGHT = 0  # at once by the fibre of its choice
+    WAITED = 1  # in optical RAM
+    CONVERTED = 2  # to another wavelength
+    DEFLECTED = 3  # to another fibre
+    REFUSED = 4
 
 
 class RingKind(IntEnum):
@@ -189,6 +223,8 @@ class DropReason(IntEnum):
     BAD_CHECK = 19  # message from the controller, or between stations, that is not as it was made
     RETURNED = 20  # station: its own packet has come round, since nobody took it off
     POLICED = 21  # station: more of a class came from a host than it may bring
+    CONTENTION = 22  # optical packet switch: all outputs that the train may take are busy
+    NOT_DEFLECTED = 23  # the same: the output of its choice is busy, and it may not be deflected any more
 
 
 class Header:
@@ -241,7 +277,7 @@ class Optical(Header):
     src_edge: int = 0
     dst_edge: int = 0
     queue: int = 0  # VOQ of the sending line card
-    train: int = 0  # 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train
+    train: int = 0  # TrainPart
     core: int = 0  # in a message from the controller, or to it out of band: whose star it is about; 0 in light
     sequence: int = 0  # per (src_edge, queue), starts at 1
     inner_type: int = 0
@@ -426,6 +462,38 @@ class ReportSource(Header):
     rate: int = 0  # of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[tuple] = (("rate", 32),)
+
+
+@dataclass(frozen=True)
+class Label(Header):
+    """Before the first frame of a train, and of each probe. 20 bytes."""
+
+    version: int = 0  # LABEL_VERSION
+    kind: int = 0  # LabelKind
+    traffic_class: int = 0  # with the two edges: the macroflow
+    src_edge: int = 0
+    dst_edge: int = 0
+    train: int = 0  # by src_edge, from 1 on; 0 of a probe
+    length: int = 0  # bytes of the train, as links count them, this header included; 0 of a probe
+    packets: int = 0  # frames of the train; 0 of a probe
+    wavelength: int = 0  # on which the train travels; that the probe is about
+    deflections_left: int = 0
+    hops_left: int = 0
+    SIZE: ClassVar[int] = 20
+    LAYOUT: ClassVar[tuple] = (("version", 4), ("kind", 4), ("traffic_class", 8), ("src_edge", 16), ("dst_edge", 16), ("train", 32), ("length", 32), ("packets", 16), ("wavelength", 8), ("deflections_left", 8), ("hops_left", 8), (None, 8),)
+
+
+@dataclass(frozen=True)
+class Probe(Header):
+    """PROBE: label_t, probe_t, on the wavelength for probes. From an edge, once a period for each macroflow, to the edge at the other end, which sends it back as a REPLY, edges exchanged. 24 bytes."""
+
+    sequence: int = 0  # of the macroflow, a serial number
+    sent_bytes: int = 0  # of the macroflow since its last probe, as links count them
+    feedback: int = 0  # change of its rate that all switches so far allow, byte/s, two's complement
+    flags: int = 0  # PROBE_SATISFIED
+    sent_ns: int = 0  # local time of the edge
+    SIZE: ClassVar[int] = 24
+    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("sent_bytes", 32), ("feedback", 32), ("flags", 16), (None, 16), ("sent_ns", 64),)
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,13 @@ macro_rules! source {
     };
 }
 
-pub const PROGRAMS: [Source; 5] = [
+pub const PROGRAMS: [Source; 6] = [
     source!("edge", "../../../../p4src/p4c-out/"),
     source!("core", "../../../../p4src/p4c-out/"),
     source!("matching", "../../stf/tests/programs/"),
     source!("copies", "../../stf/tests/programs/"),
     source!("ring", "../../../../p4src/p4c-out/"),
+    source!("ops", "../../../../p4src/p4c-out/"),
 ];
 
 /// A program that has been loaded.

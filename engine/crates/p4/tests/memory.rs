@@ -238,7 +238,7 @@ fn no_shape_takes_more_than_it_is_charged_for() {
 
 #[test]
 fn our_programs_need_a_part_of_the_default() {
-    for name in ["edge", "core", "router", "ring"] {
+    for name in ["edge", "core", "router", "ring", "ops"] {
         let path = format!("{}/../../../p4src/p4c-out/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(load(name, &json) < Limits::default().memory_bytes / 2);

@@ -7,7 +7,7 @@ use crate::UnknownCode;
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
 /// ARP.
 pub const ETHERTYPE_ARP: u16 = 0x0806;
-/// optical_t follows, or ring_t: their versions differ.
+/// optical_t follows, ring_t or label_t: their versions differ.
 pub const ETHERTYPE_OPTICAL: u16 = 0x88B5;
 /// linecard_t follows.
 pub const ETHERTYPE_LINECARD: u16 = 0x88B6;
@@ -27,6 +27,8 @@ pub const OPTICAL_VERSION: u8 = 1;
 pub const LINECARD_VERSION: u8 = 1;
 /// The only version of ring_t, and none of optical_t.
 pub const RING_VERSION: u8 = 2;
+/// The only version of label_t, and none of the others.
+pub const LABEL_VERSION: u8 = 3;
 /// The only version of xcp_t.
 pub const XCP_VERSION: u8 = 1;
 /// Bytes of xcp_t.
@@ -99,6 +101,16 @@ pub const FAIRNESS_ENTRIES: u8 = 4;
 pub const REPORT_SOURCES: u16 = 16;
 /// Of a rate that is not limited, or not known yet.
 pub const NO_LIMIT: u32 = 0xFFFFFFFF;
+/// Of a choice of fibres that is not there.
+pub const NO_FIBRE: u8 = 0xFF;
+/// Next fibres to a destination, the best one first.
+pub const FIBRE_CHOICES: u8 = 4;
+/// Of probe_t.feedback: no switch has written any yet.
+pub const NO_FEEDBACK: u32 = 0x7FFFFFFF;
+/// Bit of probe_t.flags: its macroflow has no use for more.
+pub const PROBE_SATISFIED: u16 = 1;
+/// Size of the `trains` counter.
+pub const MAX_TRAIN_FATES: u32 = 8;
 /// Size of the `xcp_headers` counter.
 pub const MAX_XCP_VERDICTS: u32 = 8;
 /// Size of the `drops` counter.
@@ -169,6 +181,173 @@ impl TryFrom<u8> for OpticalKind {
             5 => Ok(Self::Sync),
             6 => Ok(Self::Fault),
             _ => Err(UnknownCode { enumeration: "OpticalKind", code: code.into() }),
+        }
+    }
+}
+
+/// What a frame is of a train: a burst of frames that travels and is lost as a whole. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TrainPart {
+    /// Outside trains.
+    None = 0,
+    /// FIRST.
+    First = 1,
+    /// MIDDLE.
+    Middle = 2,
+    /// LAST.
+    Last = 3,
+    /// ONLY.
+    Only = 4,
+}
+
+impl TrainPart {
+    /// Every member, by code.
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::First,
+        Self::Middle,
+        Self::Last,
+        Self::Only,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::First => "FIRST",
+            Self::Middle => "MIDDLE",
+            Self::Last => "LAST",
+            Self::Only => "ONLY",
+        }
+    }
+}
+
+impl From<TrainPart> for u8 {
+    fn from(value: TrainPart) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for TrainPart {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::None),
+            1 => Ok(Self::First),
+            2 => Ok(Self::Middle),
+            3 => Ok(Self::Last),
+            4 => Ok(Self::Only),
+            _ => Err(UnknownCode { enumeration: "TrainPart", code: code.into() }),
+        }
+    }
+}
+
+/// LabelKind. 4 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum LabelKind {
+    /// TRAIN.
+    Train = 0,
+    /// PROBE.
+    Probe = 1,
+    /// A probe on its way back.
+    Reply = 2,
+}
+
+impl LabelKind {
+    /// Every member, by code.
+    pub const ALL: [Self; 3] = [
+        Self::Train,
+        Self::Probe,
+        Self::Reply,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Train => "TRAIN",
+            Self::Probe => "PROBE",
+            Self::Reply => "REPLY",
+        }
+    }
+}
+
+impl From<LabelKind> for u8 {
+    fn from(value: LabelKind) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for LabelKind {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Train),
+            1 => Ok(Self::Probe),
+            2 => Ok(Self::Reply),
+            _ => Err(UnknownCode { enumeration: "LabelKind", code: code.into() }),
+        }
+    }
+}
+
+/// What became of a train at a switch: the index of its `trains` counter. Of several the last one counts. 8 bits on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TrainFate {
+    /// At once by the fibre of its choice.
+    Straight = 0,
+    /// In optical RAM.
+    Waited = 1,
+    /// To another wavelength.
+    Converted = 2,
+    /// To another fibre.
+    Deflected = 3,
+    /// REFUSED.
+    Refused = 4,
+}
+
+impl TrainFate {
+    /// Every member, by code.
+    pub const ALL: [Self; 5] = [
+        Self::Straight,
+        Self::Waited,
+        Self::Converted,
+        Self::Deflected,
+        Self::Refused,
+    ];
+
+    /// The name that P4 uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Straight => "STRAIGHT",
+            Self::Waited => "WAITED",
+            Self::Converted => "CONVERTED",
+            Self::Deflected => "DEFLECTED",
+            Self::Refused => "REFUSED",
+        }
+    }
+}
+
+impl From<TrainFate> for u8 {
+    fn from(value: TrainFate) -> Self {
+        value as u8
+    }
+}
+
+impl TryFrom<u8> for TrainFate {
+    type Error = UnknownCode;
+
+    fn try_from(code: u8) -> Result<Self, UnknownCode> {
+        match code {
+            0 => Ok(Self::Straight),
+            1 => Ok(Self::Waited),
+            2 => Ok(Self::Converted),
+            3 => Ok(Self::Deflected),
+            4 => Ok(Self::Refused),
+            _ => Err(UnknownCode { enumeration: "TrainFate", code: code.into() }),
         }
     }
 }
@@ -786,11 +965,15 @@ pub enum DropReason {
     Returned = 20,
     /// Station: more of a class came from a host than it may bring.
     Policed = 21,
+    /// Optical packet switch: all outputs that the train may take are busy.
+    Contention = 22,
+    /// The same: the output of its choice is busy, and it may not be deflected any more.
+    NotDeflected = 23,
 }
 
 impl DropReason {
     /// Every member, by code.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::None,
         Self::NoRoute,
         Self::NoVoq,
@@ -813,6 +996,8 @@ impl DropReason {
         Self::BadCheck,
         Self::Returned,
         Self::Policed,
+        Self::Contention,
+        Self::NotDeflected,
     ];
 
     /// The name that P4 uses.
@@ -840,6 +1025,8 @@ impl DropReason {
             Self::BadCheck => "BAD_CHECK",
             Self::Returned => "RETURNED",
             Self::Policed => "POLICED",
+            Self::Contention => "CONTENTION",
+            Self::NotDeflected => "NOT_DEFLECTED",
         }
     }
 }
@@ -877,6 +1064,8 @@ impl TryFrom<u8> for DropReason {
             19 => Ok(Self::BadCheck),
             20 => Ok(Self::Returned),
             21 => Ok(Self::Policed),
+            22 => Ok(Self::Contention),
+            23 => Ok(Self::NotDeflected),
             _ => Err(UnknownCode { enumeration: "DropReason", code: code.into() }),
         }
     }

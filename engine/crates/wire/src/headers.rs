@@ -53,7 +53,7 @@ pub struct Optical {
     pub dst_edge: u16,
     /// VOQ of the sending line card. 16 bits.
     pub queue: u16,
-    /// 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train. 8 bits.
+    /// TrainPart. 8 bits.
     pub train: u8,
     /// In a message from the controller, or to it out of band: whose star it is about; 0 in light. 8 bits.
     pub core: u8,
@@ -678,6 +678,116 @@ impl ReportSource {
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut b = [0; Self::SIZE];
         put(&mut b, 0, 32, u64::from(self.rate));
+        b
+    }
+}
+
+/// Before the first frame of a train, and of each probe. `label_t`, 20 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// LABEL_VERSION. 4 bits.
+    pub version: u8,
+    /// LabelKind. 4 bits.
+    pub kind: u8,
+    /// With the two edges: the macroflow. 8 bits.
+    pub traffic_class: u8,
+    /// Src edge. 16 bits.
+    pub src_edge: u16,
+    /// Dst edge. 16 bits.
+    pub dst_edge: u16,
+    /// By src_edge, from 1 on; 0 of a probe. 32 bits.
+    pub train: u32,
+    /// Bytes of the train, as links count them, this header included; 0 of a probe. 32 bits.
+    pub length: u32,
+    /// Frames of the train; 0 of a probe. 16 bits.
+    pub packets: u16,
+    /// On which the train travels; that the probe is about. 8 bits.
+    pub wavelength: u8,
+    /// Deflections left. 8 bits.
+    pub deflections_left: u8,
+    /// Hops left. 8 bits.
+    pub hops_left: u8,
+}
+
+impl Label {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 20;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            version: get(b, 0, 4) as u8,
+            kind: get(b, 4, 4) as u8,
+            traffic_class: get(b, 8, 8) as u8,
+            src_edge: get(b, 16, 16) as u16,
+            dst_edge: get(b, 32, 16) as u16,
+            train: get(b, 48, 32) as u32,
+            length: get(b, 80, 32) as u32,
+            packets: get(b, 112, 16) as u16,
+            wavelength: get(b, 128, 8) as u8,
+            deflections_left: get(b, 136, 8) as u8,
+            hops_left: get(b, 144, 8) as u8,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 4, u64::from(self.version));
+        put(&mut b, 4, 4, u64::from(self.kind));
+        put(&mut b, 8, 8, u64::from(self.traffic_class));
+        put(&mut b, 16, 16, u64::from(self.src_edge));
+        put(&mut b, 32, 16, u64::from(self.dst_edge));
+        put(&mut b, 48, 32, u64::from(self.train));
+        put(&mut b, 80, 32, u64::from(self.length));
+        put(&mut b, 112, 16, u64::from(self.packets));
+        put(&mut b, 128, 8, u64::from(self.wavelength));
+        put(&mut b, 136, 8, u64::from(self.deflections_left));
+        put(&mut b, 144, 8, u64::from(self.hops_left));
+        b
+    }
+}
+
+/// PROBE: label_t, probe_t, on the wavelength for probes. From an edge, once a period for each macroflow, to the edge at the other end, which sends it back as a REPLY, edges exchanged. `probe_t`, 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Probe {
+    /// Of the macroflow, a serial number. 32 bits.
+    pub sequence: u32,
+    /// Of the macroflow since its last probe, as links count them. 32 bits.
+    pub sent_bytes: u32,
+    /// Change of its rate that all switches so far allow, byte/s, two's complement. 32 bits.
+    pub feedback: u32,
+    /// PROBE_SATISFIED. 16 bits.
+    pub flags: u16,
+    /// Local time of the edge. 64 bits.
+    pub sent_ns: u64,
+}
+
+impl Probe {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 24;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            sequence: get(b, 0, 32) as u32,
+            sent_bytes: get(b, 32, 32) as u32,
+            feedback: get(b, 64, 32) as u32,
+            flags: get(b, 96, 16) as u16,
+            sent_ns: get(b, 128, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 32, u64::from(self.sequence));
+        put(&mut b, 32, 32, u64::from(self.sent_bytes));
+        put(&mut b, 64, 32, u64::from(self.feedback));
+        put(&mut b, 96, 16, u64::from(self.flags));
+        put(&mut b, 128, 64, self.sent_ns);
         b
     }
 }

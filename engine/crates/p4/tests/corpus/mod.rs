@@ -4,6 +4,7 @@
 mod arithmetic;
 mod hostile;
 mod matching;
+mod packet_switch;
 mod parsing;
 mod replication;
 mod slotwise_programs;

@@ -13,14 +13,19 @@ fn pipeline(name: &str) -> Pipeline {
     fresh(Arc::new(program), config())
 }
 
+const PROGRAMS: [&str; 5] = ["edge", "core", "router", "ring", "ops"];
+
 /// EtherType and first byte of what the programs look into.
-const MESSAGES: [[u8; 3]; 8] = [
+const MESSAGES: [[u8; 3]; 11] = [
     [0x88, 0xb5, 0x10],
     [0x88, 0xb5, 0x12],
     [0x88, 0xb6, 0x11],
     [0x88, 0xb6, 0x16],
     [0x88, 0xb5, 0x20],
     [0x88, 0xb5, 0x21],
+    [0x88, 0xb5, 0x30],
+    [0x88, 0xb5, 0x31],
+    [0x88, 0xb6, 0x12],
     [8, 0, 0x45],
     [8, 6, 0],
 ];
@@ -32,7 +37,7 @@ proptest! {
     fn any_frame_on_any_port(
         packets in prop::collection::vec((0..512u16, 0..MESSAGES.len(), prop::collection::vec(any::<u8>(), 0..250)), 1..20),
     ) {
-        for name in ["edge", "core", "router", "ring"] {
+        for name in PROGRAMS {
             let mut pipeline = pipeline(name);
             for (now_ns, (port, message, bytes)) in (0..).zip(&packets) {
                 let mut frame = bytes.clone();
@@ -122,7 +127,7 @@ proptest! {
         packets in prop::collection::vec((0..512u16, 0..MESSAGES.len(), prop::collection::vec(any::<u8>(), 15..250)), 1..20),
         early_ns in 0..20_000u64,
     ) {
-        for name in ["edge", "core", "router", "ring"] {
+        for name in PROGRAMS {
             let outcome = |start_ns: u64| {
                 let mut pipeline = pipeline(name);
                 let mut recorder = Recorder::default();

@@ -70,7 +70,13 @@ public enum DropReason {
     RETURNED(20),
 
     /** Station: more of a class came from a host than it may bring. */
-    POLICED(21);
+    POLICED(21),
+
+    /** Optical packet switch: all outputs that the train may take are busy. */
+    CONTENTION(22),
+
+    /** The same: the output of its choice is busy, and it may not be deflected any more. */
+    NOT_DEFLECTED(23);
 
     private final int code;
 

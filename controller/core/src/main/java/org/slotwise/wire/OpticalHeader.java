@@ -99,7 +99,7 @@ public final class OpticalHeader {
         return queue;
     }
 
-    /** 0 outside trains; 1 first, 2 middle, 3 last, 4 only packet of a train. 8 bits. */
+    /** TrainPart. 8 bits. */
     public int train() {
         return train;
     }

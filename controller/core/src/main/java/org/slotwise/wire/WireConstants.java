@@ -11,7 +11,7 @@ public final class WireConstants {
     /** ARP. */
     public static final int ETHERTYPE_ARP = 0x0806;
 
-    /** optical_t follows, or ring_t: their versions differ. */
+    /** optical_t follows, ring_t or label_t: their versions differ. */
     public static final int ETHERTYPE_OPTICAL = 0x88B5;
 
     /** linecard_t follows. */
@@ -40,6 +40,9 @@ public final class WireConstants {
 
     /** The only version of ring_t, and none of optical_t. */
     public static final int RING_VERSION = 2;
+
+    /** The only version of label_t, and none of the others. */
+    public static final int LABEL_VERSION = 3;
 
     /** The only version of xcp_t. */
     public static final int XCP_VERSION = 1;
@@ -148,6 +151,21 @@ public final class WireConstants {
 
     /** Of a rate that is not limited, or not known yet. */
     public static final long NO_LIMIT = 0xFFFFFFFFL;
+
+    /** Of a choice of fibres that is not there. */
+    public static final int NO_FIBRE = 0xFF;
+
+    /** Next fibres to a destination, the best one first. */
+    public static final int FIBRE_CHOICES = 4;
+
+    /** Of probe_t.feedback: no switch has written any yet. */
+    public static final int NO_FEEDBACK = 0x7FFFFFFF;
+
+    /** Bit of probe_t.flags: its macroflow has no use for more. */
+    public static final int PROBE_SATISFIED = 1;
+
+    /** Size of the `trains` counter. */
+    public static final int MAX_TRAIN_FATES = 8;
 
     /** Size of the `xcp_headers` counter. */
     public static final int MAX_XCP_VERDICTS = 8;

@@ -14,7 +14,7 @@ import org.onosproject.p4runtime.model.P4InfoParserException;
 /** The P4 programs that the app carries, as pipeconfs {@code org.slotwise.<program>}. */
 public final class Programs {
     /** Names of the programs. */
-    public static final List<String> NAMES = List.of("edge", "core", "router", "ring");
+    public static final List<String> NAMES = List.of("edge", "core", "router", "ring", "ops");
     private static final String PREFIX = "org.slotwise.";
 
     private Programs() {
