@@ -154,6 +154,16 @@ class Deflected(BusyTest):
         self.expect_fates(straight=1, deflected=1)
 
 
+class ADeflectedTrainStaysWhole(BusyTest):
+    def runTest(self):
+        self.occupy()
+        self.send(o.IN, o.train(part=TrainPart.FIRST, packets=3, length=o.AGE_BYTES))
+        self.received(o.SIDE)
+        for part in (TrainPart.MIDDLE, TrainPart.LAST):
+            self.send(o.IN, o.follower(part))
+            self.expect(o.SIDE, o.follower(part))
+
+
 class NotDeflectedAnyMore(BusyTest):
     def runTest(self):
         self.occupy()
@@ -215,6 +225,17 @@ class GuardBehindATrain(o.OpsTest):
         self.switched(port=o.SIDE, left=dict(deflections_left=o.DEFLECTIONS - 1))
 
 
+class GuardCoversFramesThatAreLate(o.OpsTest):
+    guard = o.AN_AGE
+
+    def runTest(self):
+        self.send(o.IN, o.train(part=TrainPart.FIRST, packets=2, length=1000))
+        self.received(o.OUT)
+        self.handled(o.IN)
+        self.send(o.IN, o.follower())
+        self.expect(o.OUT, o.follower())
+
+
 class RamTest(BusyTest):
     """The RAM holds what comes in an age."""
 
@@ -255,6 +276,15 @@ class Converted(ConversionTest):
         self.send(o.data_port(1, 1), o.train(dst=o.ELSEWHERE, wavelength=1))
         self.expect_drop(DropReason.CONTENTION)
         self.expect_fates(straight=3, converted=1, refused=1)
+
+
+class AConvertedTrainStaysWhole(ConversionTest):
+    def runTest(self):
+        self.occupy()
+        self.send(o.IN, o.train(part=TrainPart.FIRST, packets=2, length=o.AGE_BYTES))
+        self.received(SECOND_OUT)
+        self.send(o.IN, o.follower(TrainPart.LAST))
+        self.expect(SECOND_OUT, o.follower(TrainPart.LAST))
 
 
 class ConvertedToTheFirst(ConversionTest):
