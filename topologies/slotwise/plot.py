@@ -85,6 +85,8 @@ def _link_charts(report: dict):
     # The report says when periods end. The first one begins with the first phase.
     ends_ms = [time - origin_ms for time in series["time_ms"]]
     seconds, thin = _thinned([0.0, *ends_ms[:-1]])
+    # One scale for all: on its own a single packet would be as high as a full buffer.
+    most_waiting = max(max(link["queue_bytes"], default=0) for link in links) / 1000
     for axes in grid.flat[len(links):]:
         axes.set_axis_off()
     handles = []
@@ -99,7 +101,7 @@ def _link_charts(report: dict):
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = [line, area]
         axes.set_ylim(0, 100 * HEADROOM)
-        queue.set_ylim(0, HEADROOM * max(max(link["queue_bytes"], default=0) / 1000, 1))
+        queue.set_ylim(0, HEADROOM * max(most_waiting, 1))
         axes.set_xlim(left=0)
         axes.set_zorder(queue.get_zorder() + 1)
         axes.patch.set_visible(False)

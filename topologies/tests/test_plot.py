@@ -107,3 +107,14 @@ def test_links_and_pairs_of_a_live_mix_have_one_time():
     assert [(text.get_text(), round(text.get_position()[0], 6)) for text in waiting.texts] == [("first", 0.005), ("second", 0.015)]
     pairs = plot._charts(live, [0, 1]).axes
     assert [text.get_text() for axes in pairs for text in axes.texts] == ["first", "second"] * 2
+
+
+def test_links_have_one_scale_for_what_waits():
+    queues = {"a-b": [0, 40], "b-a": [0, 80_000]}
+    links = [{"name": name, "utilization": [0.5, 1.0], "queue_bytes": queue, "dropped_packets": [0, 0]} for name, queue in queues.items()]
+    figure = plot._link_charts({
+        "scenario": "routers", "command": "emulate", "phases": [],
+        "series": {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": links},
+    })
+    waiting = [axes for axes in figure.axes if not axes.get_title()]
+    assert [tuple(axes.get_ylim()) for axes in waiting] == [(0, plot.HEADROOM * 80)] * 2
