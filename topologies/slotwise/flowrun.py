@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mininet.node import Node
 
-from slotwise.process import ProcessError, output_of, running, wait_for_line
+from slotwise.process import ProcessError, all_output, let_go, output_of, running, wait_for_line, waiting
 from slotwise.traffic import Flow, kernel_congestion_control
 
 CONNECT_TIMEOUT_MS = 10_000
@@ -28,13 +28,19 @@ class FlowRun:
         self.source = source
         self.destination = destination
         self.port = str(port)
+        self.has_ended = False
 
-    async def prepare(self, stack: AsyncExitStack) -> None:
-        """Starts what must listen before the phase starts; it ends with `stack`."""
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.flow.kind} {self.flow.source.name} -> {self.flow.destination.name}"
+
+    async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
+        """Starts what must listen before the phase starts, and what will send for `seconds`; it ends with `stack`."""
         raise NotImplementedError
 
-    async def run(self, seconds: int) -> dict:
-        """Sends for `seconds`, or until all is sent, and returns the event that tells what arrived."""
+    async def run(self) -> dict:
+        """Sends until its time is over, or until all is sent, and returns the event that tells what arrived."""
         raise NotImplementedError
 
     def _event(self, name: str, **facts) -> dict:
@@ -47,16 +53,19 @@ class FlowRun:
 
 
 class IperfRun(FlowRun):
-    """`tcp` and `udp`: iperf3, measured at the receiver. Its UDP is evenly spaced; other processes are the engine's."""
+    """`tcp` and `udp`: iperf3, measured at the receiver. Its UDP is evenly spaced; other processes are the engine's. A process waits at both
+    ends before the phase starts: begun one by one, on a busy machine, they would send seconds apart, as the first ones do so by then."""
 
-    async def prepare(self, stack: AsyncExitStack) -> None:
+    async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
         server = await stack.enter_async_context(
             running(self.destination, "iperf3", "--server", "--one-off", "--port", self.port, "--interval", "0", "--forceflush")
         )
         await wait_for_line(server, self.destination, "listening")
+        self.client = await stack.enter_async_context(waiting(self.source, *self._client(seconds)))
 
-    async def run(self, seconds: int) -> dict:
-        report = json.loads(await output_of(self.source, *self._client(seconds)))
+    async def run(self) -> dict:
+        let_go(self.client)
+        report = json.loads(await all_output(self.client, self.source, "iperf3"))
         if "error" in report:
             raise ProcessError(f"iperf3: {report['error']}")
         end = report["end"]
@@ -97,7 +106,7 @@ class FileRun(FlowRun):
         self.sent = directory / "sent" / f"{name}.bin"
         self.received = directory / "received" / f"{name}.bin"
 
-    async def prepare(self, stack: AsyncExitStack) -> None:
+    async def prepare(self, stack: AsyncExitStack, seconds: int) -> None:
         for file in (self.sent, self.received):
             file.parent.mkdir(parents=True, exist_ok=True)
             stack.callback(file.unlink, missing_ok=True)
@@ -108,7 +117,7 @@ class FileRun(FlowRun):
         )
         await wait_for_line(server, self.source, "listening")
 
-    async def run(self, seconds: int) -> dict:
+    async def run(self) -> dict:
         url = f"http://{self.flow.source.ip}:{self.port}/{self.sent.name}"
         told = await output_of(self.destination, "curl", "--fail", "--silent", "--show-error", "--noproxy", "*",
                                "--output", str(self.received), "--write-out", "%{size_download} %{time_total}", url)

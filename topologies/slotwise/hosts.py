@@ -39,6 +39,8 @@ MAX_DURATION_MS = 86_400_000
 PATIENCE = 10
 LEAST_PATIENCE_S = 30
 WATCH_PERIOD_S = 0.2
+# Flows that a message names.
+MOST_NAMED = 3
 
 
 class CommandError(Exception):
@@ -118,12 +120,13 @@ class Agent:
     async def _run_phase(self, index: int, duration_ms: int, command: dict) -> None:
         patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
         run_ms = command.get("run_ms", duration_ms)
+        of_phase = []
         try:
             async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
                 wanted = run_flows(self.scenario, run_ms) if index == 0 else []
-                of_run = await self._prepared(wanted, command.get("flows_by_engine", []), self.kept)
+                of_run = await self._prepared(wanted, run_ms, command.get("flows_by_engine", []), self.kept)
                 self.first_port += len(wanted)
-                of_phase = await self._prepared(flows(self.scenario, index), command.get("by_engine", []), stack)
+                of_phase = await self._prepared(flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack)
                 emit({"event": "phase_started", "phase": index})
                 if of_run:
                     self.whole = asyncio.create_task(self._play(of_run, run_ms))
@@ -131,27 +134,28 @@ class Agent:
                 if self.whole and index == phase_count(self.scenario) - 1:
                     await self.whole
         except TimeoutError:
-            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s"})
+            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s{still_there(of_phase)}"})
         except ProcessError as error:
             emit({"event": "error", "phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
 
-    async def _prepared(self, wanted: list[Flow], by_engine: list[int], stack: AsyncExitStack) -> list[FlowRun]:
-        """Those for hosts whose servers listen."""
+    async def _prepared(self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack) -> list[FlowRun]:
+        """Those for hosts, to end with `lasts_ms`, whose servers listen."""
         ours = [flow for flow in wanted if flow.entry not in by_engine]
         runs = [self._flow_run(port, flow) for port, flow in enumerate(ours, self.first_port)]
-        ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack)) for run in runs))
+        ready = await asyncio.gather(*(self._guarded(run, run.prepare(stack, seconds_of(run.flow, lasts_ms))) for run in runs))
         return [run for run, prepared in zip(runs, ready) if prepared]
 
     async def _play(self, runs: list[FlowRun], duration_ms: int) -> None:
         """Runs them, and lasts `duration_ms` at least."""
-        work = (self._guarded(run, self._finish(run, run.flow.start_ms, duration_ms)) for run in runs)
+        work = (self._guarded(run, self._finish(run)) for run in runs)
         await asyncio.gather(asyncio.sleep(duration_ms / 1000), *work)
 
     @staticmethod
-    async def _finish(run: FlowRun, begin_ms: int, duration_ms: int) -> None:
-        await asyncio.sleep(begin_ms / 1000)
-        emit(await run.run(max(1, -(-(duration_ms - begin_ms) // 1000))))
+    async def _finish(run: FlowRun) -> None:
+        await asyncio.sleep(run.flow.start_ms / 1000)
+        emit(await run.run())
+        run.has_ended = True
 
     @staticmethod
     async def _guarded(run: FlowRun, work) -> bool:
@@ -160,9 +164,8 @@ class Agent:
             await work
             return True
         except (ProcessError, OSError, ValueError, KeyError) as error:
-            flow = run.flow
-            who = f"{flow.kind} {flow.source.name} -> {flow.destination.name}"
-            emit({"event": "error", "phase": flow.phase, "entry": flow.entry, "message": f"{who}: {error}"})
+            run.has_ended = True
+            emit({"event": "error", "phase": run.flow.phase, "entry": run.flow.entry, "message": f"{run.title}: {error}"})
             return False
 
     def _flow_run(self, port: int, flow: Flow) -> FlowRun:
@@ -172,6 +175,18 @@ class Agent:
         if flow.kind == "file":
             return FileRun(flow, source, destination, port, self.directory, self.scenario["seed"])
         return IperfRun(flow, source, destination, port)
+
+
+def still_there(runs: list[FlowRun]) -> str:
+    """Which of the flows have not ended, as the end of a sentence; empty if all have."""
+    left = [run.title for run in runs if not run.has_ended]
+    more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+    return f"; not at an end: {', '.join(left[:MOST_NAMED])}{more}" if left else ""
+
+
+def seconds_of(flow: Flow, lasts_ms: int) -> int:
+    """How long it sends, in iperf3's unit, so that it ends with what lasts `lasts_ms`."""
+    return max(1, -(-(lasts_ms - flow.start_ms) // 1000))
 
 
 def parse_command(line: bytes, phases: int) -> dict:

@@ -5,7 +5,7 @@ import ctypes
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator
 
 from mininet.node import Node
@@ -27,11 +27,11 @@ def die_with_parent() -> None:
 
 
 @asynccontextmanager
-async def running(host: Node, *command: str) -> AsyncIterator[Process]:
+async def running(host: Node, *command: str, stdin: int = DEVNULL) -> AsyncIterator[Process]:
     """`command` in the host's network, killed when the context ends."""
     process = await asyncio.create_subprocess_exec(
         "setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(host.pid), *command,
-        stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
+        stdin=stdin, stdout=PIPE, stderr=PIPE, env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
     )
     try:
         yield process
@@ -41,14 +41,34 @@ async def running(host: Node, *command: str) -> AsyncIterator[Process]:
         await process.communicate()
 
 
+@asynccontextmanager
+async def waiting(host: Node, *command: str) -> AsyncIterator[Process]:
+    """`command` in the host's network, loaded only when `let_go` says so: what waits is a shell, and it is there already."""
+    async with running(host, "sh", "-c", 'echo waiting && read -r _ && exec "$@"', "sh", *command, stdin=PIPE) as process:
+        await wait_for_line(process, host, "waiting")
+        yield process
+
+
+def let_go(process: Process) -> None:
+    """Starts what `waiting` holds back."""
+    with suppress(ConnectionError):  # how it has ended, its output says
+        process.stdin.write(b"\n")
+        process.stdin.close()
+
+
 async def output_of(host: Node, *command: str) -> str:
     """Standard output of `command` in the host's network; raises ProcessError if it fails."""
     async with running(host, *command) as process:
-        output, errors = await process.communicate()
-        if process.returncode != 0:
-            said = (errors or output).decode(errors="replace").strip()
-            raise ProcessError(f"{host.name}: {command[0]} ended with status {process.returncode}: {said}")
-        return output.decode()
+        return await all_output(process, host, command[0])
+
+
+async def all_output(process: Process, host: Node, program: str) -> str:
+    """Standard output of `program` until it ends; raises ProcessError if it fails."""
+    output, errors = await process.communicate()
+    if process.returncode != 0:
+        said = (errors or output).decode(errors="replace").strip()
+        raise ProcessError(f"{host.name}: {program} ended with status {process.returncode}: {said}")
+    return output.decode()
 
 
 async def wait_for_line(process: Process, host: Node, text: str) -> None:

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from slotwise import Star, home, hosts
-from slotwise.flowrun import write_pseudo_random
-from slotwise.process import ProcessError
+from slotwise import Star, home, hosts, traffic
+from slotwise.flowrun import FlowRun, write_pseudo_random
+from slotwise.process import ProcessError, all_output, let_go, waiting
 from slotwise.scenario import load
 
 FILE_BYTES = 300_000
@@ -200,6 +200,16 @@ def test_the_end_of_the_input_ends_a_phase(agent):
     assert agent.process.wait() == 0
 
 
+def test_a_phase_that_is_given_up_names_the_flows_that_it_waits_for(scenario):
+    runs = [FlowRun(flow, None, None, 5201 + number) for number, flow in enumerate(traffic.flows(scenario, 0))]
+    assert hosts.still_there(runs) == "; not at an end: tcp h0_0 -> h1_0, tcp h1_0 -> h0_0, udp h0_0 -> h1_0 and 1 more"
+    for run in runs[:3]:
+        run.has_ended = True
+    assert hosts.still_there(runs) == "; not at an end: file h1_0 -> h0_0"
+    runs[3].has_ended = True
+    assert hosts.still_there(runs) == ""
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -228,6 +238,21 @@ def test_a_bad_scenario_ends_the_agent_with_an_error_event(tmp_path, capsys):
     status = subprocess.run([sys.executable, "-m", "slotwise.hosts", "--scenario", str(file)], capture_output=True, check=False)
     assert status.returncode == 1
     assert json.loads(status.stdout)["event"] == "error"
+
+
+def test_what_waits_is_loaded_when_it_is_let_go(namespaces, tmp_path):
+    file = tmp_path / "made-meanwhile"
+
+    async def run(*command: str) -> str:
+        host = SimpleNamespace(name="h0_0", pid=os.getpid())
+        async with waiting(host, *command) as process:
+            file.write_text("made")
+            let_go(process)
+            return await all_output(process, host, command[0])
+
+    assert asyncio.run(run("cat", str(file))) == "made"
+    with pytest.raises(ProcessError, match="h0_0: no-such-program ended with status 127"):
+        asyncio.run(run("no-such-program"))
 
 
 def test_files_depend_on_the_seed_only(tmp_path):
