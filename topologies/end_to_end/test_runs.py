@@ -155,6 +155,18 @@ def test_a_simulation_can_be_repeated_to_the_byte(tmp_path):
     assert sum(sum(pair["delivered_bytes"]) for pair in report["series"]["pairs"]) > 0
 
 
+def test_a_recorded_start_that_does_not_fit_is_left_aside(tmp_path):
+    home, kept = tmp_path / "home", "controller/standalone/target"
+    (home / kept).mkdir(parents=True)
+    for name in ("p4src", "schema", "topologies", f"{kept}/slotwise-controller.jar"):
+        (home / name).symlink_to(ROOT / name)
+    (home / kept / "slotwise-controller.jsa").write_bytes(b"not what the Java runtime recorded" * 1000)
+    report = tmp_path / "report.json"
+    done = subprocess.run([SLOTWISE, "simulate", SCENARIO, "--duration", "0.2", "--report", report], env=os.environ | {"SLOTWISE_HOME": str(home)},
+                          capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert json.loads(report.read_text())["controller"]["commits"]["completed"] > 0, done.stdout + done.stderr
+
+
 def test_another_seed_is_another_simulation(tmp_path):
     reports = []
     for seed in (1, 2):

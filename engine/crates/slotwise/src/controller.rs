@@ -85,13 +85,16 @@ pub const REST_TOKEN: &str = "rest.token";
 
 /// Heap is small and collected by one thread: the controller shares two cores with the fabric. The quick compiler only, since the
 /// thorough one takes the cores away from it just when the first requests come.
-const JVM_OPTIONS: [&str; 5] = [
+const JVM_OPTIONS: [&str; 7] = [
     "-Xms64m",
     "-Xmx1g",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     // Its file in /tmp would stay after SIGKILL.
     "-XX:-UsePerfData",
+    // Standard output is the controller's; a recorded start that does not fit it, and is left aside, is told of elsewhere.
+    "-Xlog:disable",
+    "-Xlog:all=warning:stderr",
 ];
 
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
@@ -152,10 +155,10 @@ pub fn programs(home: &Home, names: &[&'static str]) -> Result<BTreeMap<&'static
     names.iter().map(digest).collect()
 }
 
-/// What the machine would leave elsewhere if it were killed.
-fn temporary_files(directory: &Path) -> OsString {
-    let mut option = OsString::from("-Djava.io.tmpdir=");
-    option.push(directory);
+/// `name` and `path` as one argument, whatever bytes the path has.
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
     option
 }
 
@@ -206,7 +209,9 @@ pub fn start<E: Send + 'static>(
     let mut command = Command::new("java");
     command
         .args(JVM_OPTIONS)
-        .arg(temporary_files(directory))
+        // What it would leave elsewhere if it were killed.
+        .arg(option("-Djava.io.tmpdir=", directory))
+        .args(home.controller_start().map(|recorded| option("-XX:SharedArchiveFile=", &recorded)))
         .arg("-jar")
         .arg(home.controller_jar()?)
         .arg("--config")

@@ -51,6 +51,12 @@ impl Home {
         existing(self.0.join("controller/standalone/target/slotwise-controller.jar"))
     }
 
+    /// What the Java runtime recorded of the controller's start, if it did (`make setup`).
+    pub fn controller_start(&self) -> Option<PathBuf> {
+        let archive = self.0.join("controller/standalone/target/slotwise-controller.jsa");
+        archive.exists().then_some(archive)
+    }
+
     /// Directory of the experiments.
     pub fn experiments(&self) -> PathBuf {
         self.0.join("experiments")
