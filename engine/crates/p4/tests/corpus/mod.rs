@@ -5,6 +5,7 @@ mod arithmetic;
 mod hostile;
 mod matching;
 mod packet_switch;
+mod packet_switch_agents;
 mod parsing;
 mod replication;
 mod slotwise_programs;

@@ -10,31 +10,44 @@ use slotwise_wire::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const WAVELENGTHS: u8 = 2;
+pub(super) const WAVELENGTHS: u8 = 2;
 const FIBRE_SHIFT: u8 = 2;
 const FIBRES: u8 = 4;
 /// 1 Gb/s.
 const NS_PER_BYTE: u64 = 8;
-const LONGEST_BYTES: u64 = 100_000;
-const SOURCE: u16 = 9;
+pub(super) const SOURCE: u16 = 9;
 /// By fibre 1, else 2, else 3.
 const MESHED: u16 = 1;
 const MESHED_FIBRES: [u8; 3] = [1, 2, 3];
 /// By fibre 1 only.
-const ALONE: u16 = 2;
-const HOPS: u8 = 5;
+pub(super) const ALONE: u16 = 2;
+pub(super) const HOPS: u8 = 5;
 /// Where a clock of 48 bits goes round, after 78 hours.
 const ROUND_NS: u64 = 1 << 48;
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Switch {
-    converts: bool,
-    guard_ns: u64,
-    ram_ns: u64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Switch {
+    pub(super) converts: bool,
+    pub(super) ns_per_byte: u64,
+    pub(super) longest_bytes: u64,
+    pub(super) guard_ns: u64,
+    pub(super) ram_ns: u64,
+}
+
+impl Default for Switch {
+    fn default() -> Switch {
+        Switch {
+            converts: false,
+            ns_per_byte: NS_PER_BYTE,
+            longest_bytes: 100_000,
+            guard_ns: 0,
+            ram_ns: 0,
+        }
+    }
 }
 
 impl Switch {
-    fn pipeline(self) -> Pipeline {
+    pub(super) fn pipeline(self) -> Pipeline {
         let path = format!("{}/../../../p4src/p4c-out/ops.json", env!("CARGO_MANIFEST_DIR"));
         let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let program = Program::from_json(&json).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -43,8 +56,8 @@ impl Switch {
             u64::from(WAVELENGTHS),
             u64::from(FIBRE_SHIFT),
             u64::from(self.converts),
-            NS_PER_BYTE << 16,
-            LONGEST_BYTES,
+            self.ns_per_byte << 16,
+            self.longest_bytes,
             0,
             self.guard_ns,
             self.ram_ns,
@@ -63,13 +76,13 @@ impl Switch {
     }
 }
 
-fn port(fibre: u8, wavelength: u8) -> u16 {
+pub(super) fn port(fibre: u8, wavelength: u8) -> u16 {
     PORT_OPTICAL_BASE + (u16::from(fibre) << FIBRE_SHIFT) + u16::from(wavelength)
 }
 
 /// A train, by the fibre and wavelength on which it comes.
 #[derive(Debug, Clone, Copy)]
-struct Train {
+pub(super) struct Train {
     fibre: u8,
     wavelength: u8,
     dst_edge: u16,
@@ -78,7 +91,7 @@ struct Train {
     deflections_left: u8,
 }
 
-fn train(fibre: u8, dst_edge: u16, length: u32) -> Train {
+pub(super) fn train(fibre: u8, dst_edge: u16, length: u32) -> Train {
     Train {
         fibre,
         wavelength: 0,
@@ -131,9 +144,9 @@ impl Train {
 }
 
 /// Where what comes leaves, and its label's wavelength and deflections left.
-type Way = Option<(u16, u8, u8)>;
+pub(super) type Way = Option<(u16, u8, u8)>;
 
-fn arrive(switch: &mut Pipeline, now_ns: u64, train: Train) -> Way {
+pub(super) fn arrive(switch: &mut Pipeline, now_ns: u64, train: Train) -> Way {
     let mut recorder = Recorder::default();
     let input = port(train.fibre, train.wavelength);
     switch.process(now_ns, input, &train.first_frame(), &mut recorder);
@@ -289,7 +302,7 @@ proptest! {
         ram_ns in prop::sample::select(vec![0, 12_000, 40_000]),
         early_ns in 0..600_000u64,
     ) {
-        let switch = Switch { converts, guard_ns, ram_ns };
+        let switch = Switch { converts, guard_ns, ram_ns, ..Switch::default() };
         let (mut pipeline, mut model) = (switch.pipeline(), Model { switch, ..Model::default() });
         let mut now_ns = ROUND_NS - early_ns;
         for (gap_ns, train) in trains {
