@@ -61,15 +61,18 @@ impl Process {
         }
     }
 
-    /// Waits until it says that it is ready, which it does when it has configured every switch.
+    /// Waits until it says that it is ready, which it does when it has configured every switch. Who waited for its first turn may have
+    /// heard that already.
     fn await_ready(&mut self) -> Result<Value, RunError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
+            if let Some(place) = self.said.iter().position(|said| said["event"] == "ready") {
+                return Ok(self.said.remove(place));
+            }
             match self
                 .events
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()))
             {
-                Ok(ChildEvent::Line(value)) if value["event"] == "ready" => return Ok(value),
                 Ok(ChildEvent::Line(value)) => self.said.push(value),
                 Ok(ChildEvent::Closed) | Err(RecvTimeoutError::Disconnected) => return Err(HAS_ENDED.into()),
                 Err(RecvTimeoutError::Timeout) => return Err("the controller does not say that it is ready".into()),
@@ -570,4 +573,26 @@ pub fn unfinished_files(fabric: &Fabric, scenario: &Scenario, (begun, over): (us
         })
     });
     unfinished.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_controller_that_said_that_it_is_ready_while_its_first_turn_was_waited_for_was_heard() {
+        let (events, heard) = channel();
+        let mut process = Process::new(heard);
+        for event in ["changed", "ready", "changed"] {
+            events.send(ChildEvent::Line(json!({"event": event}))).unwrap();
+        }
+        process.listen();
+        assert_eq!(process.await_ready().unwrap(), json!({"event": "ready"}));
+        assert_eq!(process.said, [json!({"event": "changed"}), json!({"event": "changed"})]);
+
+        events.send(ChildEvent::Closed).unwrap();
+        assert_eq!(process.await_ready().unwrap_err().to_string(), HAS_ENDED);
+    }
 }
