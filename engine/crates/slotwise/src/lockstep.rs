@@ -307,15 +307,7 @@ fn outages(fabric: &Fabric) -> VecDeque<Outage> {
         })
         .collect();
     outages.sort_by_key(|outage| outage.start_ns);
-    // Who is dead already cannot be killed: what overlaps is one.
-    let mut joined: VecDeque<Outage> = VecDeque::new();
-    for outage in outages {
-        match joined.back_mut().filter(|last| outage.start_ns <= last.end_ns) {
-            Some(last) => last.end_ns = last.end_ns.max(outage.end_ns),
-            None => joined.push_back(outage),
-        }
-    }
-    joined
+    outages.into()
 }
 
 impl Session {

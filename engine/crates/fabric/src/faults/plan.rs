@@ -16,10 +16,35 @@ const MAX_FAULTS: usize = 100_000;
 /// The faults of a run; routers have these links.
 pub(super) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultRecord> {
     let run_ns = (scenario.epoch_ns(), scenario.end_ns());
-    again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
+    let records = again_and_again(&scenario.faults, run_ns, seed, |faults, random, mut record| {
         choose(scenario, spans, faults, random, &mut record);
         record
-    })
+    });
+    without_kills_of_the_dead(records)
+}
+
+/// A controller that is away already is not killed again. Whether it is away is known beforehand: nothing else ends it.
+fn without_kills_of_the_dead(mut records: Vec<FaultRecord>) -> Vec<FaultRecord> {
+    let mut kills: Vec<(u64, u64)> = records.iter().filter(|record| is_kill(record)).map(times_ns).collect();
+    kills.sort_unstable();
+    let mut back_ns = 0;
+    kills.retain(|(start_ns, end_ns)| {
+        let is_there = *start_ns > back_ns;
+        if is_there {
+            back_ns = *end_ns;
+        }
+        is_there
+    });
+    records.retain(|record| !is_kill(record) || kills.binary_search(&times_ns(record)).is_ok());
+    records
+}
+
+fn is_kill(record: &FaultRecord) -> bool {
+    record.kind == FaultKind::ControllerRestart
+}
+
+fn times_ns(record: &FaultRecord) -> (u64, u64) {
+    (record.start_ns, record.end_ns)
 }
 
 /// Faults in the order of the scenario's entries. Each ends early enough that the mean time between two faults is left
@@ -158,6 +183,35 @@ mod tests {
         let last_ns = records.iter().map(|record| record.end_ns).max().unwrap();
         assert!(last_ns + 100 * NS_PER_MS <= scenario.end_ns());
         assert!((0..4).all(|edge| cuts.iter().any(|cut| cut.edge == Some(edge))));
+    }
+
+    #[test]
+    fn a_controller_is_killed_only_when_it_is_there() {
+        let text = "  - {kind: controller-restart, every_ms: 20, for_ms: 200}\n  - {kind: controller-restart, every_ms: 60, for_ms: 40}";
+        let (scenario, records) = drawn(text, 1);
+        let run_ns = (scenario.epoch_ns(), scenario.end_ns());
+        let all = again_and_again(&scenario.faults, run_ns, 1, |faults, random, mut record| {
+            choose(&scenario, &[], faults, random, &mut record);
+            record
+        });
+        let mut kept: Vec<_> = records.iter().map(times_ns).collect();
+        kept.sort_unstable();
+        assert!(kept.windows(2).all(|pair| pair[0].1 < pair[1].0), "{kept:?}");
+        let dropped: Vec<_> = all
+            .iter()
+            .filter(|record| !records.contains(record))
+            .map(times_ns)
+            .collect();
+        assert!(
+            kept.len() > 20 && dropped.len() > 20,
+            "{} and {}",
+            kept.len(),
+            dropped.len()
+        );
+        assert!(dropped.iter().all(|(at_ns, _)| {
+            kept.iter()
+                .any(|(start_ns, end_ns)| (start_ns..=end_ns).contains(&at_ns))
+        }));
     }
 
     #[test]
