@@ -40,9 +40,11 @@ final class Head {
     private long committed;
     private long rate = WireConstants.NO_LIMIT;
     private int reach;
+    /** Since when its span is limited without a break, and what was told since: the lower the earlier, as only the least counts. */
+    private long limitedNs;
     private final Deque<Told> told = new ArrayDeque<>();
 
-    /** What its span was told at a time. */
+    /** What its span was told from a time on. */
     private static final class Told {
         private final long atNs;
         private final long rate;
@@ -95,8 +97,21 @@ final class Head {
         rate = phase == RingPhase.CONGESTED ? share : Math.max(share, report.header().toldRate());
         if (phase == RingPhase.QUIET || rate >= link.capacity()) {
             rate = WireConstants.NO_LIMIT;
+            told.clear();
+        } else {
+            remember(nowNs);
         }
-        told.addLast(new Told(nowNs, rate));
+    }
+
+    private void remember(long nowNs) {
+        if (told.isEmpty()) {
+            limitedNs = nowNs;
+        }
+        long sinceNs = nowNs;
+        while (!told.isEmpty() && told.peekLast().rate >= rate) {
+            sinceNs = told.removeLast().atNs;
+        }
+        told.addLast(new Told(sinceNs, rate));
     }
 
     /** What the link carries besides fair traffic, but no more than may come; it is not known while a station has no rate yet. */
@@ -143,18 +158,17 @@ final class Head {
         return Math.max(1, Math.max(link.capacity() / LEAST_PART, (long) Math.min(level, link.capacity())));
     }
 
-    /** The least that was told while what is reported now was measured; 0 if nothing was. */
+    /** The least that was told while what is reported now was measured; 0 while nobody has been limited for a whole window. */
     private double leastTold(long nowNs) {
+        if (told.isEmpty() || nowNs - limitedNs < network.timing().windowNs()) {
+            return 0;
+        }
         long sinceNs = nowNs - WINDOWS * network.timing().windowNs();
-        long least = told.isEmpty() ? 0 : Long.MAX_VALUE;
         // What was told last before then held at the beginning.
         while (told.size() > 1 && second().atNs <= sinceNs) {
             told.removeFirst();
         }
-        for (Told each : told) {
-            least = Math.min(least, each.rate);
-        }
-        return least;
+        return told.getFirst().rate;
     }
 
     private Told second() {

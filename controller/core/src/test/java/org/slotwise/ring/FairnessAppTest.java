@@ -252,20 +252,46 @@ class FairnessAppTest {
         assertEquals(1, told.get(0).ringlet());
     }
 
+    /** Station 2 reports the same for a window, in which time goes on. */
+    private void reportForAWindow(long... rates) {
+        for (int interval = 0; interval < ring.timing().windowIntervals(); interval++) {
+            nowNs += ring.timing().intervalNs();
+            ReportMessage report = new ReportMessage(2, 0, nowNs);
+            for (int source = 0; source < rates.length; source++) {
+                report.source(source, rates[source]);
+            }
+            report(report, 2);
+        }
+    }
+
+    private long toldToStation2() {
+        return told.get(2).entries().get(0).rate();
+    }
+
     @Test
     void whoAddsLessThanItMayLeavesTheRestAndWhoJoinsCountsAtOnce() {
         congested(4);
-        report(new ReportMessage(2, 0, 1).source(0, 5_000_000).source(1, 1_000_000).source(2, 8_000_000), 2);
-        assertEquals(TARGET / 3, told.get(2).entries().get(0).rate(), "at the beginning nobody is satisfied");
-        nowNs += 100_000;
-        report(new ReportMessage(2, 0, 2).source(0, 5_312_500).source(1, 1_000_000).source(2, 8_000_000), 2);
-        assertEquals((TARGET - 1_000_000) / 2, told.get(2).entries().get(0).rate());
-        nowNs += 100_000;
-        report(new ReportMessage(2, 0, 3).source(0, 1_000_000).source(1, 1_000_000).source(2, 2_000_000), 2);
-        assertEquals(TARGET - 2_000_000, told.get(2).entries().get(0).rate(), "of all that are satisfied the largest is not");
-        nowNs += 100_000;
-        report(new ReportMessage(2, 0, 4).source(0, 1_000_000).source(1, WireConstants.NO_LIMIT).source(2, 2_000_000), 2);
-        assertEquals(TARGET - 3_000_000, told.get(2).entries().get(0).rate());
+        reportForAWindow(5_000_000, 1_000_000, 8_000_000);
+        assertEquals(TARGET / 3, toldToStation2(), "until they have been limited for a window nobody is known to be satisfied");
+        reportForAWindow(5_312_500, 1_000_000, 8_000_000);
+        assertEquals((TARGET - 1_000_000) / 2, toldToStation2());
+        reportForAWindow(1_000_000, 1_000_000, 2_000_000);
+        assertEquals(TARGET - 2_000_000, toldToStation2(), "of all that are satisfied the largest is not");
+        reportForAWindow(1_000_000, WireConstants.NO_LIMIT, 2_000_000);
+        assertEquals(TARGET - 3_000_000, toldToStation2());
+    }
+
+    @Test
+    void whatWasLowWhileLittleWasToldIsNoSign() {
+        congested(4);
+        reportForAWindow(5_000_000, 5_000_000, 5_000_000);
+        reportForAWindow(1_000_000, 5_312_500, 5_312_500);
+        assertEquals((TARGET - 1_000_000) / 2, toldToStation2());
+        reportForAWindow(1_000_000, 5_312_500, 7_000_000);
+        assertEquals((TARGET - 1_000_000) / 2, toldToStation2(), "station 1 added what it was told a window ago");
+        reportForAWindow(1_000_000, 5_312_500, 7_000_000);
+        reportForAWindow(1_000_000, 5_312_500, 7_000_000);
+        assertEquals(TARGET - 1_000_000 - 5_312_500, toldToStation2(), "and was told more since");
     }
 
     @Test
