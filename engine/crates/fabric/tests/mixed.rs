@@ -27,7 +27,7 @@ fn configured(scenario: &Scenario) -> Fabric {
     let next_hops = scenario.next_hops();
     for group in (0..scenario.routed.hosts.len()).map(Party::Group) {
         let (border, gateway) = scenario.border(&next_hops, scenario.node_of(group)).unwrap();
-        let Device::Router(router) = gateway else {
+        let Device::Router(_) = gateway else {
             panic!("hosts of routers are behind one")
         };
         let port = scenario.ports_to_neighbours(Device::Edge(border))[&gateway];
