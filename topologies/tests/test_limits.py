@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 STAR4 = ROOT / "topologies" / "star4.yaml"
 EXAMPLES = ROOT / "schema" / "examples" / "valid"
 # A mix has what stars have, too.
-HELD = [("scenario", STAR4), ("scenario", EXAMPLES / "mixed.yaml"), ("routed", EXAMPLES / "routers.yaml"), ("mixed", EXAMPLES / "mixed.yaml")]
+HELD = [("scenario", STAR4), ("scenario", EXAMPLES / "mixed.yaml"), ("routed", EXAMPLES / "routers.yaml"), ("mixed", EXAMPLES / "mixed.yaml"),
+        ("ringed", EXAMPLES / "ring.yaml")]
 LIMITS = json.loads((ROOT / "schema" / "limits.json").read_text())["limits"]
 PLACES = [(file, limit, place) for kind, file in HELD for limit in LIMITS for place in limit["places"].get(kind, [])]
 

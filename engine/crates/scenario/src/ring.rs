@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
-use slotwise_wire::{Ethernet, MAX_STATIONS, Ring as RingHeader, RingClass, RingData, RingMode};
+use slotwise_wire::limits::{
+    CLASS_RATE_BPS, RING_BUCKET_BYTES, RING_ESTIMATOR, RING_HOL_TIMER_NS, RING_INTERVAL_NS, RING_INTERVALS,
+    RING_RATE_BPS, RING_STATIONS, RING_WEIGHT, RING_WINDOW_INTERVALS,
+};
+use slotwise_wire::{Ethernet, Ring as RingHeader, RingClass, RingData, RingMode};
 
 use crate::model::Scenario;
 use crate::parse::{DELAY_NS, FLOW_RATE_BPS};
@@ -14,16 +18,7 @@ use crate::reader::{Fields, Reader};
 /// What an IP packet grows by on a ring.
 pub const RING_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + RingHeader::SIZE + RingData::SIZE) as u64;
 
-/// P4 knows byte/s in 32 bits.
-const RATE_BPS: RangeInclusive<u64> = 1_000_000..=34_000_000_000;
-const INTERVAL_NS: RangeInclusive<u64> = 10_000..=1_000_000_000;
-const WINDOW_INTERVALS: RangeInclusive<u64> = 1..=65_535;
-const INTERVALS: RangeInclusive<u64> = 1..=60_000;
-const HOL_TIMER_NS: RangeInclusive<u64> = 1000..=1_000_000_000;
-const BUCKET_BYTES: RangeInclusive<u64> = 64..=65_535;
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
-/// W1 and W2 of the estimators, which are shifts in P4.
-const ESTIMATOR: RangeInclusive<u64> = 1..=1024;
 const DSCP: RangeInclusive<u64> = 0..=63;
 /// A window in which a rate is measured, with its bytes in 32 bits.
 const MAX_WINDOW_NS: u64 = 10_000_000_000;
@@ -181,7 +176,11 @@ pub(crate) fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
     let threshold = r.optional_number(&fields, "threshold", 0.0, 1.0);
     let relief = r.optional_number(&fields, "relief", 0.0, 1.0);
     let (rate_bps, delay_ns) = links(r, &fields);
-    let elements = r.list(&fields, "stations", 2..=usize::from(MAX_STATIONS));
+    let elements = r.list(
+        &fields,
+        "stations",
+        *RING_STATIONS.start() as usize..=*RING_STATIONS.end() as usize,
+    );
     Some(Ring {
         mode,
         threshold: threshold.unwrap_or(if is_rpr(mode) { 0.95 } else { 0.85 }),
@@ -198,11 +197,11 @@ pub(crate) fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
 
 fn links(r: &mut Reader, parent: &Fields) -> (u64, u64) {
     let Some(value) = r.required(parent, "links") else {
-        return (*RATE_BPS.start(), 0);
+        return (*RING_RATE_BPS.start(), 0);
     };
     let fields = r.fields(value, parent.pointer("links"), &["rate_bps", "delay_ns"]);
     (
-        r.integer(&fields, "rate_bps", RATE_BPS),
+        r.integer(&fields, "rate_bps", RING_RATE_BPS),
         r.integer(&fields, "delay_ns", DELAY_NS),
     )
 }
@@ -219,7 +218,7 @@ fn station(r: &mut Reader, value: &Value, pointer: String) -> Station {
     let fields = r.fields(value, pointer, &["name", "weight", "classes"]);
     Station {
         name: r.name(&fields, "name"),
-        weight: r.optional_integer(&fields, "weight", 1..=255).unwrap_or(1) as u8,
+        weight: r.optional_integer(&fields, "weight", RING_WEIGHT).unwrap_or(1) as u8,
         classes: r
             .optional_list(&fields, "classes", 0..=64)
             .into_iter()
@@ -233,7 +232,7 @@ fn class(r: &mut Reader, value: &Value, pointer: String) -> StationClass {
     StationClass {
         dscp: r.integer(&fields, "dscp", DSCP) as u8,
         class: r.choice(&fields, "class", &CLASSES),
-        rate_bps: r.integer(&fields, "rate_bps", FLOW_RATE_BPS),
+        rate_bps: r.integer(&fields, "rate_bps", CLASS_RATE_BPS),
     }
 }
 
@@ -276,16 +275,16 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
     };
     let (estimator, calm) = if is_rpr(mode) { (64, 1) } else { (8, 10) };
     RingTiming {
-        interval_ns: number("interval_ns", INTERVAL_NS, 100_000),
-        window_intervals: number("window_intervals", WINDOW_INTERVALS, 100) as u32,
-        w1: number("w1", ESTIMATOR, estimator) as u32,
-        w2: number("w2", ESTIMATOR, estimator) as u32,
-        bucket_bytes: number("bucket_bytes", BUCKET_BYTES, 3000) as u32,
-        hol_timer_ns: number("hol_timer_ns", HOL_TIMER_NS, 1_000_000),
-        calm_intervals: number("calm_intervals", INTERVALS, calm) as u32,
-        hold_intervals: number("hold_intervals", INTERVALS, 10) as u32,
-        wait_intervals: number("wait_intervals", INTERVALS, 10) as u32,
-        report_intervals: number("report_intervals", INTERVALS, 1) as u32,
+        interval_ns: number("interval_ns", RING_INTERVAL_NS, 100_000),
+        window_intervals: number("window_intervals", RING_WINDOW_INTERVALS, 100) as u32,
+        w1: number("w1", RING_ESTIMATOR, estimator) as u32,
+        w2: number("w2", RING_ESTIMATOR, estimator) as u32,
+        bucket_bytes: number("bucket_bytes", RING_BUCKET_BYTES, 3000) as u32,
+        hol_timer_ns: number("hol_timer_ns", RING_HOL_TIMER_NS, 1_000_000),
+        calm_intervals: number("calm_intervals", RING_INTERVALS, calm) as u32,
+        hold_intervals: number("hold_intervals", RING_INTERVALS, 10) as u32,
+        wait_intervals: number("wait_intervals", RING_INTERVALS, 10) as u32,
+        report_intervals: number("report_intervals", RING_INTERVALS, 1) as u32,
     }
 }
 

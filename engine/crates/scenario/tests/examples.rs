@@ -119,12 +119,14 @@ fn bounds_are_those_that_all_languages_have() {
     let star4 = read("topologies/star4.yaml");
     let routers = read("schema/examples/valid/routers.yaml");
     let mixed = read("schema/examples/valid/mixed.yaml");
+    let ringed = read("schema/examples/valid/ring.yaml");
     // A mix has what stars have, too.
     let held = [
         ("scenario", &star4),
         ("scenario", &mixed),
         ("routed", &routers),
         ("mixed", &mixed),
+        ("ringed", &ringed),
     ];
     for limit in limits["limits"].as_array().unwrap() {
         let bound = |which: &str| i128::from(limit[which].as_u64().unwrap());
