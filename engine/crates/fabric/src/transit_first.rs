@@ -349,15 +349,16 @@ impl<P> TransitFirst<P> {
     }
 
     /// Obeys P4: these limits hold from now on, and no others. A bucket stays as full as it is if its limit only changes its
-    /// rate; one that was not there is full.
+    /// rate. One that was not there is as full as the nearest one that was, or whoever is told of another link in each interval
+    /// would have a bucket in each; the first one is full.
     pub(crate) fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
         let depth = self.settings.bucket_bytes * NS_PER_S;
         let old = std::mem::take(&mut self.buckets);
         for &limit in limits.iter().filter(|limit| limit.is_one()) {
-            let same = old.iter().find(|bucket| bucket.limit.hops == limit.hops);
+            let nearest = old.iter().min_by_key(|bucket| bucket.limit.hops.abs_diff(limit.hops));
             self.buckets.push(Bucket {
                 limit,
-                level: same.map_or(depth, |bucket| bucket.level_at(now_ns, depth)),
+                level: nearest.map_or(depth, |bucket| bucket.level_at(now_ns, depth)),
                 at_ns: now_ns,
             });
         }

@@ -123,6 +123,24 @@ fn stations_of_a_parking_lot_share_the_last_link() {
     );
 }
 
+/// Each station on the way is a head in turn while the others begin, so that limits of many links come and go.
+#[test]
+fn twenty_three_stations_that_begin_one_after_the_other_share_the_last_link() {
+    let text = include_str!("../../../../topologies/ring24.yaml");
+    let first_ms = |station: u64| (5000 + 500 * station, 10 * station);
+    let text = (0..23).fold(text.to_owned(), |text, station| {
+        let (planned_ms, early_ms) = first_ms(station);
+        text.replace(&format!("start_ms: {planned_ms},"), &format!("start_ms: {early_ms},"))
+    });
+    let mut network = ring(&Scenario::parse(text.as_bytes()).unwrap(), HostMode::Simulated);
+    let rates = delivered(&mut network, 400, 700);
+    let share = 0.85 * 150e6 / 23.0;
+    for (name, bps) in &rates {
+        assert!((bps / share - 1.0).abs() < 0.05, "{name}: {bps} of {share}");
+    }
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+}
+
 #[test]
 fn one_seed_gives_one_run() {
     let flows: String = (0..4)

@@ -152,13 +152,15 @@ impl Allowances {
         }
     }
 
-    /// These limits hold from now on; one of the same reach as before has what that one had left.
+    /// These limits hold from now on; each has what the nearest one before had left.
     pub(crate) fn set(&mut self, now_ns: u64, limits: &[AddLimit]) {
         self.advance(now_ns);
         let before = std::mem::take(&mut self.held);
         for &limit in limits.iter().filter(|limit| limit.is_one()) {
-            let same = before.iter().find(|allowance| allowance.limit.hops == limit.hops);
-            let left = same.map_or(self.depth, |allowance| allowance.left);
+            let nearest = before
+                .iter()
+                .min_by_key(|allowance| allowance.limit.hops.abs_diff(limit.hops));
+            let left = nearest.map_or(self.depth, |allowance| allowance.left);
             self.held.push(Allowance {
                 limit,
                 left,

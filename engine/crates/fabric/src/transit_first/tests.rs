@@ -196,6 +196,23 @@ fn a_change_of_rate_does_not_fill_the_bucket() {
 }
 
 #[test]
+fn a_limit_of_another_link_fills_no_bucket() {
+    let mut card = card();
+    for _ in 0..20 {
+        card.add(0, 9, "x", 1000).unwrap();
+    }
+    let mut sent = 0;
+    // In 10 ms at a byte a microsecond: a bucket and 10 packets, whichever link the limit is of.
+    for interval in 0..100 {
+        let now_ns = interval * 100_000;
+        let hops = [3, 7, 5][interval as usize % 3];
+        card.set_limits(now_ns, &[AddLimit { hops, rate: 1_000_000 }]);
+        sent += run(&mut card, now_ns, now_ns + 99_999).len();
+    }
+    assert!((12..=13).contains(&sent), "{sent}");
+}
+
+#[test]
 fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
     let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
         shaper_bps: Some(8_000_000),
