@@ -29,7 +29,7 @@ class Host:
     @property
     def entry(self) -> dict:
         """In the list of interfaces."""
-        place = {"router": self.host.router} if isinstance(self.host, scenarios.RoutedHost) else {"edge": self.host.edge}
+        place = {"router": int(self.host.switch[1:])} if isinstance(self.host, scenarios.RoutedHost) else {"edge": self.host.edge}
         return {**place, "port": self.host.access_port, "interface": self.interface}
 
     def connect(self) -> None:

@@ -82,23 +82,19 @@ class HostId(NamedTuple):
 
 
 class RoutedHost(NamedTuple):
-    """A host of a router, by its number over all groups, from 0."""
+    """A host of a router or a station of a ring, by its number over all groups, from 0."""
 
     number: int
     name: str
-    router: int
+    switch: str
+    """Name of its switch's Mininet node, `r<router>` or `s<station>`; that one's interfaces are `<switch>-eth<port>`."""
     access_port: int
-    """Port of the router, after those to its neighbours."""
+    """Port of the switch; of a router after those to its neighbours."""
 
     @property
     def node(self) -> str:
         """Name of its Mininet node: interfaces' names are short."""
         return f"h{self.number}"
-
-    @property
-    def switch(self) -> str:
-        """Name of its router's Mininet node; that one's interfaces are `r<router>-eth<port>`."""
-        return f"r{self.router}"
 
     @property
     def ip(self) -> str:
@@ -111,25 +107,27 @@ class RoutedHost(NamedTuple):
 
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:
-    """All hosts of routers, by group and index."""
+    """All hosts of routers and stations, by group and index."""
     routers = scenario.get("routers", [])
+    stations = [station["name"] if isinstance(station, dict) else station for station in scenario.get("ring", {}).get("stations", [])]
     neighbours: dict[str, set] = {router: set() for router in routers}
     for link in scenario.get("links", []):
         # An edge at an end has its ports elsewhere.
         neighbours.setdefault(link["from"], set()).add(link["to"])
         neighbours.setdefault(link["to"], set()).add(link["from"])
-    next_port = [len(neighbours[router]) + 1 for router in routers]
+    next_port = {f"r{number}": len(neighbours[router]) + 1 for number, router in enumerate(routers)}
+    next_port |= {f"s{number}": 1 for number in range(len(stations))}
     found = []
     for group in groups(scenario):
-        router = routers.index(group["router"])
+        switch = f"s{stations.index(group['station'])}" if "station" in group else f"r{routers.index(group['router'])}"
         for index in range(group["count"]):
-            found.append(RoutedHost(len(found), f"{group['name']}.{index}", router, next_port[router]))
-            next_port[router] += 1
+            found.append(RoutedHost(len(found), f"{group['name']}.{index}", switch, next_port[switch]))
+            next_port[switch] += 1
     return found
 
 
 def groups(scenario: dict) -> list[dict]:
-    """Groups of routers' hosts."""
+    """Groups of hosts of routers or stations."""
     listed = scenario["hosts"]
     return listed if isinstance(listed, list) else listed.get("groups", [])
 

@@ -11,6 +11,7 @@ import pytest
 from slotwise import builders
 
 FIRST_ROUTER_ID = 2001
+FIRST_STATION_ID = 3001
 
 
 class Told(NamedTuple):
@@ -32,6 +33,9 @@ def hosts_told(network: dict) -> dict[str, Told]:
         for port in node["ports"]:
             for host in port.get("hosts", []):
                 found[host["name"]] = Told(f"r{node['device_id'] - FIRST_ROUTER_ID}", port["port"], host["ip"], host["mac"])
+    for station in apps.get("ring", {"stations": []})["stations"]:
+        for host in station["hosts"]:
+            found[host["name"]] = Told(f"s{station['device_id'] - FIRST_STATION_ID}", host["port"], host["ip"], host["mac"])
     for edge in apps.get("star", {"edges": []})["edges"]:
         for host in edge["hosts"]:
             # Hosts of routers behind the edge are at a router already; here they are at the port towards that.

@@ -87,22 +87,24 @@ const STAR_KEYS: &[&str] = &[
 /// Where hosts stand in groups.
 const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", "flows", "changes"];
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
+const RING_KEY: &str = "ring";
 
 impl Parts {
     fn of(value: &Value) -> Parts {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
-        let (routers, ring) = (has(ROUTER_KEYS), has(&["ring"]));
+        let (routers, has_ring) = (has(ROUTER_KEYS), has(&[RING_KEY]));
+        let star = !routers && !has_ring || has(&["frame", "cores", "edges", "queues"]);
         Parts {
-            star: !routers && !ring || has(&["frame", "cores", "edges", "queues"]),
+            star,
             routers,
-            ring,
+            ring: has_ring && !routers && !star,
         }
     }
 
     fn keys(self) -> Vec<&'static str> {
         let star = if self.star { STAR_KEYS } else { &[] };
         let routers = if self.routers { ROUTER_KEYS } else { &[] };
-        let ring: &[&str] = if self.ring { &["ring"] } else { &[] };
+        let ring: &[&str] = if self.ring { &[RING_KEY] } else { &[] };
         let groups = if self.has_groups() { GROUP_KEYS } else { &[] };
         [COMMON_KEYS, star, routers, ring, groups].concat()
     }
@@ -121,13 +123,14 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         r.report("/kind".into(), "'kind' is no key any more", expected);
         keys.push("kind");
     }
+    if value.get(RING_KEY).is_some() && !parts.ring {
+        r.report("/ring".into(), "a ring beside a star or routers", "a ring alone");
+        keys.push(RING_KEY);
+    }
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
-    if parts.ring && (parts.star || parts.routers) {
-        r.report("/ring".into(), "a ring beside a star or routers", "a ring alone");
-    }
     let schedulers = own_scheduler::all(r, &fields);
-    let ring = ring(r, &fields);
+    let ring = if parts.ring { ring(r, &fields) } else { None };
     let (name, seed) = (r.name(&fields, "name"), r.integer(&fields, "seed", SEED));
     Scenario {
         name,

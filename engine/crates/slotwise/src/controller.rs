@@ -211,7 +211,10 @@ pub fn start<E: Send + 'static>(
         .args(JVM_OPTIONS)
         // What it would leave elsewhere if it were killed.
         .arg(option("-Djava.io.tmpdir=", directory))
-        .args(home.controller_start().map(|recorded| option("-XX:SharedArchiveFile=", &recorded)))
+        .args(
+            home.controller_start()
+                .map(|recorded| option("-XX:SharedArchiveFile=", &recorded)),
+        )
         .arg("-jar")
         .arg(home.controller_jar()?)
         .arg("--config")
