@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.LightChanges;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
 import org.slotwise.control.SwitchState;
@@ -41,6 +42,7 @@ public final class FairnessApp implements App<RingView> {
     private final Ownership owns;
     private final RingTables tables;
     private final Spans spans;
+    private final LightChanges light = new LightChanges();
     private final List<State> states = new ArrayList<>();
     private final List<StationSettings> settings = new ArrayList<>();
     private final Map<ReportRefusal, Long> refused = new EnumMap<>(ReportRefusal.class);
@@ -48,10 +50,6 @@ public final class FairnessApp implements App<RingView> {
     private final Map<Integer, Long> sequences = new HashMap<>();
     private RingMode mode;
     private RingWays ways;
-    /** Ports that have changed since ways were found, and the first of them. */
-    private int causes;
-    private String cause = "";
-    private long deadlineNs;
     private long lastBatch;
     private long reroutes;
     private long writeFailures;
@@ -163,20 +161,10 @@ public final class FairnessApp implements App<RingView> {
 
     // ---- ways ----
 
-    /** What a station tells that is known is nothing new: one that is back tells all. */
     private void onPort(long nowNs, State state, int port, boolean isUp) {
-        if (!ringPorts(state.number).contains(port)) {
-            return;
+        if (ringPorts(state.number).contains(port)) {
+            light.note(nowNs, state.dark, state.device.id(), port, isUp);
         }
-        boolean isNews = isUp ? state.dark.remove(port) : state.dark.add(port);
-        if (!isNews) {
-            return;
-        }
-        if (causes == 0) {
-            deadlineNs = nowNs;
-            cause = "device " + state.device.id() + ", port " + port + (isUp ? " has light again" : " has no light");
-        }
-        causes++;
     }
 
     /** Ports of a station that links of the ring are at. */
@@ -194,9 +182,10 @@ public final class FairnessApp implements App<RingView> {
     }
 
     private void reroute() {
-        if (causes == 0) {
-            return;
-        }
+        light.take().ifPresent(this::reroute);
+    }
+
+    private void reroute(String cause) {
         RingWays next = new RingWays(network, this::hasLight);
         int different = 0;
         for (State state : states) {
@@ -210,9 +199,8 @@ public final class FairnessApp implements App<RingView> {
         ways = next;
         if (different > 0) {
             reroutes++;
-            commands.add(new WaysChanged(causes == 1 ? cause : cause + ", and " + (causes - 1) + " more", different));
+            commands.add(new WaysChanged(cause, different));
         }
-        causes = 0;
     }
 
     // ---- what is chosen ----
@@ -287,7 +275,7 @@ public final class FairnessApp implements App<RingView> {
     /** At once, after what has happened already; or when something that was told is to be forgotten. */
     @Override
     public OptionalLong nextDeadlineNs() {
-        return causes > 0 ? OptionalLong.of(deadlineNs) : spans.nextExpiryNs();
+        return light.isPending() ? light.deadlineNs() : spans.nextExpiryNs();
     }
 
     @Override
@@ -306,7 +294,7 @@ public final class FairnessApp implements App<RingView> {
                     ways.way(state.number, other).ifPresent(way -> own.put(to, way));
                 }
             }
-            stations.add(new RingView.StationView(state.device.isReady(), causes == 0 && state.device.isSettled() && !state.changed,
+            stations.add(new RingView.StationView(state.device.isReady(), !light.isPending() && state.device.isSettled() && !state.changed,
                     settings.get(state.number), state.dark, own));
         }
         return new RingView(network, isConfigured(), mode, stations, spans.view(),

@@ -14,6 +14,7 @@ import java.util.TreeSet;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.LightChanges;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
 import org.slotwise.control.SwitchState;
@@ -37,10 +38,7 @@ public final class RoutesApp implements App<RoutesView> {
     private final RouteTables tables;
     private final Map<DeviceId, State> states = new LinkedHashMap<>();
     private Map<DeviceId, List<Route>> routes;
-    /** Ports that have changed since ways were found, and the first of them. */
-    private int causes;
-    private String cause = "";
-    private long deadlineNs;
+    private final LightChanges light = new LightChanges();
     private long lastBatch;
     private long reroutes;
     private long writeFailures;
@@ -134,26 +132,17 @@ public final class RoutesApp implements App<RoutesView> {
         }
     }
 
-    /** What a router tells that is known is nothing new: one that is back tells all. */
     private void onPort(long nowNs, State state, int port, boolean isUp) {
-        if (state.router.port(port).isEmpty()) {
-            return;
+        if (state.router.port(port).isPresent()) {
+            light.note(nowNs, state.dark, state.device.id(), port, isUp);
         }
-        boolean isNews = isUp ? state.dark.remove(port) : state.dark.add(port);
-        if (!isNews) {
-            return;
-        }
-        if (causes == 0) {
-            deadlineNs = nowNs;
-            cause = "device " + state.device.id() + ", port " + port + (isUp ? " has light again" : " has no light");
-        }
-        causes++;
     }
 
     private void reroute() {
-        if (causes == 0) {
-            return;
-        }
+        light.take().ifPresent(this::reroute);
+    }
+
+    private void reroute(String cause) {
         Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
         int different = 0;
         for (State state : states.values()) {
@@ -164,9 +153,8 @@ public final class RoutesApp implements App<RoutesView> {
         routes = next;
         if (different > 0) {
             reroutes++;
-            commands.add(new Rerouted(causes == 1 ? cause : cause + ", and " + (causes - 1) + " more", different));
+            commands.add(new Rerouted(cause, different));
         }
-        causes = 0;
     }
 
     /** Prefixes whose route is another one, came or went. */
@@ -204,10 +192,9 @@ public final class RoutesApp implements App<RoutesView> {
         commands.add(state.device.startWrite(++lastBatch, updates));
     }
 
-    /** At once, after what has happened already. */
     @Override
     public OptionalLong nextDeadlineNs() {
-        return causes > 0 ? OptionalLong.of(deadlineNs) : OptionalLong.empty();
+        return light.deadlineNs();
     }
 
     @Override
@@ -219,7 +206,7 @@ public final class RoutesApp implements App<RoutesView> {
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
         states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.device.isReady(),
-                causes == 0 && state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
+                !light.isPending() && state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
         return new RoutesView(network, isConfigured(), shown, reroutes, writeFailures);
     }
 }
