@@ -14,9 +14,11 @@ def templates():
     light = [o.train(), first, o.follower(), o.follower(TrainPart.LAST), first, o.follower(payload=bytes(300)), o.train(dst=o.ELSEWHERE),
              o.train(deflections_left=0)]
     on_second = o.train(part=TrainPart.FIRST, packets=3, length=3000, wavelength=1)
-    probes = [o.probe(), o.probe(sent_bytes=500_000), o.probe(flags=wire.PROBE_SATISFIED), o.probe(wavelength=1), o.probe(kind=LabelKind.REPLY)]
-    ticks = [o.interval_tick(timer, o.OUT, local_ns * MS, least_backlog_bytes=1000, backlog_bytes=2000)
-             for local_ns in (1000, 1050, 1100) for timer in (IntervalTimer.CONTROL, IntervalTimer.QUEUE)]
+    probes = [o.probe(), o.probe(sent_bytes=500_000), o.probe(sent_bytes=2_000_000), o.probe(flags=wire.PROBE_SATISFIED, sent_bytes=900_000),
+              o.probe(), o.probe(wavelength=1), o.probe(kind=LabelKind.REPLY)]
+    # Whatever their order, an interval is a positive one about every second time.
+    ticks = [o.interval_tick(IntervalTimer.CONTROL, o.OUT, local_ns * MS, least_backlog_bytes=1000) for local_ns in (1000, 1070, 1150)]
+    ticks.append(o.interval_tick(IntervalTimer.QUEUE, o.OUT, 1000 * MS, least_backlog_bytes=1000, backlog_bytes=2000))
     return ([(o.IN, data) for data in light] + [(o.data_port(0, 1), on_second), (o.data_port(0, 1), o.follower()), (o.OUT, o.train(dst=o.HERE))]
             + [(o.probe_port(0), data) for data in probes] + [(wire.PORT_LINECARD, data) for data in ticks])
 
@@ -40,6 +42,6 @@ class HostileToConvertingSwitch(HostileToPacketSwitch):
 
 
 DIGESTS = {
-    "HostileToPacketSwitch": "05b8547cc15569f7087c28c5d55a7233d9b9cf524b0af02c9f28985eb85608df",
-    "HostileToConvertingSwitch": "d8e48e23fd3d5e40e80512866f7502ea1ae74f25a3647afd3cf26c0677433d42",
+    "HostileToPacketSwitch": "a058349a4871af1bc5a6489d630d8a32e8ee9445581bf42f3fa439f2196c1e0c",
+    "HostileToConvertingSwitch": "b316d3ad118729772f2dfe5a121add016ff712c4042b4bfdd8f44b9e9bc33fcf",
 }

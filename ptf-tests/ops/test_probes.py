@@ -21,13 +21,15 @@ SATISFIED = wire.PROBE_SATISFIED
 FEEDBACK_AT = wire.Ethernet.SIZE + wire.Label.SIZE
 
 
-def feedback(target, arrived, sent, probes, queue=0, satisfied=False):
-    """What a macroflow that has sent so many bytes may change its rate by, byte/s."""
+def feedback(target, arrived, sent, probes, queue=0, satisfied=False, spared=0):
+    """What a macroflow that has sent so many bytes may change its rate by, byte/s; the satisfied have sent `spared` of what has come."""
     y = arrived * PER_SECOND
     phi = ALPHA * (target - y) - BETA * queue * PER_SECOND
     h = max(0, GAMMA * y - abs(phi))
-    positive = (h + max(0, phi)) / probes if probes and not satisfied else 0
-    return positive - (sent / arrived * (h + max(0, -phi)) if arrived else 0)
+    too_much = sent / arrived * max(0, -phi) if arrived else 0
+    if satisfied:
+        return -too_much
+    return (h + max(0, phi)) / probes - (sent / (arrived - spared) * h if arrived else 0) - too_much
 
 
 class AgentTest(o.OpsTest):
@@ -68,15 +70,15 @@ class AgentTest(o.OpsTest):
         self.assertEqual(found.hex(), o.probe(**{**fields, "hops_left": o.HOPS - 1, "feedback": answer}).hex())
         return answer - (1 << 32 if answer >> 31 else 0)
 
-    def interval(self, arrived, probes, queue_bytes=0, satisfied=0):
-        """The agent's first interval is over, in which so much has come."""
+    def interval(self, arrived, probes, queue_bytes=0, spared=()):
+        """The agent's first interval is over, in which so much has come, `spared` of it of macroflows that are satisfied."""
         self.tick()
         if arrived:
             self.arrive(arrived)
         for _ in range(probes):
             self.told()
-        for _ in range(satisfied):
-            self.told(flags=SATISFIED)
+        for sent in spared:
+            self.told(flags=SATISFIED, sent_bytes=sent)
         self.tick(queue_bytes)
 
     def expect_told(self, exact, **fields):
@@ -195,14 +197,45 @@ class TheNumberIsThatOfTheLastInterval(AgentTest):
 
 
 class TheSatisfiedAreNotCounted(AgentTest):
-    """They are given nothing, and lose by their rate as all do."""
+    """At the target they are given nothing and lose nothing: what is shuffled is shuffled among the others."""
 
     def runTest(self):
         arrived = TARGET // PER_SECOND
-        self.interval(arrived, probes=2, satisfied=6)
+        self.interval(arrived, probes=2, spared=[arrived // 10] * 6)
         h = GAMMA * TARGET
         self.expect_told(h / 2)
-        self.expect_told(-h / 4, flags=SATISFIED, sent_bytes=arrived // 4)
+        self.expect_told(0, sent_bytes=arrived // 5)
+        self.expect_told(-h / 2, sent_bytes=arrived * 2 // 5)
+        self.expect_told(0, flags=SATISFIED, sent_bytes=arrived // 10)
+        self.tick()
+        self.expect_told(ALPHA * TARGET / 3, sent_bytes=0)
+
+
+class InOverloadTheSatisfiedGiveAsWell(AgentTest):
+    """By their rate, as all do; not of what is shuffled."""
+
+    target = TARGET * 9 // 10
+
+    def runTest(self):
+        arrived = TARGET // PER_SECOND
+        spared = arrived // 4
+        self.interval(arrived, probes=3, spared=[spared])
+        for sent in (0, 1_000_000, 2_000_000):
+            self.expect_told(feedback(self.target, arrived, sent, 3, spared=spared), sent_bytes=sent)
+            self.expect_told(feedback(self.target, arrived, sent, 3, satisfied=True), flags=SATISFIED, sent_bytes=sent)
+
+
+class AllAreSatisfied(AgentTest):
+    """Nobody is given anything; in overload all give, also if they say that they have sent more than has come."""
+
+    target = TARGET // 2
+
+    def runTest(self):
+        arrived = TARGET // PER_SECOND
+        self.interval(arrived, probes=0, spared=[arrived, arrived])
+        too_much = ALPHA * (TARGET - self.target)
+        self.expect_told(-too_much / 4, flags=SATISFIED, sent_bytes=arrived // 4)
+        self.expect_told(-too_much / 4, sent_bytes=arrived // 4)
 
 
 class EachOutputHasItsOwn(AgentTest):
