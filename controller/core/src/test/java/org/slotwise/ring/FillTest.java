@@ -8,6 +8,11 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -67,5 +72,20 @@ class FillTest {
         assertEquals(5, Fill.share(12, 1, List.of(new Fill.Claim(9, 1), new Fill.Claim(2, 1))));
         assertEquals(8, Fill.share(12, 2, List.of(new Fill.Claim(9, 1))));
         assertEquals(3, Fill.share(12, 1, List.of(new Fill.Claim(Double.POSITIVE_INFINITY, 2), new Fill.Claim(3, 3))));
+    }
+
+    /** Nothing is given twice, nothing is left, and nobody who is held back has less by weight than another. */
+    @Property(seed = "20261122")
+    void allIsGivenAndWhoIsHeldBackHasTheSameByWeight(@ForAll @DoubleRange(max = 1e10) double amount,
+            @ForAll @IntRange(min = 1, max = 255) int weight, @ForAll @Size(max = 20) List<@DoubleRange(max = 1e10) Double> wants,
+            @ForAll @Size(20) List<@IntRange(min = 1, max = 255) Integer> weights) {
+        List<Fill.Claim> claims = new ArrayList<>();
+        for (int i = 0; i < wants.size(); i++) {
+            claims.add(new Fill.Claim(wants.get(i), weights.get(i)));
+        }
+        double share = Fill.share(amount, weight, claims);
+        double level = share / weight;
+        double given = share + claims.stream().mapToDouble(claim -> Math.min(claim.rate(), level * claim.weight())).sum();
+        assertEquals(amount, given, 1e-9 * (amount + 1));
     }
 }
