@@ -109,6 +109,7 @@ struct Shaped<P> {
 /// Not empty.
 struct Queue<P> {
     waiting: VecDeque<Waiting<P>>,
+    bytes: u64,
     /// Since when the first packet has been the first.
     first_ns: u64,
 }
@@ -195,14 +196,19 @@ impl<P> TransitFirst<P> {
         older.map(|(packet, _)| packet)
     }
 
-    /// Takes a packet of a host of this station, or gives it back: the buffer is full, or it is longer than half a bucket, so that it
-    /// would not be one of two.
+    /// Takes a packet of a host of this station. Gives it back if it is longer than half a bucket, so that it would not be one of two;
+    /// if the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
+    /// waits for its limit takes no room from what goes less far.
     pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
         if 2 * bytes > self.settings.bucket_bytes {
             return Err((DropCause::TooLong, packet));
         }
+        let mut pushed_out = None;
         if self.buffered_bytes + bytes > self.settings.buffer_bytes {
-            return Err((DropCause::QueueFull, packet));
+            pushed_out = self.push_out(queue, bytes);
+            if pushed_out.is_none() {
+                return Err((DropCause::QueueFull, packet));
+            }
         }
         self.buffered_bytes += bytes;
         self.most_buffered_bytes = self.most_buffered_bytes.max(self.buffered_bytes);
@@ -221,7 +227,23 @@ impl<P> TransitFirst<P> {
             enters_ns,
         });
         self.enter(now_ns);
-        Ok(())
+        pushed_out.map_or(Ok(()), |packet| Err((DropCause::QueueFull, packet)))
+    }
+
+    /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough.
+    fn push_out(&mut self, queue: u16, bytes: u64) -> Option<P> {
+        let longest = self.queues.iter().max_by_key(|(_, queue)| queue.bytes);
+        let number = *longest.map(|(number, _)| number).filter(|number| **number != queue)?;
+        let missing = self.buffered_bytes + bytes - self.settings.buffer_bytes;
+        let longest = self.queues.get_mut(&number)?;
+        // Its first packet has its turn.
+        if longest.waiting.len() < 2 || longest.waiting.back()?.bytes < missing {
+            return None;
+        }
+        let last = longest.waiting.pop_back()?;
+        longest.bytes -= last.bytes;
+        self.buffered_bytes -= last.bytes;
+        Some(last.packet)
     }
 
     /// What the shaper lets go by `now_ns` comes to its add queue.
@@ -235,14 +257,13 @@ impl<P> TransitFirst<P> {
             else {
                 break;
             };
-            self.queues
-                .entry(queue)
-                .or_insert_with(|| Queue {
-                    waiting: VecDeque::new(),
-                    first_ns: enters_ns,
-                })
-                .waiting
-                .push_back(waiting);
+            let queue = self.queues.entry(queue).or_insert_with(|| Queue {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                first_ns: enters_ns,
+            });
+            queue.bytes += waiting.bytes;
+            queue.waiting.push_back(waiting);
         }
     }
 
@@ -324,6 +345,7 @@ impl<P> TransitFirst<P> {
             return Next::Idle;
         };
         queue.first_ns = now_ns;
+        queue.bytes -= waiting.bytes;
         if queue.waiting.is_empty() {
             self.queues.remove(&number);
         }

@@ -109,7 +109,7 @@ fn stations_of_a_parking_lot_share_the_last_link() {
         .map(|station| udp(&format!("f{station}"), station, 4, 150_000_000))
         .collect();
     let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
-    let rates = delivered(&mut network, 200, 1000);
+    let rates = delivered(&mut network, 200, 600);
     let share = 0.85 * 150e6 / 4.0;
     for (name, bps) in &rates {
         assert!((bps / share - 1.0).abs() < 0.03, "{name}: {bps} of {share}");
@@ -121,6 +121,22 @@ fn stations_of_a_parking_lot_share_the_last_link() {
         network.take_ring_use(3, 1).unwrap().message_packets > 1000,
         "the head tells"
     );
+}
+
+/// The first station's packets to the next one take what its others leave of the first link.
+#[test]
+fn a_ring_is_used_again_where_its_links_are_free() {
+    let mut flows: String = (0..4)
+        .map(|station| udp(&format!("f{station}"), station, 4, 150_000_000))
+        .collect();
+    flows += &udp("near", 0, 1, 150_000_000);
+    let mut network = ring(&scenario("  half: true", &flows, ""), HostMode::Simulated);
+    let rates = delivered(&mut network, 200, 600);
+    for (name, bps) in &rates {
+        let share = 0.85 * 150e6 * if name == "near" { 0.75 } else { 0.25 };
+        assert!((bps / share - 1.0).abs() < 0.05, "{name}: {bps} of {share}");
+    }
+    assert!(network.invariants().held(), "{:?}", network.invariants());
 }
 
 /// Each station on the way is a head in turn while the others begin, so that limits of many links come and go.

@@ -213,6 +213,31 @@ fn a_limit_of_another_link_fills_no_bucket() {
 }
 
 #[test]
+fn what_waits_for_its_limit_takes_no_room_from_what_goes_less_far() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        buffer_bytes: 10_000,
+        ..SETTINGS
+    });
+    card.set_limits(0, &[AddLimit { hops: 2, rate: 0 }]);
+    for _ in 0..10 {
+        card.add(0, 9, "far", 1000).unwrap();
+    }
+    assert_eq!(
+        card.add(0, 9, "far too late", 1000),
+        Err((DropCause::QueueFull, "far too late"))
+    );
+    assert_eq!(card.add(0, 1, "near", 1000), Err((DropCause::QueueFull, "far")));
+    assert_eq!(
+        card.add(0, 1, "near", 1500),
+        Err((DropCause::QueueFull, "near")),
+        "one packet is not room enough"
+    );
+    assert_eq!(card.buffered_bytes(), 10_000);
+    let sent = run(&mut card, 0, MS);
+    assert_eq!(sent.iter().filter(|(_, name)| *name == "near").count(), 1);
+}
+
+#[test]
 fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
     let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
         shaper_bps: Some(8_000_000),
