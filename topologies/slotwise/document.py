@@ -107,7 +107,8 @@ class Document:
         known = [*of_star, *(each.name for each in signature(self._start).parameters.values() if each.kind is each.KEYWORD_ONLY)]
         for option in options:
             if option not in known:
-                raise UnknownArgument("option", option, known, f"a run of {self.source}")
+                own = [flag.removeprefix("--") for flag in extra]
+                raise UnknownArgument("option", option, [*known, *own], f"a run of {self.source}")
         document = self.scenario
         extra = extra | {"--sample-frames": options.pop("sample_frames", None)}
         if (scheduler := options.pop("scheduler", None)) is not None:

@@ -71,8 +71,9 @@ def test_arguments_that_cannot_be_are_refused():
     ("simulate", {"scheduler": "islip"}), ("simulate", {"sample_frames": 5}), ("run", {"columns": "here"}), ("simulate", {"sede": 1}),
 ])
 def test_a_run_has_the_options_that_routers_have(run, option):
-    with pytest.raises(UnknownArgument, match=f"a run of scenario 'bottleneck' has no option '{next(iter(option))}'"):
+    with pytest.raises(UnknownArgument, match=f"a run of scenario 'bottleneck' has no option '{next(iter(option))}'") as caught:
         getattr(bottleneck().tcp("s", "d"), run)(**option)
+    assert str(caught.value).endswith(", columns" if run == "simulate" else ", target")
 
 
 def test_what_is_wrong_is_said_with_the_line_that_said_so():
