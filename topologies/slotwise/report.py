@@ -91,7 +91,7 @@ class Report:
         return sorted(file.stem for file in self.columns_directory.glob("*.parquet"))
 
     def columns(self, table: str) -> DataFrame:
-        """A table of columns: `queues`, `ports`, `access`, `flows`, `control`, `clocks`; of routers `links`, `flows`. Raises UnknownTable,
+        """A table of columns: `queues`, `ports`, `access`, `flows`, `control`, `clocks`; of routers `links`, `flows`; of a ring `stations`, `flows`. Raises UnknownTable,
         MissingPackage, and SlotwiseError if the run wrote none."""
         tables = self.tables()
         if table not in tables:

@@ -61,4 +61,5 @@ pub use port_card::{CardFrame, PortCard};
 pub use ring::{RingLinkState, RingLinkUse};
 pub use routed::RouterPort;
 pub use slots::{Delivered, FirstLight, FrameRecord, SyncError, VoqRecord};
+pub use slotwise_wire::RingPhase;
 pub use traffic::{DelaySummary, FlowResult, FlowUse, RoutedFlow, StreamResult};

@@ -134,6 +134,8 @@ pub struct Selection {
 pub enum TableName {
     /// Links between routers.
     Links,
+    /// Stations of a ring.
+    Stations,
     /// Flows.
     Flows,
     /// VOQs of a star.
@@ -154,6 +156,7 @@ impl TableName {
     fn empty(self) -> Table {
         match self {
             TableName::Links => Table::links(),
+            TableName::Stations => Table::stations(),
             TableName::Flows => Table::flows(),
             TableName::Queues => Table::queues(),
             TableName::Ports => Table::ports(),

@@ -50,6 +50,7 @@ pub(crate) fn judge(fact: &Fact, recordings: &[Recording], scale: f64) -> Judged
 pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table {
     match what.table {
         TableName::Links => &recording.links,
+        TableName::Stations => &recording.stations,
         TableName::Flows => &recording.flows,
         TableName::Queues => &recording.queues,
         TableName::Ports => &recording.ports,

@@ -30,7 +30,7 @@ pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
 pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
-    QUEUE_COLUMNS, Recording, Table,
+    QUEUE_COLUMNS, Recording, STATION_COLUMNS, Table,
 };
 pub use router::{RouterError, configure};
 pub use run::{RunError, RunSummary, run};

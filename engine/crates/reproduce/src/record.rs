@@ -37,6 +37,54 @@ pub const LINK_COLUMNS: [Column; 10] = [
     ),
 ];
 
+/// Of stations of a ring; the names, `STATION/RINGLET`, are in column `station`. Rates and bytes are those on the ring.
+pub const STATION_COLUMNS: [Column; 20] = [
+    column("time_s", "end of the period, s"),
+    column(
+        "utilization",
+        "part of the period in which the link out carried something",
+    ),
+    column("added_kbps", "what hosts of the station put on the link, kbit/s"),
+    column("transit_kbps", "what other stations did, kbit/s"),
+    column("messages", "messages sent"),
+    column("added_packets", "packets of hosts put on the link"),
+    column(
+        "hol_within_ms",
+        "of these, those that waited less than 1 ms as first of their add queue",
+    ),
+    column("hol_ms", "their mean wait as first, ms"),
+    column("longest_hol_ms", "longest of these waits, ms"),
+    column("access_ms", "their mean wait since the station took them, ms"),
+    column("longest_access_ms", "longest of these waits, ms"),
+    column(
+        "crossing_ms",
+        "mean time from when the station took a packet to its last bit at its destination, ms; with ringlet 0, of both",
+    ),
+    column(
+        "longest_transit_us",
+        "longest time that a packet in transit waited for the link, us",
+    ),
+    column(
+        "queue_bytes",
+        "bytes of hosts' packets waiting at the end of the period",
+    ),
+    column("most_queue_bytes", "most of them at once"),
+    column("dropped_packets", "packets that the card lost"),
+    column(
+        "congested",
+        "1 if the station is the head of a congested span at the end of the period",
+    ),
+    column("span", "stations that put something on the link lately"),
+    column(
+        "told_kbps",
+        "what the station tells others as a head, by weight, kbit/s; at most the link's rate",
+    ),
+    column(
+        "limit_kbps",
+        "lowest rate that it may add itself, by weight, kbit/s; at most the link's rate",
+    ),
+];
+
 /// Of flows; the names, `GROUP.i`, are in column `flow`.
 pub const FLOW_COLUMNS: [Column; 9] = [
     column("time_s", "end of the period, s"),
@@ -154,6 +202,11 @@ impl Table {
         Table::new("link", &LINK_COLUMNS)
     }
 
+    /// An empty table of stations of a ring.
+    pub fn stations() -> Table {
+        Table::new("station", &STATION_COLUMNS)
+    }
+
     /// An empty table of flows.
     pub fn flows() -> Table {
         Table::new("flow", &FLOW_COLUMNS)
@@ -228,11 +281,13 @@ impl Table {
     }
 }
 
-/// The tables of a run: links and flows where there are routers; all but links and kept figures of a star.
+/// The tables of a run: links and flows where there are routers; stations and flows of a ring; all but links and kept figures of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
     pub links: Table,
+    /// Stations of a ring.
+    pub stations: Table,
     /// Flows.
     pub flows: Table,
     /// VOQs.
@@ -253,6 +308,7 @@ impl Default for Recording {
     fn default() -> Recording {
         Recording {
             links: Table::links(),
+            stations: Table::stations(),
             flows: Table::flows(),
             queues: Table::queues(),
             ports: Table::ports(),
@@ -266,9 +322,10 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 8] {
+    pub fn tables(&self) -> [(&'static str, &Table); 9] {
         [
             ("links", &self.links),
+            ("stations", &self.stations),
             ("flows", &self.flows),
             ("queues", &self.queues),
             ("ports", &self.ports),
@@ -287,9 +344,10 @@ impl Recording {
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 8] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 9] {
         [
             ("links", &mut self.links),
+            ("stations", &mut self.stations),
             ("flows", &mut self.flows),
             ("queues", &mut self.queues),
             ("ports", &mut self.ports),

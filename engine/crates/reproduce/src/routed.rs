@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures a network of routers while it runs: its links and flows, every period of its scenario.
+//! Measures a network of routers, or a ring, while it runs: its links or stations, and its flows, every period of its scenario.
 
-use slotwise_fabric::{Fabric, FifoUse, FlowUse};
-use slotwise_scenario::{FlowGroup, Scenario};
+use slotwise_fabric::{Fabric, FifoUse, FlowUse, RingLinkState, RingLinkUse, RingPhase};
+use slotwise_scenario::{FlowGroup, Ring, Scenario};
 
 use crate::record::{Recording, mean};
 
@@ -36,6 +36,14 @@ pub struct LinkPeriod<'a> {
     pub queue_bytes: u64,
 }
 
+/// The link of a ringlet that leaves a station.
+struct RingLink {
+    name: String,
+    station: u16,
+    ringlet: u8,
+    rate_bps: u64,
+}
+
 /// Places among [`crate::record::LINK_COLUMNS`].
 const UTILIZATION: usize = 1;
 const QUEUE_BYTES: usize = 4;
@@ -50,6 +58,7 @@ pub struct RoutedRecorder {
     at_ms: u64,
     packet_bytes: u32,
     links: Vec<Link>,
+    ring_links: Vec<RingLink>,
     flows: Vec<FlowTotals>,
 }
 
@@ -73,6 +82,7 @@ impl RoutedRecorder {
             at_ms: 0,
             packet_bytes: scenario.routed.packet_bytes,
             links: links.collect(),
+            ring_links: scenario.ring.iter().flat_map(ring_links).collect(),
             flows: flows.collect(),
         }
     }
@@ -90,6 +100,9 @@ impl RoutedRecorder {
         self.at_ms = self.now_ms(network);
         for index in 0..self.links.len() {
             network.take_link_use(index);
+        }
+        for link in &self.ring_links {
+            network.take_ring_use(link.station, link.ringlet);
         }
     }
 
@@ -122,6 +135,12 @@ impl RoutedRecorder {
         for (index, link) in self.links.iter().enumerate() {
             let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
             self.recording.links.push(&link.name, row);
+        }
+        for link in &self.ring_links {
+            let used = network.take_ring_use(link.station, link.ringlet);
+            let state = network.ring_link_state(link.station, link.ringlet);
+            let row = station_row(&period, &used.unwrap_or_default(), state, link.rate_bps);
+            self.recording.stations.push(&link.name, row);
         }
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let used = network.take_flow_use(index);
@@ -217,6 +236,55 @@ fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
     ]
 }
 
+/// The links of a ring, by span.
+fn ring_links(ring: &Ring) -> Vec<RingLink> {
+    let link = |station: u16, ringlet| RingLink {
+        name: format!("{}/{ringlet}", ring.stations[usize::from(station)].name),
+        station,
+        ringlet,
+        rate_bps: ring.rate_bps,
+    };
+    ring.spans()
+        .flat_map(|(from, to)| [link(from, 0), link(to, 1)])
+        .collect()
+}
+
+/// In the order of [`crate::record::STATION_COLUMNS`].
+fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>, rate_bps: u64) -> [f64; 20] {
+    const NS_PER_MS: f64 = 1e6;
+    let kbps = |bytes: u64| bytes as f64 * 8.0 / 1e3 / period.seconds;
+    // As P4 has it, byte/s; without limit as fast as the link.
+    let of_p4 = |rate: Option<u32>| {
+        let rate_bps = rate.map_or(rate_bps, |rate| (8 * u64::from(rate)).min(rate_bps));
+        rate_bps as f64 / 1e3
+    };
+    let within = used.hol_delays.iter_recorded();
+    let within = within.filter(|bar| (bar.value_iterated_to() as f64) < NS_PER_MS);
+    let is_congested = state.is_some_and(|state| state.phase == RingPhase::Congested);
+    [
+        period.end_s,
+        used.busy_ns as f64 / 1e9 / period.seconds,
+        kbps(used.added_bytes),
+        kbps(used.transit_bytes),
+        used.message_packets as f64,
+        used.added_packets as f64,
+        within.map(|bar| bar.count_at_value()).sum::<u64>() as f64,
+        used.hol_delays.mean() / NS_PER_MS,
+        used.hol_delays.max() as f64 / NS_PER_MS,
+        used.access_delays.mean() / NS_PER_MS,
+        used.access_delays.max() as f64 / NS_PER_MS,
+        mean(used.crossing.sum_ns as f64 / NS_PER_MS, used.crossing.packets),
+        used.longest_transit_ns as f64 / 1e3,
+        used.buffered_bytes as f64,
+        used.most_buffered_bytes as f64,
+        used.dropped_packets as f64,
+        f64::from(u8::from(is_congested)),
+        state.map_or(0.0, |state| f64::from(state.active_stations)),
+        of_p4(state.map(|state| state.told_rate)),
+        of_p4(state.map(|state| state.least_limit)),
+    ]
+}
+
 /// In the order of [`crate::record::FLOW_COLUMNS`].
 fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longest_ms): (f64, f64)) -> [f64; 9] {
     let window_packets = mean(used.window_bytes as f64, used.mss_bytes);
@@ -262,5 +330,30 @@ mod tests {
         let links = recorder.finish().links;
         assert_eq!(links.names.len(), scenario.routed.links.len(), "once");
         assert_eq!(links.numbers[0], vec![1.505; scenario.routed.links.len()]);
+    }
+
+    #[test]
+    fn of_a_ring_there_is_a_row_a_station_ringlet_and_period() {
+        let scenario = Scenario::parse(include_bytes!("../../../../topologies/ring8.yaml")).unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        };
+        let mut network = Fabric::new(&scenario, options);
+        let mut recorder = RoutedRecorder::new(&scenario, &network);
+        for _ in 0..2 {
+            network.run_until(recorder.next_ns().unwrap());
+            recorder.sample(&mut network);
+        }
+        let table = recorder.finish().stations;
+        // Half a ring of nine.
+        assert_eq!(table.names.len(), 2 * 16);
+        assert_eq!(table.names[..2], ["node0/0", "node1/1"]);
+        let column = |name: &str| &table.numbers[table.column(name).unwrap()];
+        assert_eq!(column("time_s")[16], 0.02);
+        assert_eq!(column("limit_kbps")[0], 150_000.0, "there is no limit");
+        assert_eq!(column("added_packets").iter().sum::<f64>(), 0.0);
     }
 }

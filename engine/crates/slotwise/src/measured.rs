@@ -13,7 +13,7 @@ use crate::run::RunError;
 /// The recorders of a run.
 pub struct Recorders {
     star: Option<star::Recorder>,
-    /// Of links between routers and flows over the whole run.
+    /// Of links between routers, stations of a ring, and flows over the whole run.
     pub routed: Option<RoutedRecorder>,
 }
 
@@ -23,7 +23,7 @@ impl Recorders {
         let sample_frames = sample_frames.filter(|_| scenario.has_star());
         Recorders {
             star: sample_frames.map(|frames| star::Recorder::new(scenario, frames)),
-            routed: scenario.has_routers().then(|| RoutedRecorder::new(scenario, fabric)),
+            routed: scenario.has_groups().then(|| RoutedRecorder::new(scenario, fabric)),
         }
     }
 

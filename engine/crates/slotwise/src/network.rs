@@ -114,10 +114,11 @@ impl Network {
         phases.map(|phase| (phase.name.clone(), phase.duration_ms)).collect()
     }
 
-    /// What writes down links of routers while a live run goes on.
+    /// What writes down links of routers and stations of a ring while a live run goes on.
     pub fn recorder(&self, fabric: &Fabric) -> Option<RoutedRecorder> {
-        let has_routers = self.scenario.has_routers();
-        has_routers.then(|| RoutedRecorder::live(&self.scenario, fabric))
+        self.scenario
+            .has_groups()
+            .then(|| RoutedRecorder::live(&self.scenario, fabric))
     }
 
     /// The same with nobody who sends anything, to look at.
