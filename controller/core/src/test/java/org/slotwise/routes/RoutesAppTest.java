@@ -174,6 +174,21 @@ class RoutesAppTest {
     }
 
     @Test
+    void aPortThatFlapsLeavesOneBatchARouterAndItsLastStateHolds() {
+        start(RoutedNetworks.triangle().build(Routing.shortest(Routing.Metric.DELAY)));
+        hold = true;
+        for (int i = 0; i < 1001; i++) {
+            port(1, 2, i % 2 == 1);
+        }
+        assertEquals(3, held.size());
+        hold = false;
+        List.copyOf(held).forEach(this::obey);
+        assertEquals(Map.of(1L, 3L, 2L, 1L, 3L, 2L), table(0), "as after one loss");
+        assertTrue(app.view().routers().values().stream().allMatch(RoutesView.RouterView::isSettled));
+        assertEquals(OptionalLong.empty(), app.nextDeadlineNs());
+    }
+
+    @Test
     void fixedRoutesStayAsTheyAre() {
         RoutedNetwork network = RoutedNetworks.triangle().build(Routing.fixed(List.of(
                 new Routing.Static(RoutedNetworks.device(0), Prefix.parse("10.1.0.0/16"), 2))));
