@@ -336,9 +336,10 @@ impl Recording {
         ]
     }
 
-    /// That of a star, and what was written down of routers in the same run.
+    /// That of a star, and what was written down of routers, or of a ring, in the same run.
     pub fn with_routers(mut self, routed: Recording) -> Recording {
         self.links = routed.links;
+        self.stations = routed.stations;
         self.flows.append(routed.flows);
         self
     }
