@@ -121,6 +121,10 @@ fn stations_of_a_parking_lot_share_the_last_link() {
         network.take_ring_use(3, 1).unwrap().message_packets > 1000,
         "the head tells"
     );
+    // At its share a packet may leave every 376 us; those that wait fill the buffer of 2 MB.
+    let (hol_ns, access_ns) = (last.hol_delays.mean(), last.access_delays.mean());
+    assert!((360e3..400e3).contains(&hol_ns), "{hol_ns}");
+    assert!(access_ns > 50e6, "{access_ns}");
 }
 
 /// The first station's packets to the next one take what its others leave of the first link.
