@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of virtual time are what they were: reports, columns and captures, to the byte. Those with faults are in `test_faults`."""
+import shutil
+
 import pytest
 
 from digests import judge, of_directory, of_report
@@ -31,9 +33,20 @@ def test_captures_hold_what_they_held(tmp_path):
     judge("captures", pcap=of_directory(tmp_path / "pcap", "*.pcap"))
 
 
-@pytest.mark.parametrize("entry", ["figure-5.1", "figure-5.8"])
+@pytest.mark.parametrize("entry", ["figure-5.1", "figure-5.8", "figure-5.38"])
 def test_a_routed_run_gives_what_it_gave(entry, tmp_path):
-    """Case 1 of the thesis with XCP and with XCP-CL, its time divided by 50."""
+    """Case 1 of the thesis with XCP and with XCP-CL, and a capacity that changes fifty times, twice at one time; time divided by 50."""
     done = slotwise("reproduce", "aapn-xcp-cl", "--quick", "--only", entry, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     judge(f"aapn-xcp-cl/{entry}", columns=of_directory(tmp_path, "*.parquet"))
+
+
+def test_routers_run_another_program_where_one_is_named(tmp_path):
+    named = ("reproduce", "aapn-xcp-cl", "--quick", "--only", "figure-5.1", "--out", tmp_path / "out", "--program")
+    source = slotwise(*named, ROOT / "p4src" / "router.p4")
+    assert source.returncode != 0 and "is P4 source" in source.stderr and not (tmp_path / "out").exists()
+    own = tmp_path / "own.json"
+    shutil.copy(ROOT / "p4src" / "p4c-out" / "router.json", own)
+    done = slotwise(*named, own)
+    assert done.returncode == 0, done.stdout + done.stderr
+    judge("aapn-xcp-cl/figure-5.1", columns=of_directory(tmp_path / "out", "*.parquet"))

@@ -36,6 +36,39 @@ def goodputs_bps(report: dict) -> dict[str, float]:
     return found
 
 
+EXPERIMENT = """name: mixed
+title: A mix
+source: nobody
+assumptions: [none]
+runs: {mixed: {scenario: mixed.yaml, sample_frames: 10}}
+entries:
+- id: both
+  title: Both
+  published: both
+  facts:
+  - {text: across both, where: x, run: mixed, measure: {table: flows, column: goodput_kbps, of: [across.0]}, from_s: 3, to_s: 6,
+     stat: mean, band: [0, 40000], why: x}
+  - {text: by routers, where: x, run: mixed, measure: {table: links, column: utilization, of: [lab-west]}, from_s: 3, to_s: 6,
+     stat: mean, band: [0, 1], why: x}
+  - {text: by the star, where: x, run: mixed, measure: {table: queues, column: sent_bytes, of: [edge2->edge3]}, from_s: 3, to_s: 6,
+     stat: mean, band: [0, 1.0e+9], why: x}
+"""
+
+
+def test_an_experiment_measures_a_mix_as_a_simulation_does(tmp_path):
+    experiment, columns = tmp_path / "experiment", tmp_path / "columns"
+    experiment.mkdir()
+    (experiment / "mixed.yaml").write_text(SCENARIO.read_text())
+    (experiment / "experiment.yaml").write_text(EXPERIMENT)
+    done = slotwise("reproduce", experiment, "--quick", "--out", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # A fiftieth of its 6 s.
+    simulated(SCENARIO, tmp_path / "report.json", "--duration", 0.12, "--columns", columns)
+    made = {path.name: path.read_bytes() for path in (tmp_path / "quick" / "runs" / "mixed" / "1").glob("*.parquet")}
+    assert made == {path.name: path.read_bytes() for path in columns.iterdir()}
+    assert {"links.parquet", "queues.parquet", "flows.parquet"} <= set(made)
+
+
 def test_flows_cross_routers_and_star_and_take_what_the_least_of_both_leaves(tmp_path):
     columns = tmp_path / "columns"
     report = simulated(SCENARIO, tmp_path / "report.json", "--columns", columns, "--pcap", tmp_path / "pcap", "--pcap-filter",

@@ -105,14 +105,6 @@ pub enum ControlMessage {
         /// Whether light passes now.
         is_up: bool,
     },
-    /// What XCP is to reckon with for a port's link from now on, as the scenario says. For who runs the network without a controller; one
-    /// that has capacities of its own is told by who runs it.
-    Capacity {
-        /// The port.
-        port: Port,
-        /// Bit/s.
-        xcp_bps: u64,
-    },
     /// The device stopped, and all that it knew is lost, or it is there again.
     Device {
         /// Whether it is there now.

@@ -145,13 +145,7 @@ impl Fabric {
                 card,
                 rate_bps,
                 delay_ns,
-                xcp_bps,
-            } => {
-                self.change_fifo(card, rate_bps, delay_ns);
-                if let (Some(xcp_bps), Some((device, port))) = (xcp_bps, self.fifos[card].port) {
-                    self.tell(device, ControlMessage::Capacity { port, xcp_bps });
-                }
-            }
+            } => self.change_fifo(card, rate_bps, delay_ns),
         }
     }
 

@@ -33,12 +33,11 @@ use crate::traffic::{FlowResult, Traffic};
 pub(crate) enum Change {
     /// A pair of fibres.
     Fibre(LinkChange),
-    /// The link behind a card with one queue, and what XCP is to reckon with for it.
+    /// The link behind a card with one queue.
     Fifo {
         card: usize,
         rate_bps: Option<u64>,
         delay_ns: Option<u64>,
-        xcp_bps: Option<u64>,
     },
     /// Whether a span carries packets.
     Span { span: usize, is_up: bool },
@@ -409,15 +408,15 @@ impl Fabric {
             DropReason::Overrun,
             DropReason::Collision,
         ];
+        let Core {
+            lost, p4_lost_before, ..
+        } = *self.star.cores.get(usize::from(core))?;
         let drops = self.p4_drops(Device::Core(core))?;
         let p4: u64 = drops
             .iter()
             .filter(|drop| in_core.contains(&drop.reason))
             .map(|drop| drop.packets)
             .sum();
-        let Core {
-            lost, p4_lost_before, ..
-        } = self.star.cores[usize::from(core)];
         Some(CoreLosses {
             fabric: lost,
             p4: p4_lost_before + p4,

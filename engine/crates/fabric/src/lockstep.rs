@@ -234,10 +234,7 @@ impl<C: Controller> Lockstep<C> {
                     device_id,
                     message: Message::Packet(frame),
                 }),
-                ControlMessage::Digest { .. }
-                | ControlMessage::Link { .. }
-                | ControlMessage::Capacity { .. }
-                | ControlMessage::Device { .. } => {
+                ControlMessage::Digest { .. } | ControlMessage::Link { .. } | ControlMessage::Device { .. } => {
                     happened.push(event);
                 }
             }

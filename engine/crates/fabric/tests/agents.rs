@@ -45,7 +45,7 @@ impl Controller for Recorder {
                 ControlMessage::Digest { name, fields } => format!("{name} {fields:?}"),
                 ControlMessage::Link { port, is_up } => format!("port {port} {is_up}"),
                 ControlMessage::Device { is_up } => format!("device {is_up}"),
-                ControlMessage::Packet(_) | ControlMessage::Capacity { .. } => panic!("only what agents are told"),
+                ControlMessage::Packet(_) => panic!("only what agents are told"),
             };
             notices.push((event.device_id, notice));
         }

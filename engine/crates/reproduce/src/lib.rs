@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measurements of routed networks and of stars, and the repetition of published ones.
+//! Measurements of networks, and the repetition of published ones.
 //!
 //! ```text
-//! experiment.yaml -> runs x seeds -> run (fabric, P4) -> columns (Parquet) -> facts, plots -> report.html
+//! experiment.yaml -> runs x seeds -> run (fabric, P4, controller) -> columns (Parquet) -> facts, plots -> report.html
 //! ```
 //!
-//! Everything but [`work`], which reads and writes files and starts threads, is pure. A run's columns depend on its
-//! scenario, its seed and the P4 program only.
+//! Everything but [`work`], which reads and writes files and starts threads, is pure. Networks are run by who has a controller
+//! ([`setup::Runner`]). A run's columns depend on its scenario, its seed, the P4 programs and the controller only.
 
 pub mod columns;
 pub mod count;
@@ -18,8 +18,6 @@ mod marker;
 mod plot;
 mod record;
 pub mod routed;
-mod router;
-mod run;
 pub mod setup;
 pub mod star;
 pub mod stats;
@@ -32,6 +30,4 @@ pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
     QUEUE_COLUMNS, Recording, STATION_COLUMNS, Table,
 };
-pub use router::{RouterError, configure};
-pub use run::{RunError, RunSummary, run};
 pub use sweep::{Given, Measured, Sweep};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run is of: a network of routers, a star with its controller, or figures that a benchmark kept.
+//! What a run is of: a network with its controller, or figures that a benchmark kept.
 
 use std::error::Error;
 
@@ -10,48 +10,44 @@ use crate::kept;
 use crate::record::Recording;
 use crate::{routed, star};
 
-/// The network of a run.
+/// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setup {
-    /// Routers; measured each `sample_ms` of the scenario.
-    Routed(Scenario),
-    /// Edges around a photonic core, and a controller that schedules its slots.
-    Star(Star),
+    /// A network, of stars, of routers, or of both.
+    Network(Box<Network>),
     /// Measured elsewhere, and not again.
     Kept(Box<Recording>),
 }
 
-/// A star to be measured.
+/// A network to be measured: a star every `sample_frames`, links of routers each `sample_ms` of the scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Star {
-    /// The star.
+pub struct Network {
+    /// The network.
     pub scenario: Scenario,
-    /// Period of measurement in frames, at least 1.
+    /// Period of measurement of a star in frames, at least 1.
     pub sample_frames: u32,
 }
 
-/// Runs stars. It has what the experiment has not: the controller, which is a program of its own.
-pub trait StarRunner: Sync {
-    /// Runs a star and measures it ([`star::Recorder`]); `progress` hears of the simulated time, in ms.
+/// What goes wrong where networks run.
+pub type RunnerError = Box<dyn Error + Send + Sync>;
+
+/// Runs networks. It has what the experiment has not: the P4 programs, and the controller, which is a program of its own.
+pub trait Runner: Sync {
+    /// Runs a network and measures it ([`star::Recorder`], [`routed::RoutedRecorder`]); `progress` hears of the simulated time, in ms.
     ///
     /// # Errors
     /// When the controller cannot be started or fails, or when an invariant was broken.
-    fn run(
-        &self,
-        star: &Star,
-        seed: u64,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Recording, Box<dyn Error + Send + Sync>>;
+    fn run(&self, network: &Network, seed: u64, progress: &mut dyn FnMut(u64)) -> Result<Recording, RunnerError>;
 
-    /// Whatever its results depend on beside the scenario: P4 programs, the controller.
+    /// Whatever the results of a scenario depend on beside it: P4 programs, the controller.
     ///
     /// # Errors
     /// When it is not there.
-    fn inputs(&self) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>>;
+    fn inputs(&self, scenario: &Scenario) -> Result<Vec<u8>, RunnerError>;
 }
 
 impl Setup {
-    /// Reads a scenario of either kind.
+    /// Reads a scenario, or what a benchmark kept.
     ///
     /// # Errors
     /// When it is none.
@@ -60,43 +56,37 @@ impl Setup {
             return kept::recording(yaml).map(|recording| Setup::Kept(Box::new(recording)));
         }
         let scenario = Scenario::parse(yaml)?;
-        if !scenario.has_star() {
-            return Ok(Setup::Routed(scenario));
-        }
-        Ok(Setup::Star(Star {
+        Ok(Setup::Network(Box::new(Network {
             scenario,
             sample_frames,
-        }))
+        })))
+    }
+
+    /// Its network, if it is one.
+    pub fn network(&self) -> Option<&Network> {
+        match self {
+            Setup::Network(network) => Some(network),
+            Setup::Kept(_) => None,
+        }
     }
 
     /// The scenario's seed.
     pub fn seed(&self) -> u64 {
-        match self {
-            Setup::Routed(routed) => routed.seed,
-            Setup::Star(star) => star.scenario.seed,
-            Setup::Kept(_) => 0,
-        }
+        self.network().map_or(0, |network| network.scenario.seed)
     }
 
     /// Length of the run.
     pub fn duration_ms(&self) -> u64 {
-        match self {
-            Setup::Routed(routed) => routed.duration_ms(),
-            Setup::Star(star) => star.scenario.duration_ms(),
-            Setup::Kept(_) => 0,
-        }
+        self.network().map_or(0, |network| network.scenario.duration_ms())
     }
 
     /// Says which run takes long: simulated time and the fastest link.
     pub(crate) fn cost(&self) -> u128 {
-        let fastest_bps = match self {
-            Setup::Routed(scenario) => scenario.routed.links.iter().map(|link| link.rate_bps).max(),
-            Setup::Star(star) => {
-                let fibres = star.scenario.edges.iter().flat_map(|edge| &edge.fibres);
-                fibres.map(|fibre| fibre.rate_bps).max()
-            }
-            Setup::Kept(_) => None,
-        };
+        let fastest_bps = self.network().and_then(|Network { scenario, .. }| {
+            let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
+            let links = scenario.routed.links.iter().map(|link| link.rate_bps);
+            fibres.map(|fibre| fibre.rate_bps).chain(links).max()
+        });
         u128::from(self.duration_ms()) * u128::from(fastest_bps.unwrap_or(0))
     }
 
@@ -106,23 +96,26 @@ impl Setup {
     /// When a phase would have no time.
     pub fn scaled_to(&self, total_ms: u64) -> Result<Setup, TooShort> {
         Ok(match self {
-            Setup::Routed(routed) => Setup::Routed(routed.scaled_to(total_ms)?),
-            Setup::Star(star) => Setup::Star(Star {
-                scenario: star.scenario.scaled_to(total_ms)?,
-                sample_frames: star.sample_frames,
-            }),
+            Setup::Network(network) => Setup::Network(Box::new(Network {
+                scenario: network.scenario.scaled_to(total_ms)?,
+                sample_frames: network.sample_frames,
+            })),
             Setup::Kept(recording) => Setup::Kept(recording.clone()),
         })
     }
 
     /// The names that a table of its recording has.
     pub fn names(&self, table: TableName) -> Vec<String> {
-        match (self, table) {
-            (Setup::Routed(scenario), TableName::Links) => routed::link_names(scenario),
-            (Setup::Routed(scenario), TableName::Flows) => routed::flow_names(scenario),
-            (Setup::Kept(recording), TableName::Kept) => recording.kept.names.clone(),
-            (Setup::Routed(_) | Setup::Kept(_), _) | (Setup::Star(_), TableName::Links) => Vec::new(),
-            (Setup::Star(star), table) => star::names(&star.scenario, table),
-        }
+        let scenario = match self {
+            Setup::Network(network) => &network.scenario,
+            Setup::Kept(recording) if table == TableName::Kept => return recording.kept.names.clone(),
+            Setup::Kept(_) => return Vec::new(),
+        };
+        let of_routers = match table {
+            TableName::Links => routed::link_names(scenario),
+            TableName::Flows => routed::flow_names(scenario),
+            _ => Vec::new(),
+        };
+        star::names(scenario, table).into_iter().chain(of_routers).collect()
     }
 }

@@ -6,18 +6,17 @@
 //! OUT/{full,quick}/plots/ENTRY.svg, facts.json, report.html
 //! ```
 //!
-//! Every file but the progress shown depends on the experiment, the P4 program and this program only, to the byte,
+//! Every file but the progress shown depends on the experiment, P4 programs, controller and this program only, to the byte,
 //! whatever the number of threads.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use slotwise_p4::Program;
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
@@ -26,8 +25,7 @@ use crate::html::{self, About, Data, Shown};
 use crate::marker::{Inputs, Marker};
 use crate::plot::Line;
 use crate::record::Recording;
-use crate::run::{RunError, run};
-use crate::setup::{Setup, StarRunner};
+use crate::setup::{Runner, RunnerError, Setup};
 use crate::stats::{self, Estimate};
 use crate::sweep::Measured;
 use crate::{columns, plot};
@@ -85,7 +83,7 @@ pub enum WorkError {
         /// Its seed.
         seed: u64,
         /// What is wrong.
-        source: RunError,
+        source: RunnerError,
     },
     /// Results of a run that became others while they were read.
     #[error("{directory}: {reason}; start again and this run is made again")]
@@ -184,14 +182,13 @@ fn digest(bytes: &[u8]) -> String {
     format!("{hash:016x}")
 }
 
-/// Runs what `options` ask for, with routers of `program` (`router.p4`, as p4c made it) and stars that `stars` runs.
+/// Runs what `options` ask for, with networks that `runner` runs.
 ///
 /// # Errors
 /// The first thing that goes wrong; what was finished before stays and is used the next time.
 pub fn reproduce(
     options: &Options,
-    program: &[u8],
-    stars: &dyn StarRunner,
+    runner: &dyn Runner,
     report: &(impl Fn(Progress) + Sync),
 ) -> Result<Counts, Box<dyn std::error::Error + Send + Sync>> {
     let path = options.directory.join("experiment.yaml");
@@ -202,7 +199,7 @@ pub fn reproduce(
     let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
     let needed = experiment.needed(&options.only).map_err(wrong)?;
     let engine = std::env::current_exe().map_err(file_error(Path::new("this program")))?;
-    let (engine, digest) = (digest(&read(&engine)?), digest(program));
+    let engine = digest(&read(&engine)?);
     let mut jobs = Vec::new();
     for (name, spec) in experiment
         .runs
@@ -216,10 +213,8 @@ pub fn reproduce(
             setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
-        let program = match setup {
-            Setup::Routed(_) | Setup::Kept(_) => digest.clone(),
-            Setup::Star(_) => self::digest(&stars.inputs()?),
-        };
+        let inputs = setup.network().map(|network| runner.inputs(&network.scenario));
+        let program = digest(&inputs.transpose()?.unwrap_or_default());
         for seed in setup.seed()..setup.seed() + seeds {
             jobs.push(Job {
                 run: name.clone(),
@@ -227,7 +222,7 @@ pub fn reproduce(
                 inputs: Inputs {
                     engine: engine.clone(),
                     program: program.clone(),
-                    scenario: self::digest(&text),
+                    scenario: digest(&text),
                     seed,
                     duration_ms: setup.duration_ms(),
                 },
@@ -236,15 +231,14 @@ pub fn reproduce(
             });
         }
     }
-    let program = Arc::new(Program::from_json(program)?);
-    work(&jobs, (&program, stars), options.jobs.max(1), report)?;
+    work(&jobs, runner, options.jobs.max(1), report)?;
     Ok(show(&experiment, options, &jobs)?)
 }
 
 /// Does the jobs, the longest first, each on one thread.
 fn work(
     jobs: &[Job],
-    means: (&Arc<Program>, &dyn StarRunner),
+    runner: &dyn Runner,
     threads: usize,
     report: &(impl Fn(Progress) + Sync),
 ) -> Result<(), WorkError> {
@@ -262,7 +256,7 @@ fn work(
                         *done += ms;
                         report(Progress::Simulated(*done, total_ms));
                     };
-                    match one(job, means, &advance) {
+                    match one(job, runner, &advance) {
                         Ok(how) => report(Progress::Finished {
                             run: format!("{} seed {}", job.run, job.seed),
                             how,
@@ -284,11 +278,7 @@ fn work(
 }
 
 /// Does one job, unless its results are there already.
-fn one(
-    job: &Job,
-    (program, stars): (&Arc<Program>, &dyn StarRunner),
-    advance: &impl Fn(u64),
-) -> Result<How, WorkError> {
+fn one(job: &Job, runner: &dyn Runner, advance: &impl Fn(u64)) -> Result<How, WorkError> {
     let mut how = How::Made;
     if let Some(marker) = Marker::read(&job.directory).filter(|marker| marker.inputs == job.inputs) {
         match marker.check(&job.directory) {
@@ -308,8 +298,7 @@ fn one(
         reported_ms = at_ms;
     };
     let result = match &job.setup {
-        Setup::Routed(scenario) => run(scenario, program, job.seed, progress).map(|(recording, _)| recording),
-        Setup::Star(star) => stars.run(star, job.seed, &mut progress).map_err(RunError::Star),
+        Setup::Network(network) => runner.run(network, job.seed, &mut progress),
         Setup::Kept(recording) => Ok(Recording::clone(recording)),
     };
     let recording = result.map_err(|source| WorkError::Run {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Small experiments, whole: XCP in P4 fills a link without a queue; results do not depend on the number of threads.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use slotwise_reproduce::Recording;
 use slotwise_reproduce::experiment::Experiment;
-use slotwise_reproduce::setup::{Setup, Star, StarRunner};
 use slotwise_reproduce::work::{How, Options, Progress, reproduce};
+use support::{Direct, repository};
 
 const NETWORK: &str = "version: 1
 name: small
@@ -63,29 +64,6 @@ entries:
      from_s: 3, to_s: 6, stat: mean, band: [2, 3], why: x}
 ";
 
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
-
-/// There is no controller here.
-struct NoStars;
-
-impl StarRunner for NoStars {
-    fn run(&self, _: &Star, _: u64, _: &mut dyn FnMut(u64)) -> Result<Recording, AnyError> {
-        Err("no controller".into())
-    }
-
-    fn inputs(&self) -> Result<Vec<u8>, AnyError> {
-        Err("no controller".into())
-    }
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
-}
-
-fn program() -> Vec<u8> {
-    fs::read(repository().join("p4src/p4c-out/router.json")).unwrap()
-}
-
 fn options(directory: &Path, out: &str, jobs: usize) -> Options {
     fs::write(directory.join("small.yaml"), NETWORK).unwrap();
     fs::write(directory.join("experiment.yaml"), EXPERIMENT).unwrap();
@@ -123,9 +101,8 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
         options(directory.path(), "one", 1),
         options(directory.path(), "three", 3),
     );
-    let program = program();
-    let summary = reproduce(&one, &program, &NoStars, &|_| {}).unwrap();
-    assert_eq!(summary, reproduce(&three, &program, &NoStars, &|_| {}).unwrap());
+    let summary = reproduce(&one, &Direct::new(), &|_| {}).unwrap();
+    assert_eq!(summary, reproduce(&three, &Direct::new(), &|_| {}).unwrap());
     let results = files(&one.results());
     assert_eq!(results, files(&three.results()));
     let facts = String::from_utf8_lossy(&results[Path::new("facts.json")]).into_owned();
@@ -156,7 +133,7 @@ fn results_are_the_same_with_any_number_of_threads_and_are_not_made_twice() {
         }
     };
     fs::remove_file(one.results().join("runs/newreno/5/done.json")).unwrap();
-    reproduce(&one, &program, &NoStars, &note).unwrap();
+    reproduce(&one, &Direct::new(), &note).unwrap();
     let mut earlier = earlier.into_inner().unwrap();
     earlier.sort();
     assert_eq!(earlier, [false, true, true], "only what lacks its mark is run");
@@ -178,10 +155,9 @@ fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
         quick: true,
         ..full.clone()
     };
-    let program = program();
-    let summary = reproduce(&full, &program, &NoStars, &|_| {}).unwrap();
+    let summary = reproduce(&full, &Direct::new(), &|_| {}).unwrap();
     let results = files(&full.results());
-    let shortened = reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    let shortened = reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
     assert_eq!(
         (shortened.published.passed, shortened.published.missed),
         (0, 0),
@@ -197,7 +173,7 @@ fn quick_results_are_kept_apart_and_those_of_another_engine_are_not_used() {
             *again.lock().unwrap() += 1;
         }
     };
-    assert_eq!(reproduce(&full, &program, &NoStars, &count).unwrap(), summary);
+    assert_eq!(reproduce(&full, &Direct::new(), &count).unwrap(), summary);
     assert_eq!(again.into_inner().unwrap(), 1);
     assert_eq!(results, files(&full.results()));
 }
@@ -211,9 +187,7 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
         let good = fs::read_to_string(&path).unwrap();
         assert!(good.contains(from));
         fs::write(&path, good.replacen(from, to, 1)).unwrap();
-        let error = reproduce(&options, &program(), &NoStars, &|_| {})
-            .unwrap_err()
-            .to_string();
+        let error = reproduce(&options, &Direct::new(), &|_| {}).unwrap_err().to_string();
         fs::write(&path, good).unwrap();
         assert!(!options.out.exists());
         error
@@ -241,9 +215,7 @@ fn the_experiments_of_the_repository_can_be_run() {
                 .scenario(name, &yaml)
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             experiment.check_names(name, &setup).unwrap();
-            if let Setup::Star(_) = setup {
-                setup.scaled_to(setup.duration_ms() / 50).unwrap();
-            }
+            setup.scaled_to(setup.duration_ms() / 50).unwrap();
         }
         let needed = experiment.needed(&[]).unwrap().len();
         assert_eq!(
@@ -261,7 +233,7 @@ fn made_quickly(directory: &Path) -> (Options, BTreeMap<PathBuf, Vec<u8>>) {
         quick: true,
         ..options(directory, "out", 1)
     };
-    reproduce(&quick, &program(), &NoStars, &|_| {}).unwrap();
+    reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
     let left = files(&quick.results());
     (quick, left)
 }
@@ -270,19 +242,18 @@ fn made_quickly(directory: &Path) -> (Options, BTreeMap<PathBuf, Vec<u8>>) {
 fn results_of_two_runs_are_never_mixed() {
     let directory = tempfile::tempdir().unwrap();
     let (quick, right) = made_quickly(directory.path());
-    let program = program();
     let run = quick.results().join("runs/xcp/5");
     // A run of another scenario was interrupted while it put its results in place; the scenario is as it was again.
     fs::rename(&run, quick.results().join("runs/xcp/5.old")).unwrap();
     let draft = quick.results().join("runs/xcp/5.part");
     fs::create_dir(&draft).unwrap();
     fs::write(draft.join("links.parquet"), "of another run").unwrap();
-    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
     assert!(files(&quick.results()) == right, "made again, and nothing else is left");
     // A table that this run does not have.
     fs::write(run.join("queues.parquet"), "of another run").unwrap();
     fs::write(run.join("done.json"), "{}").unwrap();
-    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
     assert!(files(&quick.results()) == right);
 }
 
@@ -291,7 +262,6 @@ fn results_of_two_runs_are_never_mixed() {
 fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
     let directory = tempfile::tempdir().unwrap();
     let (quick, right) = made_quickly(directory.path());
-    let program = program();
     let run = quick.results().join("runs/xcp/5");
     let flows = run.join("flows.parquet");
     let not_the_file = "flows.parquet is not the file that the run wrote";
@@ -328,7 +298,7 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
                 again.lock().unwrap().push((directory, reason));
             }
         };
-        reproduce(&quick, &program, &NoStars, &note).unwrap();
+        reproduce(&quick, &Direct::new(), &note).unwrap();
         let again = again.into_inner().unwrap();
         assert_eq!(again.len(), 1);
         assert_eq!(again[0].0, run);
@@ -337,6 +307,6 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
     }
     // A mark that cannot be read.
     fs::write(run.join("done.json"), "{\"en").unwrap();
-    reproduce(&quick, &program, &NoStars, &|_| {}).unwrap();
+    reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
     assert!(files(&quick.results()) == right);
 }

@@ -120,24 +120,31 @@ impl ControllerPlan {
         let star = || star_network(scenario, fabric, timestamps);
         let routes = || routes::network(scenario, fabric);
         let kinds = (scenario.has_star(), scenario.has_routers(), &scenario.ring);
-        let (programs, statistics, network): (&[&str], _, _) = match kinds {
+        let (statistics, network) = match kinds {
             (_, _, Some(of_ring)) => {
                 let network = json!({"apps": {"ring": ring::network(scenario, of_ring, fabric)}});
-                (&["ring"], "apps/ring/status", network)
+                ("apps/ring/status", network)
             }
-            (true, false, None) => (&["edge", "core"], "statistics", star()),
-            (false, _, None) => (&["router"], "apps/routes/status", json!({"apps": {"routes": routes()}})),
-            (true, true, None) => {
-                let network = json!({"apps": {"star": star(), "routes": routes()}});
-                (&["edge", "core", "router"], "statistics", network)
-            }
+            (true, false, None) => ("statistics", star()),
+            (false, _, None) => ("apps/routes/status", json!({"apps": {"routes": routes()}})),
+            (true, true, None) => ("statistics", json!({"apps": {"star": star(), "routes": routes()}})),
         };
         ControllerPlan {
-            programs,
+            programs: program_names(scenario),
             statistics,
             network,
             schedulers: schedulers(scenario),
         }
+    }
+}
+
+/// Names of the programs that the switches of a scenario run.
+pub fn program_names(scenario: &Scenario) -> &'static [&'static str] {
+    match (scenario.has_star(), scenario.has_routers(), scenario.has_ring()) {
+        (_, _, true) => &["ring"],
+        (true, false, false) => &["edge", "core"],
+        (false, _, false) => &["router"],
+        (true, true, false) => &["edge", "core", "router"],
     }
 }
 

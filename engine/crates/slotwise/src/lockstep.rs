@@ -177,8 +177,8 @@ impl Controller for RemoteController {
                     }
                     served.notices.push((device_id, Notice::Presence));
                 }
-                // The controller is ordered to change it.
-                ControlMessage::Packet(_) | ControlMessage::Capacity { .. } => {}
+                // Lock step itself has them travel.
+                ControlMessage::Packet(_) => {}
             }
         }
         for device in fabric.devices() {

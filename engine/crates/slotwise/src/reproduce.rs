@@ -2,15 +2,17 @@
 //! `slotwise reproduce`: repeats a published experiment in virtual time and says which of its facts came out.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Mutex;
 
+use slotwise_p4::Program;
 use slotwise_reproduce::work::{How, Options, Progress, reproduce};
 
 use crate::home::Home;
+use crate::networks::Networks;
 use crate::notes::say;
+use crate::program_files;
 use crate::run::RunError;
-use crate::stars::Stars;
 
 /// Arguments of `slotwise reproduce`.
 #[derive(Debug, clap::Args)]
@@ -29,14 +31,15 @@ pub struct ReproduceArgs {
     /// Runs at once; as many as there are cores unless given. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
-    /// The routers' program instead of p4src/p4c-out/router.json.
+    /// The routers' program instead of p4src/p4c-out/router.json, with the same tables; its P4Info is FILE.p4info.txtpb beside FILE.json, if
+    /// it is there, or else router.p4's.
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
 }
 
 /// Runs it. A fact that misses its band is a result, not a failure.
 pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
-    let home = Home::find()?;
+    let mut home = Home::find()?;
     let directory = find(&args.experiment, &home.experiments())?;
     let name = directory
         .file_name()
@@ -45,11 +48,11 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from("build/reproduce").join(name));
-    let program = args
-        .program
-        .clone()
-        .map_or_else(|| home.p4("router").map(|(json, _)| json), Ok)?;
-    let program = std::fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;
+    if let Some(program) = &args.program {
+        let json = program_files::program(program)?;
+        Program::from_json(&json).map_err(|error| format!("{}: {error}", program.display()))?;
+        home = home.with_program("router", path::absolute(program)?)?;
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options {
         directory,
@@ -59,9 +62,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         jobs: args.jobs.map_or(cores, usize::from),
     };
     let shown = Mutex::new(None);
-    let counts = reproduce(&options, &program, &Stars::new(home), &|progress| {
-        show(&shown, &progress)
-    })?;
+    let counts = reproduce(&options, &Networks::new(home), &|progress| show(&shown, &progress))?;
     say!("\n{counts}: {}", options.results().join("report.html").display());
     Ok(())
 }

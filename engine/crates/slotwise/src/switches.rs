@@ -120,8 +120,6 @@ impl OwnSwitches {
             }
             ControlMessage::Digest { name, fields } => self.hub.digest(device_id, &name, &fields, at_ns),
             ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
-            // The controller is ordered to change it.
-            ControlMessage::Capacity { .. } => {}
             // Only faults on purpose do that, and there are none in a live run.
             ControlMessage::Device { .. } => {}
         }

@@ -182,7 +182,7 @@ impl Fabric {
                     link,
                     rate_bps,
                     delay_ns,
-                    xcp_bps,
+                    xcp_bps: _,
                     up,
                 } => {
                     let card = self.routed.links[link];
@@ -190,7 +190,6 @@ impl Fabric {
                         card,
                         rate_bps,
                         delay_ns,
-                        xcp_bps,
                     };
                     add(at_ms, change);
                     if let (Some(is_up), Some(&span)) = (up, spans.get(&PortTo::Fifo(card))) {
@@ -210,7 +209,6 @@ impl Fabric {
                                 card,
                                 rate_bps: None,
                                 delay_ns,
-                                xcp_bps: None,
                             };
                             add(at_ms, change);
                         }

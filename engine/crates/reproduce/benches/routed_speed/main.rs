@@ -3,21 +3,20 @@
 //! a second, with the scenarios of `experiments/aapn-xcp-cl`: `cargo bench -p slotwise-reproduce`.
 //!
 //! Seconds are of processor time, so that other work on the machine counts less (its use of caches still does). Each
-//! case is run from its start for a part of its time, measuring as `slotwise reproduce` does; the first packets fill
+//! case is run from its start for a part of its time, measuring as `slotwise reproduce` does, but without a controller; the first packets fill
 //! pipes of up to 0.3 s, so a shorter part says less. Compared with the figures in `baseline.json`; `SAVE=1` writes new
 //! ones there. `FILTER=text` runs only the cases with that in their name.
 
 #[path = "../../../p4/benches/throughput/record.rs"]
 mod record;
+#[path = "../../tests/support/mod.rs"]
+mod support;
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use record::{Record, processor_time};
-use slotwise_p4::Program;
-use slotwise_reproduce::run;
 use slotwise_scenario::Scenario;
+use support::{Direct, repository};
 
 /// Name, scenario, simulated milliseconds.
 const CASES: [(&str, &str, u64); 2] = [
@@ -26,10 +25,8 @@ const CASES: [(&str, &str, u64); 2] = [
 ];
 
 fn main() {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let read = |path: &str| std::fs::read(repository.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let program = Program::from_json(&read("p4src/p4c-out/router.json")).expect("a valid program");
-    let program = Arc::new(program);
+    let read = |path: &str| std::fs::read(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let runner = Direct::new();
     let filter = std::env::var("FILTER").unwrap_or_default();
     let mut record = Record::open(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -42,14 +39,14 @@ fn main() {
         scenario.routed.changes.retain(|change| change.at_ms < *duration_ms);
         let start = Instant::now();
         let before = processor_time(start);
-        let (_, summary) = run(&scenario, &program, scenario.seed, |_| {}).expect("a run without mistakes");
+        let (_, passes) = runner.measure(&scenario, scenario.seed, &mut |_| {});
         let seconds = (processor_time(start) - before).as_secs_f64();
-        let hops = summary.hops as f64 / seconds;
-        let simulated = summary.simulated_ms as f64 / seconds;
+        let hops = passes as f64 / seconds;
+        let simulated = *duration_ms as f64 / seconds;
         println!(
             "{name}: {hops:.0} packet-hops/s through P4, {:.2} simulated s/s ({} hops, {seconds:.2} s)",
             simulated / 1e3,
-            summary.hops
+            passes
         );
         record.add(name, "packet-hops", hops);
         record.add(name, "simulated ms", simulated);

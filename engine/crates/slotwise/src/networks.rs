@@ -1,47 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the stars of an experiment: each with a controller of its own, in lock step.
+//! Runs the networks of an experiment: each with a controller of its own, in lock step.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
+use sha2::{Digest, Sha256};
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
 use slotwise_reproduce::Recording;
-use slotwise_reproduce::setup::{Star, StarRunner};
+use slotwise_reproduce::setup::{Network, Runner, RunnerError};
+use slotwise_scenario::Scenario;
 
-use crate::controller::Addresses;
+use crate::controller::{Addresses, program_names};
 use crate::home::Home;
 use crate::interrupts::Interrupts;
 use crate::lockstep::{RunPlan, Session, wrong_bytes};
 use crate::measured::Recorders;
 use crate::run::RunError;
+use crate::simulate::strange_bytes;
 
 const NS_PER_MS: u64 = 1_000_000;
 /// Last lines of the controller's log that an error shows.
 const LINES_SHOWN: usize = 10;
 
-/// Runs stars with what an installation has.
-pub struct Stars {
+/// Runs networks with what an installation has.
+pub struct Networks {
     home: Home,
+    /// Of files of it.
+    digests: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
-impl Stars {
+impl Networks {
     /// With the controller and the P4 programs of `home`.
-    pub fn new(home: Home) -> Stars {
-        Stars { home }
+    pub fn new(home: Home) -> Networks {
+        let digests = Mutex::default();
+        Networks { home, digests }
+    }
+
+    /// SHA-256 of a file, which is read once: many runs have the same.
+    fn digest(&self, file: PathBuf) -> Result<Vec<u8>, RunError> {
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = digests.get(&file) {
+            return Ok(digest.clone());
+        }
+        let bytes = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let digest = Sha256::digest(bytes).to_vec();
+        digests.insert(file, digest.clone());
+        Ok(digest)
     }
 
     fn run_logged(
         &self,
-        star: &Star,
+        network: &Network,
         seed: u64,
         log: File,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Recording, RunError> {
-        let scenario = &star.scenario;
-        // The system chooses ports: several stars run at once.
+        let scenario = &network.scenario;
+        // The system chooses ports: several networks run at once.
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let addresses = Addresses {
             p4runtime: anywhere,
@@ -59,7 +78,7 @@ impl Stars {
         let interrupts = Interrupts::default();
         let fabric = Fabric::new(scenario, options);
         let plan = RunPlan::of(scenario, &fabric);
-        let mut recorders = Recorders::new(scenario, &fabric, Some(star.sample_frames));
+        let mut recorders = Recorders::new(scenario, &fabric, Some(network.sample_frames));
         let run = (fabric, plan);
         let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
         while let Some(at_ns) = recorders.next_ns() {
@@ -67,23 +86,23 @@ impl Stars {
             progress((at_ns - scenario.epoch_ns()) / NS_PER_MS);
         }
         let fabric = session.stop()?;
-        match violations(&fabric).into_iter().chain(wrong_bytes(&fabric)).next() {
+        let strange = recorders.routed.as_ref().and_then(strange_bytes);
+        let mut failures = violations(&fabric)
+            .into_iter()
+            .chain(wrong_bytes(&fabric))
+            .chain(strange);
+        match failures.next() {
             Some(failure) => Err(failure.into()),
             None => Ok(recorders.finish()),
         }
     }
 }
 
-impl StarRunner for Stars {
-    fn run(
-        &self,
-        star: &Star,
-        seed: u64,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Recording, Box<dyn Error + Send + Sync>> {
+impl Runner for Networks {
+    fn run(&self, network: &Network, seed: u64, progress: &mut dyn FnMut(u64)) -> Result<Recording, RunnerError> {
         // Without a name: nothing stays of it, however this ends.
         let mut log = tempfile::tempfile()?;
-        self.run_logged(star, seed, log.try_clone()?, progress)
+        self.run_logged(network, seed, log.try_clone()?, progress)
             .map_err(|error| {
                 let mut text = String::new();
                 let _ = log.rewind().and_then(|()| log.read_to_string(&mut text));
@@ -93,21 +112,18 @@ impl StarRunner for Stars {
             })
     }
 
-    fn inputs(&self) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
-        let files = [
-            self.home.p4("edge")?.0,
-            self.home.p4("core")?.0,
-            self.home.controller_jar()?,
-        ];
-        let mut inputs = Vec::new();
-        for file in files {
-            inputs.extend(fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?);
+    fn inputs(&self, scenario: &Scenario) -> Result<Vec<u8>, RunnerError> {
+        let mut files = vec![self.home.controller_jar()?];
+        for name in program_names(scenario) {
+            let (json, p4info) = self.home.p4(name)?;
+            files.extend([json, p4info]);
         }
-        Ok(inputs)
+        let digests: Result<Vec<_>, _> = files.into_iter().map(|file| self.digest(file)).collect();
+        Ok(digests?.concat())
     }
 }
 
-/// What must not happen in light, and losses that fabric and P4 count differently.
+/// What must not happen in a network, and losses that fabric and P4 count differently.
 fn violations(fabric: &Fabric) -> Vec<String> {
     let found = fabric.invariants();
     let broken = found.checked().iter().filter(|kind| found.count(**kind) > 0);
