@@ -5,12 +5,11 @@
 use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, group_host_ip, group_host_mac};
 
-use crate::build::{host_ip, host_mac, node_mac};
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
-use crate::traffic::{FlowUse, RoutedFlow, Traffic};
+use crate::traffic::{FlowUse, RoutedFlow, Traffic, mac_number};
 
 /// A port of a router, for the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,17 +48,17 @@ impl Fabric {
 
     /// A switch's own Ethernet address.
     pub fn device_mac(&self, device: Device) -> u64 {
-        node_mac(device)
+        mac_number(device.mac())
     }
 
     /// Ethernet address of a host of a group, by its number among those.
     pub fn group_host_mac(&self, host: usize) -> u64 {
-        host_mac(host)
+        mac_number(group_host_mac(host))
     }
 
     /// Address of a host of a group, by its number among those.
     pub fn group_host_ip(&self, host: usize) -> Ipv4Addr {
-        host_ip(host)
+        group_host_ip(host)
     }
 
     /// What a link between routers did since the last call, by the scenario's number.

@@ -51,6 +51,17 @@ impl Device {
         }
     }
 
+    /// Its own Ethernet address; a core has none and gets that of the edge with its number.
+    pub fn mac(self) -> MacAddress {
+        let (of_kind, number) = match self {
+            Device::Edge(number) | Device::Core(number) => return edge_mac(number),
+            Device::Router(number) => (0xfe, number),
+            Device::Station(number) => (0xfd, number),
+        };
+        let [high, low] = number.to_be_bytes();
+        [0x02, of_kind, 0, 0, high, low]
+    }
+
     /// The device with this id, whether or not a scenario has it.
     pub fn from_id(id: u64) -> Option<Device> {
         let within = |first: u64, count: u16| {
@@ -86,6 +97,17 @@ pub fn optical_port(peer: u16) -> u16 {
 pub fn edge_mac(edge: u16) -> MacAddress {
     let [high, low] = edge.to_be_bytes();
     [0x02, 0xff, high, low, 0, 0]
+}
+
+/// Address of a host of a group, by its number among those of all groups, from 0: from 10.1.0.1 on. Edges' hosts are below.
+pub fn group_host_ip(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(Ipv4Addr::new(10, 1, 0, 1).to_bits() + number as u32)
+}
+
+/// `02:fc:` and that number.
+pub fn group_host_mac(number: usize) -> MacAddress {
+    let [a, b, c, d] = (number as u32).to_be_bytes();
+    [0x02, 0xfc, a, b, c, d]
 }
 
 /// A host: the `index`-th of its edge, from 0.
@@ -167,6 +189,10 @@ fn decimal(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use slotwise_wire::limits;
+
     use super::*;
 
     #[test]
@@ -196,6 +222,28 @@ mod tests {
         assert_eq!(host.mac(), [2, 0, 1, 2, 0, 4]);
         assert_eq!(host.access_port(), 4);
         assert_eq!(edge_mac(0x0102), [2, 0xff, 1, 2, 0, 0]);
+        assert_eq!(Device::Router(0x0102).mac(), [2, 0xfe, 0, 0, 1, 2]);
+        assert_eq!(Device::Station(0x0102).mac(), [2, 0xfd, 0, 0, 1, 2]);
+        assert_eq!(group_host_ip(0x0102), Ipv4Addr::new(10, 1, 1, 3));
+        assert_eq!(group_host_mac(0x01_0203), [2, 0xfc, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn no_two_of_the_largest_network_have_one_address() {
+        let edges = 0..MAX_FIBRES;
+        let at_an_edge = *limits::EDGE_HOSTS.end() as u16;
+        let of_edges = edges
+            .clone()
+            .flat_map(|edge| (0..at_an_edge).map(move |index| HostId { edge, index }));
+        let groups = 0..*limits::ROUTES.end() as usize;
+        let of_groups = groups.clone().map(group_host_ip);
+        let ips: Vec<_> = of_edges.clone().map(HostId::ip).chain(of_groups).collect();
+        let of_hosts = of_edges.map(HostId::mac).chain(groups.map(group_host_mac));
+        let switches = edges.clone().map(Device::Edge).chain(edges.map(Device::Router));
+        let switches = switches.chain((0..MAX_STATIONS).map(Device::Station));
+        let macs: Vec<_> = of_hosts.chain(switches.map(Device::mac)).collect();
+        assert_eq!(ips.iter().collect::<BTreeSet<_>>().len(), ips.len());
+        assert_eq!(macs.iter().collect::<BTreeSet<_>>().len(), macs.len());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::scheduler;
 
 /// What one phase, or all flows over the whole run, may ask of the hosts, so that a small file cannot fill the memory.
 const MAX_FLOWS: usize = 100_000;
-const UDP_IP_HEADER_BYTES: u32 = 28;
+const DATAGRAM_HEADER_BYTES: u32 = slotwise_wire::DATAGRAM_HEADER_BYTES as u32;
 
 pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
     if scenario.has_star() {
@@ -209,12 +209,12 @@ fn traffic_entry(scenario: &Scenario, traffic: &Traffic, place: &str, r: &mut Re
         return 0;
     }
     match traffic.kind {
-        TrafficKind::Udp { payload_bytes, .. } if payload_bytes + UDP_IP_HEADER_BYTES > scenario.hosts.mtu => {
+        TrafficKind::Udp { payload_bytes, .. } if payload_bytes + DATAGRAM_HEADER_BYTES > scenario.hosts.mtu => {
             let reason = format!(
                 "{payload_bytes} bytes and headers exceed the MTU of {}",
                 scenario.hosts.mtu
             );
-            let most = scenario.hosts.mtu - UDP_IP_HEADER_BYTES;
+            let most = scenario.hosts.mtu - DATAGRAM_HEADER_BYTES;
             r.report(format!("{place}/payload_bytes"), reason, format!("at most {most}"));
         }
         TrafficKind::File { .. } => {

@@ -3,11 +3,10 @@
 
 use std::net::SocketAddrV4;
 
+pub use slotwise_wire::IP_PROTOCOL_UDP as PROTOCOL_UDP;
+
 use crate::segment::{self, PROTOCOL_TCP, SegmentError};
 use crate::xcp;
-
-/// UDP's IP protocol number.
-pub const PROTOCOL_UDP: u8 = 17;
 
 /// A transport state machine.
 ///

@@ -3,13 +3,12 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+pub use slotwise_wire::IP_PROTOCOL_TCP as PROTOCOL_TCP;
 use slotwise_wire::Ipv4;
 
 use crate::checksum;
 use crate::xcp;
 
-/// TCP's IP protocol number.
-pub const PROTOCOL_TCP: u8 = 6;
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: usize = 20;
 /// SACK blocks that fit beside no other option (RFC 2018 section 3).

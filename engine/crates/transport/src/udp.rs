@@ -7,14 +7,13 @@
 use std::net::SocketAddrV4;
 
 use rand_pcg::Pcg64;
-use slotwise_wire::Ipv4;
+use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ipv4, UDP_HEADER_BYTES};
 
 use crate::arrivals::{Arrivals, Departures};
 use crate::checksum;
 use crate::endpoint::{ConfigError, Endpoint, Event, PROTOCOL_UDP};
 use crate::segment::{decode_ip, encode_ip};
 
-const UDP_HEADER: usize = 8;
 const STAMP: usize = 16;
 
 /// Settings of a [`UdpSource`].
@@ -36,7 +35,7 @@ pub struct UdpSourceConfig {
 
 impl UdpSourceConfig {
     fn check(&self) -> Result<(), ConfigError> {
-        let smallest = (Ipv4::SIZE + UDP_HEADER + STAMP) as u64;
+        let smallest = (DATAGRAM_HEADER_BYTES + STAMP) as u64;
         ConfigError::check("packet_bytes", self.packet_bytes.into(), smallest..=u16::MAX.into())
     }
 }
@@ -184,7 +183,7 @@ struct Stamped {
 
 fn decode(packet: &[u8]) -> Option<Stamped> {
     let (ip, body) = decode_ip(packet).ok()?;
-    let header: &[u8; UDP_HEADER + STAMP] = body.first_chunk()?;
+    let header: &[u8; UDP_HEADER_BYTES + STAMP] = body.first_chunk()?;
     let half = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let length = usize::from(half(4));
     if ip.protocol != PROTOCOL_UDP || length < header.len() {

@@ -15,6 +15,11 @@ pub mod limits;
 pub use constants::*;
 pub use headers::*;
 
+/// Bytes of UDP's header, of which P4 reads the ports only.
+pub const UDP_HEADER_BYTES: usize = 8;
+/// What a datagram has before its payload: the headers of IPv4 and UDP.
+pub const DATAGRAM_HEADER_BYTES: usize = Ipv4::SIZE + UDP_HEADER_BYTES;
+
 /// A number on the wire that names no member of its enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownCode {

@@ -13,7 +13,7 @@ use crate::faults::Faults;
 use crate::invariants::{Invariant, Invariants};
 use crate::slots::Star;
 use crate::traffic::Traffic;
-pub(crate) use routed::{group_hosts, host_ip, host_mac, node_mac};
+pub(crate) use routed::group_hosts;
 
 const NS_PER_MS: u64 = 1_000_000;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed, Device, Endpoint, Party, Scenario, edge_mac};
+use slotwise_scenario::{Changed, Device, Endpoint, Party, Scenario, group_host_ip, group_host_mac};
 use slotwise_wire::Ethernet;
 
 use super::NS_PER_MS;
@@ -20,33 +20,14 @@ use crate::routed::RouterPort;
 use crate::span::Span;
 use crate::traffic::{HostAddress, mac_number};
 
-/// Ethernet address of a switch.
-pub(crate) fn node_mac(node: Device) -> u64 {
-    match node {
-        Device::Station(number) => 0x02fd_0000_0000 + u64::from(number),
-        Device::Edge(number) | Device::Core(number) => mac_number(edge_mac(number)),
-        Device::Router(number) => 0x02fe_0000_0000 + u64::from(number),
-    }
-}
-
-/// A host's addresses, by its number among those of groups.
-pub(crate) fn host_mac(host: usize) -> u64 {
-    0x02fc_0000_0000 + host as u64
-}
-
-pub(crate) fn host_ip(host: usize) -> Ipv4Addr {
-    // 10.0.0.0/8, from 10.1.0.1 on.
-    Ipv4Addr::from_bits(0x0a01_0001 + host as u32)
-}
-
 /// Addresses of the hosts of groups, by the scenario's numbers of hosts.
 pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
     let groups = scenario.routed.hosts.iter();
     let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
     nodes.enumerate().map(|(host, node)| HostAddress {
-        ip: host_ip(host),
-        mac: host_mac(host),
-        gateway: node_mac(node),
+        ip: group_host_ip(host),
+        mac: group_host_mac(host),
+        gateway: node.mac(),
     })
 }
 
@@ -81,7 +62,7 @@ impl Fabric {
             if let Device::Router(router) = link.from {
                 self.routed.ports[usize::from(router)].push(RouterPort {
                     port,
-                    next_mac: node_mac(link.to),
+                    next_mac: mac_number(link.to.mac()),
                     link: Some(index),
                     peer: Some(far),
                     hosts: Vec::new(),
@@ -94,7 +75,7 @@ impl Fabric {
             if let Device::Router(router) = device {
                 self.routed.ports[usize::from(router)].push(RouterPort {
                     port,
-                    next_mac: address.mac,
+                    next_mac: mac_number(address.mac),
                     link: None,
                     peer: None,
                     hosts: vec![address.ip],

@@ -6,21 +6,19 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::{Pcg64, Pcg64Mcg};
 use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_transport::{Arrivals, Departures};
-use slotwise_wire::{ETHERTYPE_IPV4, Ethernet, Ipv4};
+use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::{DelaySummary, FlowResult, mac_number};
 use crate::measure::DelayUse;
 use crate::packet::Frame;
 use crate::random;
 
-pub(super) const UDP_HEADER_BYTES: usize = 8;
-const IP_PROTOCOL_UDP: u8 = 17;
 const PORT_DISCARD: u16 = 9;
 const FIRST_SOURCE_PORT: u16 = 49_152;
 const TTL: u8 = 64;
 /// In each datagram: flow (4 bytes), sequence (8), time of sending in ns (8).
 const STAMP_BYTES: usize = 20;
-const HEADER_BYTES: usize = Ethernet::SIZE + Ipv4::SIZE + UDP_HEADER_BYTES;
+const HEADER_BYTES: usize = Ethernet::SIZE + DATAGRAM_HEADER_BYTES;
 
 struct DatagramFlow {
     flow: Flow,

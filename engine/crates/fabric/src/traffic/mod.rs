@@ -7,7 +7,7 @@ pub(crate) mod streams;
 pub(crate) mod web;
 
 use rand::Rng;
-use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, Scenario, Source, TrafficKind, edge_mac};
+use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, MacAddress, Scenario, Source, TrafficKind, edge_mac};
 use slotwise_transport::RtoConfig;
 
 use crate::api::HostMode;
@@ -144,8 +144,8 @@ impl Traffic {
         let hosts = scenario.hosts_of(Endpoint::All);
         let addresses = hosts.iter().map(|host| HostAddress {
             ip: host.ip(),
-            mac: mac_number(host.mac()),
-            gateway: mac_number(edge_mac(host.edge)),
+            mac: host.mac(),
+            gateway: edge_mac(host.edge),
         });
         let is_played = |flow: &Flow| host_mode.plays(flow.kind.is_of_linux());
         let phases = 0..scenario.phases.len();
@@ -433,6 +433,6 @@ impl Traffic {
     }
 }
 
-pub(crate) fn mac_number(mac: [u8; 6]) -> u64 {
+pub(crate) fn mac_number(mac: MacAddress) -> u64 {
     mac.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ends of streams, and the host that holds them.
 
+use slotwise_scenario::MacAddress;
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
     Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender, SenderConfig, Stack, UdpSink,
@@ -8,6 +9,7 @@ use slotwise_transport::{
 };
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
+use super::mac_number;
 use crate::packet::Frame;
 
 /// Linux's bounds of the retransmission timeout.
@@ -178,10 +180,10 @@ pub(crate) struct Station {
 
 impl Station {
     /// A host with this address, whose packets go to `gateway`.
-    pub(crate) fn new(mac: u64, gateway: u64) -> Station {
+    pub(crate) fn new(mac: MacAddress, gateway: MacAddress) -> Station {
         let ethernet = Ethernet {
-            dst: gateway,
-            src: mac,
+            dst: mac_number(gateway),
+            src: mac_number(mac),
             ether_type: ETHERTYPE_IPV4,
         };
         Station {

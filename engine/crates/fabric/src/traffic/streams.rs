@@ -8,14 +8,14 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use slotwise_scenario::{Process, Transport, Web};
+use slotwise_scenario::{MacAddress, Process, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
 };
-use slotwise_wire::{Ethernet, Ipv4};
+use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
 
-use super::datagrams::{UDP_HEADER_BYTES, arrivals};
+use super::datagrams::arrivals;
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use crate::measure::DelayUse;
@@ -24,8 +24,6 @@ use crate::packet::Packet;
 const FIRST_PORT: u16 = 1024;
 /// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
 const PORTS: u32 = 64_000;
-/// IPv4 and UDP.
-const DATAGRAM_HEADER_BYTES: u64 = (Ipv4::SIZE + UDP_HEADER_BYTES) as u64;
 
 /// The transports' name for a scenario's choice.
 fn algorithm(transport: Transport) -> Algorithm {
@@ -41,9 +39,9 @@ fn algorithm(transport: Transport) -> Algorithm {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostAddress {
     pub(crate) ip: Ipv4Addr,
-    pub(crate) mac: u64,
+    pub(crate) mac: MacAddress,
     /// Of the switch that it sends to.
-    pub(crate) gateway: u64,
+    pub(crate) gateway: MacAddress,
 }
 
 /// What a flow sends.
@@ -518,7 +516,7 @@ impl Totals {
             End::Sink(sink) => {
                 let stats = sink.stats();
                 self.received_packets += stats.packets;
-                self.received_bytes += stats.bytes - DATAGRAM_HEADER_BYTES * stats.packets;
+                self.received_bytes += stats.bytes - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
             }
             End::Source(_) => {}
         }
