@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A star and routers side by side in one standalone controller, over one P4Runtime session a switch. Run as test_runs.py is."""
 import json
+import os
 import queue
 import re
+import socket
 import subprocess
 import threading
 import time
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from ipaddress import IPv4Address
 from typing import Callable, TextIO, TypeVar
 
@@ -19,9 +21,8 @@ from test_runs import PATIENCE_S, ROOT, SLOTWISE
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
 P4C_OUT = ROOT / "p4src" / "p4c-out"
 NETWORK = ROOT / "schema" / "examples" / "network-mixed.json"
-# Of a switch that begins anew where the one before was. Not among those that anybody gets who only calls: the controller does so
-# all the while, and a connection to such a port of this machine can meet itself, and hold it.
-FIXED_ADDRESS = "127.0.0.1:19559"
+# Ports that nobody gets who only calls.
+LISTENING_PORTS = range(20_000, 30_000)
 XCP_CHOSEN = {"device_id": 2001, "port": 2, "xcp_bps": 5_000_000}
 
 T = TypeVar("T")
@@ -67,6 +68,17 @@ def devices(network: dict) -> list[int]:
     return [each["device_id"] for each in [*star["cores"], *star["edges"], *routes["nodes"]]]
 
 
+def lasting_address() -> str:
+    """Of a switch that begins anew where the one before was. The controller calls there all the while: from a port of those that the
+    system gives to whoever calls, a connection to the same port of this machine can meet itself, and hold it."""
+    first = os.getpid() % len(LISTENING_PORTS)
+    for port in (*LISTENING_PORTS[first:], *LISTENING_PORTS[:first]):
+        with socket.socket() as taken, suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return f"127.0.0.1:{port}"
+    raise AssertionError("every port is taken")
+
+
 def switch(stack: ExitStack, device: int, address: str) -> tuple[subprocess.Popen, str]:
     """A switch that waits for its program, and its address."""
     process = spawn(stack, SLOTWISE, "switch", "--no-p4", "--device-id", str(device), "--", "--grpc-server-addr", address, "--cpu-port", "510")
@@ -110,7 +122,7 @@ def tables(address: str, device: int) -> tuple[set[tuple[str, int]], dict[int, i
 def test_a_star_and_routers_share_a_controller(tmp_path):
     network = json.loads(NETWORK.read_text())
     with ExitStack() as stack:
-        switches = {device: switch(stack, device, FIXED_ADDRESS if device == 2001 else "127.0.0.1:0") for device in devices(network)}
+        switches = {device: switch(stack, device, lasting_address() if device == 2001 else "127.0.0.1:0") for device in devices(network)}
         config = tmp_path / "controller.json"
         config.write_text(json.dumps({
             "p4runtime": {"address": switches[2001][1], "devices": {str(device): address for device, (_, address) in switches.items()}},
