@@ -11,7 +11,7 @@ pub struct ServerLimits {
     /// Connections at once. A further one takes the place of the oldest of those that have come least far; where all have a
     /// primary, it is closed.
     pub connections: usize,
-    /// Calls and streams at once on one connection.
+    /// Calls at once on one connection, beside a stream for each device: a controller may have all of them on one.
     pub calls_a_connection: u32,
     /// Bytes of one Write or SetForwardingPipelineConfig. Other messages are of 1 MiB at most.
     pub message_bytes: usize,

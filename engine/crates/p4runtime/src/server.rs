@@ -184,6 +184,7 @@ impl Server {
 
         let devices = Arc::new(devices);
         let limits = config.limits;
+        let streams = u32::try_from(devices.len()).unwrap_or(u32::MAX);
         let (slice_sender, slices) = mpsc::channel(SLICE_QUEUE);
         let shared = Arc::new(Shared {
             devices,
@@ -217,7 +218,7 @@ impl Server {
         let authorize = Box::new(move |head: &Head| authorizing.authorize(head).map_err(Status::from));
         let service = P4RuntimeServer::new(Service(shared)).max_decoding_message_size(limits.message_bytes);
         let mut server = tonic::transport::Server::builder()
-            .max_concurrent_streams(limits.calls_a_connection)
+            .max_concurrent_streams(limits.calls_a_connection.saturating_add(streams))
             .http2_keepalive_interval(Some(limits.keepalive))
             .http2_keepalive_timeout(Some(limits.keepalive))
             .layer(GuardLayer::new(&limits, config.token, config.takes_guests, authorize));

@@ -91,6 +91,25 @@ async fn connections_without_a_primary_make_room() {
     primary.write(vec![insert(mac_entry(&TABLES, 1, &[1]))]).await.unwrap();
 }
 
+#[tokio::test]
+async fn one_connection_has_a_stream_for_each_device_and_calls_beside() {
+    let mut config = server_config(false);
+    config.limits.calls_a_connection = 1;
+    let bench = Bench::with(config);
+    let mut client = bench.client().await;
+    let all = async {
+        let mut streams = Vec::new();
+        for device_id in [1, 2] {
+            let mut stream = Stream::open(&mut client).await;
+            stream.arbitrate(device_id, "", Some(1)).await;
+            assert_eq!(stream.advisory().await, (Code::Ok, Some(1)));
+            streams.push(stream);
+        }
+        client.capabilities(CapabilitiesRequest::default()).await.unwrap();
+    };
+    tokio::time::timeout(SOON, all).await.unwrap();
+}
+
 type Connection = h2::client::SendRequest<Bytes>;
 
 async fn connect(address: SocketAddr) -> Connection {
