@@ -9,6 +9,10 @@ public final class Ipv4Address {
     private static final Pattern FORM =
             Pattern.compile("(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})");
 
+    /** First numbers of addresses. */
+    private static final long LOOPBACK = 127;
+    private static final long FIRST_GROUP = 224;
+
     private final long value;
 
     private Ipv4Address(long value) {
@@ -30,6 +34,17 @@ public final class Ipv4Address {
             value = value << 8 | part;
         }
         return new Ipv4Address(value);
+    }
+
+    /** As {@link #parse}, of one host: no group, nobody, everybody or oneself. */
+    public static Ipv4Address ofHost(String text) {
+        Ipv4Address address = parse(text);
+        long network = address.value >>> 24;
+        if (network == 0 || network == LOOPBACK || network >= FIRST_GROUP) {
+            throw new IllegalArgumentException(
+                    "a host's address is one of 1.0.0.0 .. 223.255.255.255 and not of 127.0.0.0/8, got '" + text + "'");
+        }
+        return address;
     }
 
     private static IllegalArgumentException malformed(String text) {

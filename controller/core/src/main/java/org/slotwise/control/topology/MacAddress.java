@@ -3,9 +3,12 @@ package org.slotwise.control.topology;
 
 import java.util.regex.Pattern;
 
-/** 48-bit Ethernet address. */
+/** 48-bit Ethernet address of one station. */
 public final class MacAddress {
     private static final Pattern FORM = Pattern.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}");
+
+    /** Set in the first byte of addresses of groups. */
+    private static final long GROUP = 1L << 40;
 
     private final long value;
 
@@ -13,13 +16,17 @@ public final class MacAddress {
         this.value = value;
     }
 
-    /** Parses {@code 02:00:00:01:00:01}; throws IllegalArgumentException for anything else. */
+    /** Parses {@code 02:00:00:01:00:01}; throws IllegalArgumentException for anything else, and for what no station has. */
     public static MacAddress parse(String text) {
         if (!FORM.matcher(text).matches()) {
             throw new IllegalArgumentException(
                     "a MAC address is six pairs of hexadecimal digits joined by colons, got '" + text + "'");
         }
-        return new MacAddress(Long.parseLong(text.replace(":", ""), 16));
+        long value = Long.parseLong(text.replace(":", ""), 16);
+        if (value == 0 || (value & GROUP) != 0) {
+            throw new IllegalArgumentException("a station's MAC address is that of one and not all zeros, got '" + text + "'");
+        }
+        return new MacAddress(value);
     }
 
     /** The address as a number, first byte highest. */

@@ -222,7 +222,14 @@ class NetworkTest {
         for (String bad : List.of("", "10.0.0", "10.0.0.256", "10.0.0.1 ", "1.2.3.4.5", "10.0.0.01", "99999999999.0.0.1")) {
             assertThrows(IllegalArgumentException.class, () -> Ipv4Address.parse(bad), bad);
         }
-        for (String bad : List.of("", "02:00:00:00:00", "02-00-00-00-00-00", "02:00:00:00:00:0g")) {
+        for (String bad : List.of("0.0.0.1", "127.0.0.1", "224.0.0.0", "255.255.255.255", "10.0.0")) {
+            assertThrows(IllegalArgumentException.class, () -> Ipv4Address.ofHost(bad), bad);
+        }
+        for (String good : List.of("1.0.0.0", "126.255.255.255", "128.0.0.1", "223.255.255.255")) {
+            assertEquals(good, Ipv4Address.ofHost(good).toString());
+        }
+        for (String bad : List.of("", "02:00:00:00:00", "02-00-00-00-00-00", "02:00:00:00:00:0g", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff",
+                "03:00:00:00:00:00")) {
             assertThrows(IllegalArgumentException.class, () -> MacAddress.parse(bad), bad);
         }
     }

@@ -16,6 +16,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /** Reads one JSON object strictly: every field is known, present or optional, and in its range. */
 public final class JsonFields {
@@ -25,6 +26,7 @@ public final class JsonFields {
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .disable(JsonParser.Feature.ALLOW_COMMENTS)
             .build();
+    private static final Pattern NAME = Pattern.compile("[!-~]{1,128}");
     /** More edits than this make another word, not a slip. */
     private static final int LARGEST_SLIP = 3;
 
@@ -92,6 +94,15 @@ public final class JsonFields {
     /** A text that must be there. */
     public String text(String name) throws InvalidJsonException {
         return text(place(name), required(name));
+    }
+
+    /** A name that must be there: it goes to logs, views and other systems, which break at other characters. */
+    public String name(String name) throws InvalidJsonException {
+        String text = text(name);
+        if (!NAME.matcher(text).matches()) {
+            throw new InvalidJsonException(place(name), "a name has 1 .. 128 visible ASCII characters");
+        }
+        return text;
     }
 
     /** A value that must be text. */

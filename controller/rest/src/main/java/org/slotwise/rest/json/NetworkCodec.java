@@ -151,7 +151,7 @@ public final class NetworkCodec {
 
     private static Host host(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "name", "ip", "mac", "port");
-        return new Host(fields.text("name"), fields.parsed("ip", Ipv4Address::parse),
+        return new Host(fields.name("name"), fields.parsed("ip", Ipv4Address::ofHost),
                 fields.parsed("mac", MacAddress::parse),
                 (int) fields.integer("port", 1, WireConstants.PORT_OPTICAL_BASE - 1));
     }

@@ -56,7 +56,7 @@ public final class RingCodec {
         for (JsonNode station : fields.array("stations")) {
             stations.add(station(fields.place("stations[" + stations.size() + "]"), station));
         }
-        return new RingNetwork(fields.text("name"), mode(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
+        return new RingNetwork(fields.name("name"), mode(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
                 // Of too few or too many the ring says so first: links are about those that there may be.
                 stations, isRing(stations) ? links(fields, stations) : List.of());
     }
@@ -90,12 +90,12 @@ public final class RingCodec {
         List<Host> hosts = new ArrayList<>();
         for (JsonNode each : fields.array("hosts")) {
             JsonFields host = JsonFields.of(fields.place("hosts[" + hosts.size() + "]"), each, "name", "port", "mac", "ip");
-            Ipv4Address ip = host.parsed("ip", Ipv4Address::parse);
-            hosts.add(new Host(host.optional("name").isPresent() ? host.text("name") : ip.toString(), ip,
+            Ipv4Address ip = host.parsed("ip", Ipv4Address::ofHost);
+            hosts.add(new Host(host.optional("name").isPresent() ? host.name("name") : ip.toString(), ip,
                     host.parsed("mac", MacAddress::parse), port(host)));
         }
         List<TrafficRule> rules = fields.optional(CLASSES).isPresent() ? rules(fields) : List.of();
-        return new Station(fields.text("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields), hosts, rules);
+        return new Station(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields), hosts, rules);
     }
 
     private static int port(JsonFields fields) throws InvalidJsonException {

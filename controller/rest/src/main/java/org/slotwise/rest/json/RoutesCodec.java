@@ -67,7 +67,7 @@ public final class RoutesCodec {
         for (JsonNode port : fields.array("ports")) {
             ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
         }
-        return new Router(fields.text("name"), device(fields), fields.parsed("mac", MacAddress::parse), ports);
+        return new Router(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), ports);
     }
 
     private static DeviceId device(JsonFields fields) throws InvalidJsonException {
@@ -99,7 +99,10 @@ public final class RoutesCodec {
         if (fields.optional("beyond").isPresent()) {
             for (JsonNode host : fields.array("beyond")) {
                 JsonFields one = JsonFields.of(fields.place("beyond[" + beyond.size() + "]"), host, "name", "ip");
-                beyond.add(one.parsed("ip", Ipv4Address::parse));
+                if (one.optional("name").isPresent()) {
+                    one.name("name");
+                }
+                beyond.add(one.parsed("ip", Ipv4Address::ofHost));
             }
         }
         return new RouterPort.Peer(device(fields), (int) fields.integer("port", 1, MAX_PORT),
@@ -110,7 +113,7 @@ public final class RoutesCodec {
         List<Host> hosts = new ArrayList<>();
         for (JsonNode host : parent.array("hosts")) {
             JsonFields fields = JsonFields.of(parent.place("hosts[" + hosts.size() + "]"), host, "name", "ip", "mac");
-            hosts.add(new Host(fields.text("name"), fields.parsed("ip", Ipv4Address::parse),
+            hosts.add(new Host(fields.name("name"), fields.parsed("ip", Ipv4Address::ofHost),
                     fields.parsed("mac", MacAddress::parse), port));
         }
         return hosts;

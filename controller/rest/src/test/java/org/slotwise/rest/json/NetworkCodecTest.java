@@ -101,6 +101,11 @@ class NetworkCodecTest {
                 "apps.routes.routing.routes[2].prefix: device 2002 has a route to 10.1.0.2/32 already");
         expected.put("network-invalid-peer-and-hosts.json",
                 "apps.routes.nodes[0].ports[0]: either 'peer' or 'hosts' is needed");
+        expected.put("network-invalid-host-for-all.json", "apps.routes.nodes[0].ports[2].hosts[0].ip: a host's address is one of"
+                + " 1.0.0.0 .. 223.255.255.255 and not of 127.0.0.0/8, got '255.255.255.255'");
+        expected.put("network-invalid-mac-of-a-group.json", "apps.routes.nodes[0].mac: a station's MAC address is that of one and not"
+                + " all zeros, got 'ff:ff:ff:ff:ff:ff'");
+        expected.put("network-invalid-name-of-two-lines.json", "apps.routes.nodes[0].name: a name has 1 .. 128 visible ASCII characters");
         assertEquals(expected,
                 reasons);
     }
