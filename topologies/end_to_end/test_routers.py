@@ -171,6 +171,15 @@ def test_a_network_made_in_python_runs(tmp_path):
     assert report.tables() == ["flows", "links"]
 
 
+def test_as_many_routers_as_a_file_may_have_begin():
+    network = Network("many", seconds=0.1).node(*(f"r{number}" for number in range(200)))
+    for number in range(1, 200):
+        network.link("r0", f"r{number}", rate_bps=45_000_000, delay_ns=10_000, buffer_packets=50)
+    network.hosts("s", "r1", 1).hosts("d", "r199", 1).tcp("s", "d")
+    report = network.simulate(quiet=True)
+    assert report.ok and report.goodput_bps("run")["s.0", "d.0"] > 0
+
+
 def test_what_is_of_stars_is_refused(tmp_path):
     for arguments, said in (
         (("simulate", SCENARIO, "--scheduler", "islip"), "--scheduler: routers have none"),
