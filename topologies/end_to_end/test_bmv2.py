@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock BMv2 as the switches of stars and routers. Runs need simple_switch_grpc on the PATH; what is refused does not."""
+"""Stock BMv2 as the switches of stars, of routers and of both. Runs need simple_switch_grpc on the PATH; what is refused does not."""
 import os
 import shutil
 import signal
@@ -9,6 +9,7 @@ from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, childre
 
 ROUTERS = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
+MIX = ROOT / "topologies" / "mixed-bmv2.yaml"
 SWITCHES = 4
 BMV2_TARGET = ("--target", "bmv2")
 needs_bmv2 = pytest.mark.skipif(not shutil.which("simple_switch_grpc"), reason="simple_switch_grpc is not on the PATH")
@@ -60,6 +61,19 @@ def test_routers_of_bmv2_carry_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
 
 
 @needs_bmv2
+def test_a_mix_of_bmv2_carries_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("emulate", MIX, *BMV2_TARGET, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["verdict"]["ok"] and not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate", "astray"))
+    flows = {flow.get("name", "busy"): flow for flow in report["phases"][-1]["flows"]}
+    assert {name: flow["played_by"] for name, flow in flows.items()} == {"across.0": "engine", "down.0": "linux", "busy": "linux"}
+    assert all(flow["bytes"] > 20_000 for flow in flows.values()), flows
+    assert report["controller"]["commits"]["completed"] > 0
+
+
+@needs_bmv2
 def test_a_bmv2_that_ends_ends_the_run():
     with Emulation(*BMV2_TARGET, scenario=STAR) as run:
         run.read_until("1/2 uniform")
@@ -85,7 +99,8 @@ def test_a_run_on_bmv2_that_is_ended_leaves_nothing(number):
 def test_slots_too_short_for_bmv2_are_refused():
     done = slotwise("emulate", SCENARIO, *BMV2_TARGET)
     assert done.returncode == 1
-    assert "/frame/slot_ns: BMv2 cannot follow slots of 250000 ns" in done.stderr and "star3-bmv2.yaml" in done.stderr
+    assert "/frame/slot_ns: BMv2 cannot follow slots of 250000 ns" in done.stderr
+    assert "star3-bmv2.yaml" in done.stderr and "mixed-bmv2.yaml" in done.stderr
     assert "starting" not in done.stdout
 
 

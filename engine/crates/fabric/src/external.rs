@@ -34,18 +34,29 @@ pub struct SwitchInput {
     pub device_id: u64,
     /// The port at which it arrives.
     pub port: Port,
-    /// Names light, ticks and what comes to a router, so that what the switch makes of them can be told; 0 for anything else.
+    /// Names what comes by a fibre or a link, and ticks, so that what the switch makes of them can be told; 0 for anything else.
     pub id: u64,
     /// The frame.
     pub frame: Frame,
 }
 
-/// Light, a tick, or a packet in a router.
+/// Light, a tick, or what came by a link.
 struct Crossing {
     device: Device,
     arrived_ns: u64,
     origin: Origin,
     optical: Option<Optical>,
+}
+
+impl Crossing {
+    /// Whether the time that its switch takes counts as an answer's: of light, and of what comes to a router or station.
+    fn is_waited_for(&self) -> bool {
+        match self.origin {
+            Origin::Light { .. } | Origin::Fibre { .. } => true,
+            Origin::Lane { .. } => matches!(self.device, Device::Router(_) | Device::Station(_)),
+            Origin::Tick { .. } | Origin::Local => false,
+        }
+    }
 }
 
 /// What the fabric knows of its switches when they are outside.
@@ -61,14 +72,9 @@ pub(crate) struct External {
 
 impl External {
     pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
-        let is_told = match origin {
-            Origin::Local => false,
-            // What comes from a router or station was born when what went in was; of an edge nothing more counts.
-            Origin::Lane { .. } => matches!(device, Device::Router(_) | Device::Station(_)),
-            _ => true,
-        };
         let mut id = 0;
-        if is_told {
+        // What comes out was born when what went in was.
+        if !matches!(origin, Origin::Local) {
             self.last_id += 1;
             id = self.last_id;
             let crossing = Crossing {
@@ -152,7 +158,7 @@ impl Fabric {
         );
         let crossing = self.external.as_ref().and_then(|external| external.crossings.get(&id));
         Ok(crossing
-            .filter(|crossing| crossing.device == device && !matches!(crossing.origin, Origin::Tick { .. }))
+            .filter(|crossing| crossing.device == device && crossing.is_waited_for())
             .map(|crossing| at_ns - crossing.arrived_ns))
     }
 

@@ -102,6 +102,19 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
 }
 
 #[test]
+fn packets_keep_their_birth_through_switches_that_answer_late() {
+    let traffic = "  - {name: tcp, duration_ms: 100, traffic: [{kind: tcp, from: h1_0, to: h2_0}]}";
+    let scenario = star4(traffic);
+    let mut outside = Outside::new(&scenario);
+    outside.run_until(scenario.end_ns(), |_| Some(QUICK_NS));
+    let received = outside.fabric.flow_results()[0].received_packets;
+    let (_, delay) = outside.fabric.take_flow_delays()[0];
+    assert!(received > 0 && delay.packets >= received, "{received} {delay:?}");
+    assert!(delay.sum_ns / delay.packets > 2 * QUICK_NS, "{delay:?}");
+    assert_eq!(outside.longest_ns, QUICK_NS);
+}
+
+#[test]
 fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     let scenario = star4(TRAFFIC);
     let mut outside = Outside::new(&scenario);

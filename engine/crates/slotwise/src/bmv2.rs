@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stock BMv2 as the switches of a run, of stars or of routers: one `simple_switch_grpc` for each, on loopback.
+//! Stock BMv2 as the switches of a run, of stars, of routers or of both: one `simple_switch_grpc` for each, on loopback.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -37,7 +37,7 @@ const LAST_WORDS: usize = 2000;
 pub enum TargetError {
     /// Too fast for it.
     #[error(
-        "/frame/slot_ns: BMv2 cannot follow slots of {slot_ns} ns; expected at least {SHORTEST_SLOT_NS}, as in topologies/star3-bmv2.yaml"
+        "/frame/slot_ns: BMv2 cannot follow slots of {slot_ns} ns; expected at least {SHORTEST_SLOT_NS}, as in topologies/star3-bmv2.yaml and mixed-bmv2.yaml"
     )]
     ShortSlot {
         /// The scenario's.

@@ -79,31 +79,91 @@ impl JsonChild {
         stdin.flush()
     }
 
-    /// Closes its input, asks its group to end, and waits; kills it after `patience`.
+    /// Closes its input and waits: for one that ends when its input does. Asks it to end after half of `patience`, and kills its group after
+    /// all of it.
+    pub fn finish(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        self.stdin = None;
+        // A signal besides would meet what has begun to end.
+        match self.ended_within(patience / 2)? {
+            Some(status) => Ok(status),
+            None => self.stop(patience / 2),
+        }
+    }
+
+    /// Closes its input, asks it to end, and waits; kills its group after `patience`.
     pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         self.stdin = None;
-        let group = Pid::from_raw(-(self.child.id() as i32));
-        let leader = Pid::from_raw(self.child.id() as i32);
-        let _ = kill(leader, Signal::SIGTERM);
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
+        if let Some(status) = self.ended_within(patience)? {
+            return Ok(status);
+        }
+        note!("{}: does not stop, killed", self.name);
+        self.kill_group();
+        self.child.wait()
+    }
+
+    /// Its status if it ends in this time; what it leaves of its group is killed.
+    fn ended_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(status) = self.child.try_wait()? {
-                let _ = kill(group, Signal::SIGKILL);
-                return Ok(status);
+                self.kill_group();
+                return Ok(Some(status));
             }
             if Instant::now() >= deadline {
-                note!("{}: does not stop, killed", self.name);
-                let _ = kill(group, Signal::SIGKILL);
-                return self.child.wait();
+                return Ok(None);
             }
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn kill_group(&self) {
+        let _ = kill(Pid::from_raw(-(self.child.id() as i32)), Signal::SIGKILL);
     }
 }
 
 impl Drop for JsonChild {
     fn drop(&mut self) {
-        let _ = kill(Pid::from_raw(-(self.child.id() as i32)), Signal::SIGKILL);
+        self.kill_group();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    fn shell(script: &str) -> (JsonChild, Receiver<ChildEvent>) {
+        let (events, heard) = channel();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let child = JsonChild::spawn("shell", command, events, |event| event).unwrap();
+        assert!(
+            matches!(heard.recv(), Ok(ChildEvent::Line(_))),
+            "it did not say that it is ready"
+        );
+        (child, heard)
+    }
+
+    #[test]
+    fn who_ends_with_its_input_gets_no_signal() {
+        let (mut child, _heard) = shell("trap 'exit 9' TERM; echo {}; read line; sleep 0.2; exit 3");
+        assert_eq!(child.finish(PATIENCE).unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn who_does_not_gets_one_and_is_killed_if_that_does_not_help() {
+        let (mut child, _heard) = shell("trap 'exit 9' TERM; echo {}; while :; do sleep 0.05; done");
+        assert_eq!(child.stop(PATIENCE).unwrap().code(), Some(9));
+        let (mut child, _heard) = shell("trap '' TERM; echo {}; while :; do sleep 0.05; done");
+        assert_eq!(
+            child.finish(Duration::ZERO).unwrap().signal(),
+            Some(Signal::SIGKILL as i32)
+        );
     }
 }

@@ -114,15 +114,10 @@ fn line(s: &Snapshot) -> String {
     let mut text = format!("{:6.1} s  {:<14} ", s.now_ns as f64 / 1e9, s.phase);
     if s.edges > 0 {
         let goodput: f64 = s.pairs.iter().map(|pair| pair.goodput_bps).sum();
-        let (busiest, pair) = busiest(s, 1).into_iter().next().unwrap_or(((0, 0), PairNow::default()));
-        let _ = write!(
-            text,
-            "{:7.1} Mb/s, busiest {}>{} with {:.1} slots a frame, ",
-            goodput / 1e6,
-            busiest.0,
-            busiest.1,
-            pair.slots
-        );
+        let _ = write!(text, "{:7.1} Mb/s, ", goodput / 1e6);
+        if let Some(((from, to), pair)) = busiest(s, 1).first().filter(|(_, pair)| pair.goodput_bps > 0.0) {
+            let _ = write!(text, "busiest {from}>{to} with {:.1} slots a frame, ", pair.slots);
+        }
     }
     if let Some(link) = busiest_links(s, 1).first() {
         let _ = write!(
@@ -348,6 +343,14 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn of_a_silent_star_no_pair_is_the_busiest() {
+        let mut silent = snapshot(4);
+        silent.pairs.fill(PairNow::default());
+        let text = line(&silent);
+        assert!(text.contains("0.0 Mb/s, violations 0"), "{text}");
     }
 
     #[test]

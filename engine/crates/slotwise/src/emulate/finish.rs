@@ -39,7 +39,7 @@ impl Emulation<'_> {
         };
         let seen = self.neighbours.as_ref().map(Neighbours::since);
         if let Some(hosts) = &mut running.hosts {
-            hosts.stop(STOP_PATIENCE)?;
+            hosts.finish(STOP_PATIENCE)?;
         }
         if let Some(controller) = &mut running.controller {
             controller.stop(STOP_PATIENCE)?;
