@@ -53,4 +53,6 @@ def test_one_that_fails_is_counted_and_the_schedule_stays(program, tmp_path):
     report = simulate(tmp_path, "broken", {"command": [sys.executable, "-c", program]})
     assert report["controller"]["scheduler_failures"] > 3
     assert report["controller"]["commits"]["sent"] == 0
+    (note,) = report["verdict"]["notes"]
+    assert f"gave no schedule in {report['controller']['scheduler_failures']} of {report['controller']['frames_scheduled']} frames" in note
     assert not any(report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate"))

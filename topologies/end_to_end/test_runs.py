@@ -372,7 +372,7 @@ def test_a_taken_port_is_named_before_anything_starts():
     with socket.create_server(("127.0.0.1", REST_PORT)):
         done = slotwise("emulate", SCENARIO)
     assert done.returncode == 1
-    assert f"127.0.0.1:{REST_PORT}" in done.stderr and "controller (REST)" in done.stderr
+    assert f"127.0.0.1:{REST_PORT}" in done.stderr and "controller (REST)" in done.stderr and "--rest-port chooses another" in done.stderr
     assert "starting" not in done.stdout
 
 

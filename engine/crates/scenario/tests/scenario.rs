@@ -153,6 +153,16 @@ proptest! {
 const ROUTED: &str = include_str!("../../../../schema/examples/valid/routers.yaml");
 
 #[test]
+fn a_name_of_what_the_file_has_none_of_is_answered_with_that() {
+    let text = ROUTED.replace("routers: [left, middle, right]\n", "");
+    let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
+    assert!(
+        message.contains("/links/0/from: found 'left'; expected the name of a router, and there is none\n"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_routed_timeline_repeats_what_comes_again_and_stops_with_the_run() {
     let scenario = Scenario::parse(ROUTED.as_bytes()).unwrap();
     let times: Vec<u64> = scenario.timeline().iter().map(|(at_ms, _)| *at_ms).collect();
@@ -232,4 +242,23 @@ fn numbers_of_hosts_are_in_one_row_and_as_many_as_names() {
         assert_eq!(mixed.host_numbers(party), numbers, "{party:?}");
     }
     assert_eq!(mixed.host_count(), 10);
+}
+
+#[test]
+fn routers_that_are_linked_lead_to_one_edge() {
+    let mixed = include_str!("../../../../topologies/mixed.yaml");
+    let link = |from, to| {
+        format!(
+            "- {{name: {from}-{to}, from: {from}, to: {to}, rate_bps: 1000000, delay_ns: 1, buffer: {{packets: 1}}}}\n"
+        )
+    };
+    let text = mixed.replace(
+        "hosts:\n  mtu",
+        &(link("lab", "east") + &link("east", "lab") + "hosts:\n  mtu"),
+    );
+    let message = Scenario::parse(text.as_bytes()).unwrap_err().to_string();
+    assert!(
+        message.contains("/routers/0: from router 'west' links lead, perhaps through other routers, to edge2 and edge3; expected one edge"),
+        "{message}"
+    );
 }

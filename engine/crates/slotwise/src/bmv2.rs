@@ -290,7 +290,7 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<SocketAddr>, RunError> {
     let ports = (0..count).map(|index| {
         let port = u16::try_from(index).ok().and_then(|index| first.checked_add(index));
         let port = port.ok_or_else(|| format!("there are no {count} ports from {first} on"))?;
-        check_free(loopback(port), "simple_switch_grpc")?;
+        check_free(loopback(port), "simple_switch_grpc", "--p4runtime-port")?;
         Ok(loopback(port))
     });
     ports.collect()

@@ -138,11 +138,11 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     if !args.external_controller {
         home.controller_jar()?;
         programs = controller::programs(&home, network.controller(&network.empty_fabric(), false).programs)?;
-        check_free(addresses.rest, "controller (REST)")?;
+        check_free(addresses.rest, "controller (REST)", "--rest-port")?;
     }
     let bmv2_program = match args.target {
         Target::Engine => {
-            check_free(addresses.p4runtime, "engine (P4Runtime)")?;
+            check_free(addresses.p4runtime, "engine (P4Runtime)", "--p4runtime-port")?;
             None
         }
         Target::Bmv2 => Some(

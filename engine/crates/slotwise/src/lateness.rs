@@ -111,25 +111,50 @@ pub struct Neighbour {
     pub ran_ns: u64,
 }
 
+/// The spans by which lateness is counted.
+#[derive(Debug, Clone, Copy)]
+pub enum Beat {
+    /// Slots of a star, of so many ns.
+    Slots(u64),
+    /// Where there is no star nothing is slotted: periods of so many ns.
+    Periods(u64),
+}
+
+impl Beat {
+    fn ns(self) -> u64 {
+        let (Beat::Slots(ns) | Beat::Periods(ns)) = self;
+        ns
+    }
+
+    /// One of them.
+    fn name(self) -> &'static str {
+        match self {
+            Beat::Slots(_) => "slot",
+            Beat::Periods(_) => "period",
+        }
+    }
+}
+
 impl Lateness {
     /// Lines of the summary.
-    pub fn summary(&self, slot_ns: u64) -> String {
+    pub fn summary(&self, beat: Beat) -> String {
+        let name = beat.name();
         let us = |ns: u64| ns as f64 / 1e3;
         let mut text = format!(
-            "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} slots of {:.0} us: {}\n",
+            "  lateness     p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} {name}s of {:.0} us: {}\n",
             us(self.p50_ns),
             us(self.p99_ns),
             us(self.max_ns),
             self.slots,
-            us(slot_ns),
+            us(beat.ns()),
             if self.kept_up {
-                "the fabric kept up"
+                "the fabric kept up".to_owned()
             } else {
-                "more than one slot in 100 was a slot late"
+                format!("more than one {name} in 100 was a {name} late")
             }
         );
         if !self.late.is_empty() {
-            let _ = writeln!(text, "  late slots   {}", self.reasons(slot_ns));
+            let _ = writeln!(text, "  {:<12} {}", format!("late {name}s"), self.reasons(beat.ns()));
         }
         text
     }
@@ -154,19 +179,20 @@ impl Lateness {
     }
 
     /// For a run that did not keep up: what made it late and what would help. `None` if it kept up.
-    pub fn note(&self, slot_ns: u64) -> Option<String> {
+    pub fn note(&self, beat: Beat) -> Option<String> {
         if self.kept_up {
             return None;
         }
+        let (name, slot_ns) = (beat.name(), beat.ns());
         let mut text = format!(
-            "slots were late: p99 {} us where a slot has {} us; fabric time stays exact, but hosts saw it stretched",
+            "{name}s were late: p99 {} us where a {name} has {} us; fabric time stays exact, but hosts saw it stretched",
             self.p99_ns / 1000,
             slot_ns / 1000
         );
         if let Some(most) = self.late.first() {
             let _ = write!(
                 text,
-                ". Most ({} slots) because of this: {}. It would help to have {}",
+                ". Most ({} {name}s) because of this: {}. It would help to have {}",
                 most.slots,
                 most.cause.text(),
                 self.remedy(most.cause, slot_ns)
@@ -339,12 +365,12 @@ mod tests {
             [(Cause::Stopped, 3, 2600), (Cause::Control, 1, 501)],
             "slots 1, 2 and 4, and 5"
         );
-        let text = summary.summary(1000);
+        let text = summary.summary(Beat::Slots(1000));
         assert!(
             text.contains("late slots   4 of 4 by more than 0 us: 3 as the fabric's CPU stood still"),
             "{text}"
         );
-        let note = summary.note(1000).unwrap();
+        let note = summary.note(Beat::Slots(1000)).unwrap();
         assert!(
             note.contains("Most (3 slots)") && note.contains("CPUs are its own"),
             "{note}"
@@ -366,7 +392,7 @@ mod tests {
                 neighbours: vec![neighbour],
                 ..lateness.summary()
             };
-            summary.note(1_000_000).unwrap()
+            summary.note(Beat::Slots(1_000_000)).unwrap()
         };
         let busy = note(60_000_000);
         assert!(
@@ -385,7 +411,28 @@ mod tests {
             lateness.record(slot * 1000, slot * 1000 + 10, || unreachable!("not late"));
         }
         let summary = lateness.summary();
-        assert_eq!(summary.note(1000), None);
-        assert_eq!(summary.summary(1000).lines().count(), 1);
+        assert_eq!(summary.note(Beat::Slots(1000)), None);
+        assert_eq!(summary.summary(Beat::Slots(1000)).lines().count(), 1);
+    }
+
+    #[test]
+    fn where_there_are_only_routers_nothing_is_called_a_slot() {
+        let mut lateness = SlotLateness::new(1000);
+        for period in 1..4 {
+            lateness.record(period * 1000, period * 1000 + 1500, || Cause::Events);
+        }
+        let summary = lateness.summary();
+        let text = summary.summary(Beat::Periods(1000));
+        assert!(
+            text.contains("over 2 periods of 1 us: more than one period in 100 was a period late"),
+            "{text}"
+        );
+        assert!(text.contains("\n  late periods 2 of 2 by more than"), "{text}");
+        let note = summary.note(Beat::Periods(1000)).unwrap();
+        assert!(
+            note.starts_with("periods were late: p99 1 us where a period has 1 us"),
+            "{note}"
+        );
+        assert!(note.contains("Most (2 periods)"), "{note}");
     }
 }

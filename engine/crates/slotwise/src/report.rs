@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::choices::{By, Changed, ControllerChange};
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
-use crate::lateness::Lateness;
+use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
 
 /// By what the lateness of a live run is measured where there are no slots.
@@ -278,7 +278,11 @@ impl Report {
         let counts: Vec<String> = CHECKS.iter().filter_map(counted).collect();
         let _ = writeln!(text, "  invariants   {}", counts.join(", "));
         if let Some(lateness) = &self.lateness {
-            text += &lateness.summary(self.frame.as_ref().map_or(PERIOD_NS, |frame| frame.slot_ns));
+            let beat = self
+                .frame
+                .as_ref()
+                .map_or(Beat::Periods(PERIOD_NS), |frame| Beat::Slots(frame.slot_ns));
+            text += &lateness.summary(beat);
         }
         if let (Some(light), Some(frame)) = (&self.first_light, &self.frame)
             && light.count > 0

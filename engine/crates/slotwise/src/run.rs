@@ -16,7 +16,7 @@ use crate::choices::Choices;
 use crate::controller::Addresses;
 use crate::facts::{HotPairQuery, hot_pair};
 use crate::faults::fault_report;
-use crate::lateness::Lateness;
+use crate::lateness::{Beat, Lateness};
 use crate::network::Network;
 use crate::notes::{note, printable, say};
 use crate::outputs;
@@ -37,7 +37,7 @@ pub struct RunArgs {
     /// Seed of every random choice, instead of the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Scheduler to begin with, instead of the scenario's: its name, or as in a scenario '{name: fair, settings: {order: batch}}'.
+    /// Scheduler to begin with, instead of the scenario's: its name, or as in a scenario '{name: fair, settings: {order: contiguous}}'.
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
     /// Stretch or shorten the phases so that they take this long together.
@@ -180,13 +180,14 @@ impl RunArgs {
     }
 }
 
-/// Why a port cannot be listened on, before anything is started.
-pub fn check_free(address: SocketAddr, what: &str) -> Result<(), RunError> {
+/// Why a port, which `option` chooses, cannot be listened on, before anything is started.
+pub fn check_free(address: SocketAddr, what: &str, option: &str) -> Result<(), RunError> {
     match std::net::TcpListener::bind(address) {
         Ok(_) => Ok(()),
-        Err(error) => {
-            Err(format!("{what}: cannot listen on {address}: {error}; another run, or choose another port").into())
-        }
+        Err(error) => Err(format!(
+            "{what}: cannot listen on {address}: {error}; is another run there? {option} chooses another port, 0 any that is free"
+        )
+        .into()),
     }
 }
 
@@ -229,6 +230,15 @@ pub struct Gathered {
     pub notes: Vec<String>,
 }
 
+/// Says how often a scheduler of one's own failed, by the controller's statistics; `None` if it never did.
+fn unscheduled(controller: &Value) -> Option<String> {
+    let failures = controller["scheduler_failures"].as_u64().filter(|&count| count > 0)?;
+    Some(format!(
+        "the scheduler gave no schedule in {failures} of {} frames, in which the last one stayed; the controller's log says why",
+        controller["frames_scheduled"]
+    ))
+}
+
 /// Makes the report of a finished run; what links of routers did is in `recording`.
 pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recording: &Recording) -> Report {
     let Gathered {
@@ -261,11 +271,12 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
             ));
         }
     }
-    notes.extend(
-        lateness
-            .as_ref()
-            .and_then(|lateness| lateness.note(scenario.frame.slot_ns)),
-    );
+    let beat = match scenario.has_star() {
+        true => Beat::Slots(scenario.frame.slot_ns),
+        false => Beat::Periods(scenario.frame.slot_ns),
+    };
+    notes.extend(lateness.as_ref().and_then(|lateness| lateness.note(beat)));
+    notes.extend(unscheduled(&controller));
     let hot_pairs = hot_pairs(scenario, &series, &phases);
     let phases: Vec<PhaseReport> = scenario
         .phases
@@ -517,4 +528,25 @@ fn is_between(flow: &Value, from: u16, to: u16) -> bool {
         _ => None,
     };
     edge("from") == Some(from) && edge("to") == Some(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn frames_without_a_schedule_are_told_of() {
+        assert_eq!(unscheduled(&Value::Null), None, "the controller was somebody else's");
+        assert_eq!(
+            unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": 0})),
+            None
+        );
+        let told = unscheduled(&json!({"frames_scheduled": 17, "scheduler_failures": 16})).unwrap();
+        assert!(
+            told.starts_with("the scheduler gave no schedule in 16 of 17 frames"),
+            "{told}"
+        );
+    }
 }

@@ -55,12 +55,8 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     let home = Home::find()?;
     // Several runs may take place at once.
     let addresses = run.addresses((0, 0));
-    for (address, what) in [
-        (addresses.rest, "controller (REST)"),
-        (addresses.p4runtime, "engine (P4Runtime)"),
-    ] {
-        check_free(address, what)?;
-    }
+    check_free(addresses.rest, "controller (REST)", "--rest-port")?;
+    check_free(addresses.p4runtime, "engine (P4Runtime)", "--p4runtime-port")?;
     run.check_outputs()?;
     if let Some(directory) = &args.columns {
         outputs::check_directory("--columns", directory)?;

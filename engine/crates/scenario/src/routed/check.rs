@@ -197,16 +197,20 @@ fn borders(scenario: &Scenario, r: &mut Reader) {
     for (index, name) in scenario.routed.routers.iter().enumerate() {
         let near: Vec<Device> = scenario.neighbours(Device::Router(index as u16)).into_iter().collect();
         let edges = near.iter().filter(|device| matches!(device, Device::Edge(_))).count();
-        let reached = next_hops[index]
+        let reached: Vec<String> = next_hops[index]
             .keys()
             .filter(|device| matches!(device, Device::Edge(_)))
-            .count();
-        if edges > 0 && reached > 1 {
-            let reason = format!("links lead from router '{name}' to {reached} edges");
+            .map(|&device| scenario.node_name(device))
+            .collect();
+        if edges > 0 && reached.len() > 1 {
+            let reason = format!(
+                "from router '{name}' links lead, perhaps through other routers, to {}",
+                reached.join(" and ")
+            );
             r.report(
                 format!("/routers/{index}"),
                 reason,
-                "one edge for routers that are linked",
+                "one edge for all routers that are linked: a star knows one for each host",
             );
         }
     }

@@ -27,7 +27,10 @@ impl Names<'_> {
 
     /// The index of the thing that `key` names; 0 if there is none, which is reported.
     fn find(&self, r: &mut Reader, fields: &Fields, key: &str) -> usize {
-        let expected = format!("the name of a {}: {}", self.what, shortened(self.names));
+        let expected = match self.names {
+            [] => format!("the name of a {}, and there is none", self.what),
+            names => format!("the name of a {}: {}", self.what, shortened(names)),
+        };
         let position = |name: &str| self.names.iter().position(|known| known == name);
         r.parsed(fields, key, &expected, position).unwrap_or(0)
     }
