@@ -69,7 +69,7 @@ public final class RingTiming {
             return this;
         }
 
-        /** Intervals between two corrections of a conservative head, and between two reports. */
+        /** Intervals between two corrections of a conservative head, and between two reports, less than what was told holds. */
         public Builder waitAndReport(int wait, int report) {
             this.waitIntervals = wait;
             this.reportIntervals = report;
@@ -97,6 +97,10 @@ public final class RingTiming {
         checkIntervals("hold_intervals", builder.holdIntervals);
         checkIntervals("wait_intervals", builder.waitIntervals);
         checkIntervals("report_intervals", builder.reportIntervals);
+        if (builder.reportIntervals >= builder.holdIntervals) {
+            throw new InvalidNetworkException("report_intervals", "must be below hold_intervals, which is " + builder.holdIntervals
+                    + ", or what was told is forgotten between two reports; got " + builder.reportIntervals);
+        }
         this.intervalNs = builder.intervalNs;
         this.windowIntervals = builder.windowIntervals;
         this.bucketBytes = builder.bucketBytes;

@@ -22,7 +22,7 @@ final class Spans {
     Spans(RingNetwork network) {
         this.network = network;
         RingTiming timing = network.timing();
-        this.holdNs = Math.max(timing.holdIntervals(), 2L * timing.reportIntervals()) * timing.intervalNs();
+        this.holdNs = timing.holdIntervals() * timing.intervalNs();
     }
 
     /**

@@ -47,6 +47,15 @@ class RingNetworkTest {
     }
 
     @Test
+    void whatWasToldHoldsUntilTheNextReport() {
+        for (int report : new int[] {10, 11}) {
+            refused("report_intervals: must be below hold_intervals, which is 10, or what was told is forgotten between two reports; got " + report,
+                    () -> Rings.timing().calmAndHold(10, 10).waitAndReport(10, report).build());
+        }
+        assertEquals(9, Rings.timing().calmAndHold(10, 10).waitAndReport(10, 9).build().reportIntervals());
+    }
+
+    @Test
     void classesOfAStationGoTogether() {
         TrafficRule voice = new TrafficRule(1, 46, RingClass.RESERVED, 2_000_000);
         refused("stations[0].classes[1]: port 1 has a class for DSCP 46 already", () -> Rings.of(2).rule(voice).rule(voice).build());

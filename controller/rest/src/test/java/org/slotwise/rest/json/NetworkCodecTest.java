@@ -30,7 +30,8 @@ import org.slotwise.star.schedule.Schedulers;
 class NetworkCodecTest {
     private static final Path SCHEMAS = Path.of("../../schema");
     /** Examples that are wrong only between parts of the document, which no schema sees. */
-    private static final Set<String> BETWEEN_PARTS = Set.of("network-invalid-prefix-twice.json");
+    private static final Set<String> BETWEEN_PARTS = Set.of("network-invalid-prefix-twice.json",
+            "network-invalid-ring-reports-too-rare.json");
     private static final String PREFIX = "network-";
     private static final String INVALID_PREFIX = PREFIX + "invalid-";
 
@@ -95,6 +96,8 @@ class NetworkCodecTest {
                 + " rpr-conservative, got 'round-robin'");
         expected.put("network-invalid-ring-class.json", "apps.ring.stations[0].classes[0].class: must be one of best-effort, committed,"
                 + " reserved, got 'excess'");
+        expected.put("network-invalid-ring-reports-too-rare.json", "apps.ring.report_intervals: must be below hold_intervals, which is 10,"
+                + " or what was told is forgotten between two reports; got 10");
         expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
                 + " 0 .. 32, got '10.1.0.0/40'");
         expected.put("network-invalid-prefix-twice.json",
