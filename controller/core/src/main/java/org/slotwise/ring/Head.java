@@ -55,8 +55,9 @@ final class Head {
         }
     }
 
-    /** Takes a station that has a link out on a ringlet. */
-    Head(RingNetwork network, int station, int ringlet) {
+    /** Takes a station that has a link out on a ringlet, and has begun to report. */
+    Head(long nowNs, RingNetwork network, int station, int ringlet) {
+        this.heardNs = nowNs;
         this.network = network;
         this.station = station;
         this.ringlet = ringlet;
@@ -78,8 +79,9 @@ final class Head {
         }
         blocks.set(header.block());
         System.arraycopy(report.rates(), 0, collected, report.firstSource(), report.rates().length);
-        heardNs = nowNs;
-        return blocks.cardinality() == Report.blocks(network);
+        boolean isComplete = blocks.cardinality() == Report.blocks(network);
+        heardNs = isComplete ? nowNs : heardNs;
+        return isComplete;
     }
 
     /** Says what its span may add, by the report that is complete now. */
@@ -183,7 +185,7 @@ final class Head {
         return ringlet;
     }
 
-    /** When it reported last. */
+    /** When its last report was complete; when the first one began while none has been. */
     long heardNs() {
         return heardNs;
     }

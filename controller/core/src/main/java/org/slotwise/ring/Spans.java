@@ -34,7 +34,7 @@ final class Spans {
         int key = report.ringlet() * WireConstants.MAX_STATIONS + report.station();
         Head head = heads.get(key);
         if (head == null) {
-            head = new Head(network, report.station(), report.ringlet());
+            head = new Head(nowNs, network, report.station(), report.ringlet());
         }
         boolean isComplete = head.collect(nowNs, report);
         heads.put(key, head);

@@ -33,7 +33,8 @@ class FairnessAppTest {
     private static final int WEST = WireConstants.PORT_RING_WEST;
     /** Byte/s: 85 % of 150 Mb/s. */
     private static final long TARGET = 15_937_500;
-    private static final long HOLD_NS = 1_000_000;
+    private static final long INTERVAL_NS = 100_000;
+    private static final long HOLD_NS = 10 * INTERVAL_NS;
 
     private FairnessApp app;
     private RingNetwork ring;
@@ -359,6 +360,21 @@ class FairnessAppTest {
         report(new ReportMessage(3, 0, 8).block(1).source(18, 5), 3);
         report(new ReportMessage(3, 0, 9).block(0).source(3, 5), 3);
         assertEquals(Map.of(), told, "blocks of two times");
+    }
+
+    @Test
+    void aHeadWhoseReportsNeverComeWholeIsForgotten() {
+        congested(20);
+        report(new ReportMessage(3, 0, 1).block(1).source(18, 5), 3);
+        report(new ReportMessage(3, 0, 1).block(0).source(3, 5), 3);
+        assertEquals(1, app.view().spans().size());
+        long beganNs = nowNs;
+        for (int localNs = 2; nowNs < beganNs + HOLD_NS; localNs++) {
+            nowNs += INTERVAL_NS;
+            report(new ReportMessage(3, 0, localNs).block(0).source(3, 5), 3);
+        }
+        deliver(new Event.DeadlineReached());
+        assertEquals(List.of(), app.view().spans());
     }
 
     @Test
