@@ -15,12 +15,15 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.onosproject.net.DeviceId;
 import org.slotwise.control.ManualThread;
+import org.slotwise.control.tables.Update;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.ring.RingChoice;
 import org.slotwise.ring.Rings;
+import org.slotwise.ring.TrafficRule;
 import org.slotwise.routes.CapacityChosen;
+import org.slotwise.wire.RingClass;
 
 /** Several applications on one node, and what ONOS's topology shows of them. */
 class ClusterMemberAppsTest {
@@ -143,6 +146,42 @@ class ClusterMemberAppsTest {
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.snapshot(TIMEOUT_MS));
         onos.configuration.set(new SlotwiseConfig.Ring(), null);
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.ring(TIMEOUT_MS));
+    }
+
+    @Test
+    void aRateAloneIsWrittenWithoutFlowRulesAndAllIsWrittenAgainIfItIsRefused() throws IOException {
+        ClusterMember member = member();
+        member.join();
+        onos.configuration.set(new SlotwiseConfig.Ring(),
+                new ObjectMapper().readTree(Path.of("../../schema/examples/network-ring.json").toFile()).at("/apps/ring"));
+        for (int station = 0; station < 4; station++) {
+            onos.devices.set(station(station), true);
+        }
+        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+        onos.metered.clear();
+        onos.flowRules.refusing.add(station(0));
+        member.orderRing(rates(4_000_000), TIMEOUT_MS);
+        assertEquals(List.of("MODIFY ingress_rate[index=7] -> meter rates{cburst=5000, cir=500000, pburst=5000, pir=500000}"), metered());
+
+        onos.flowRules.refusing.clear();
+        onos.metered.clear();
+        onos.refusedCells = 1;
+        member.orderRing(rates(8_000_000), TIMEOUT_MS);
+        thread.runTimers();
+        String next = "ingress_rate[index=7] -> meter rates{cburst=10000, cir=1000000, pburst=10000, pir=1000000}";
+        assertEquals(4, metered().size(), "the cell, and all three of the port after the switch was read");
+        assertEquals(List.of("MODIFY " + next, "INSERT " + next), List.of(metered().get(0), metered().get(3)));
+        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+    }
+
+    private List<String> metered() {
+        return onos.metered.get(Rings.device(0)).stream().map(Update::toString).collect(Collectors.toList());
+    }
+
+    /** The classes of station 0 in the example, but for the rate of the reserved one. */
+    private static RingChoice.Classes rates(long reservedBps) {
+        return new RingChoice.Classes(Rings.of(4).build().stations().get(0), List.of(
+                new TrafficRule(1, 46, RingClass.RESERVED, reservedBps), new TrafficRule(1, 10, RingClass.COMMITTED, 5_000_000)));
     }
 
     private static DeviceId station(int number) {

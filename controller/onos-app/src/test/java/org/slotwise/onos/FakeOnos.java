@@ -87,9 +87,12 @@ final class FakeOnos {
     final Packets packets = new Packets();
     /** Cells of meters that were written, by switch. */
     final Map<org.slotwise.control.topology.DeviceId, List<Update>> metered = new LinkedHashMap<>();
+    /** How many of the next writes of cells are refused. */
+    int refusedCells;
     final MeterWriter meters = (device, program, cells) -> {
         metered.computeIfAbsent(device, any -> new ArrayList<>()).addAll(cells);
-        return CompletableFuture.completedFuture(null);
+        return refusedCells-- > 0 ? CompletableFuture.failedFuture(new IllegalStateException("cells were refused"))
+                : CompletableFuture.completedFuture(null);
     };
     final Devices devices = new Devices();
     final Leaders leadership = new Leaders();
