@@ -97,7 +97,7 @@ final class RingTables {
 
     /**
      * A host that marks its packets with a class that its port has no rate for has none of it: reserved ones are dropped, committed
-     * ones are all excess. Every cell is written that a packet can come to, so that none keeps what an earlier controller wrote.
+     * ones are all excess. Every cell of a port with hosts is written, so that none keeps what an earlier controller wrote.
      */
     private void addClasses(List<TableEntry> entries, Station station, List<TrafficRule> rules) {
         Map<Integer, RingClass> classes = new TreeMap<>();
