@@ -20,6 +20,11 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Add queues from this one on are of classes that no limit is about: `256 * COMMITTED`.
 const FIRST_COMMITTED_QUEUE: u16 = 512;
 
+/// Whether limits are about an add queue.
+fn is_fair(queue: u16) -> bool {
+    queue < FIRST_COMMITTED_QUEUE
+}
+
 /// What a card is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -48,7 +53,7 @@ impl AddLimit {
 
     /// Whether it is about an add queue.
     pub(crate) fn concerns(self, queue: u16) -> bool {
-        queue < FIRST_COMMITTED_QUEUE && queue & 0xff > u16::from(self.hops)
+        is_fair(queue) && queue & 0xff > u16::from(self.hops)
     }
 }
 
@@ -152,8 +157,8 @@ pub(crate) struct TransitFirst<P> {
     shaped: VecDeque<Shaped<P>>,
     shaper_free_ns: u64,
     queues: BTreeMap<u16, Queue<P>>,
-    /// The queue that was served last: the next one is the first behind it.
-    served: u16,
+    /// The fair queue that was served last, and the committed one: the next of its kind is the first behind it.
+    served: [u16; 2],
     buffered_bytes: u64,
     most_buffered_bytes: u64,
     buckets: Vec<Bucket>,
@@ -171,7 +176,7 @@ impl<P> TransitFirst<P> {
             shaped: VecDeque::new(),
             shaper_free_ns: 0,
             queues: BTreeMap::new(),
-            served: u16::MAX,
+            served: [u16::MAX; 2],
             buffered_bytes: 0,
             most_buffered_bytes: 0,
             buckets: Vec::with_capacity(usize::from(FAIRNESS_ENTRIES)),
@@ -277,11 +282,11 @@ impl<P> TransitFirst<P> {
         ready_ns.max(queue.first_ns)
     }
 
-    /// The add queue that is to be served, and since when it could be: committed ones first, then in turn.
+    /// The add queue that is to be served, and since when it could be: committed ones first, those of each kind in turn.
     fn choose(&self) -> Option<(u64, u16)> {
         let place = |number: u16| {
-            let fair = number < FIRST_COMMITTED_QUEUE;
-            (fair, number <= self.served, number)
+            let served = self.served[usize::from(!is_fair(number))];
+            (is_fair(number), number <= served, number)
         };
         let eligible = self
             .queues
@@ -349,10 +354,10 @@ impl<P> TransitFirst<P> {
         if queue.waiting.is_empty() {
             self.queues.remove(&number);
         }
-        self.served = number;
+        self.served[usize::from(!is_fair(number))] = number;
         self.buffered_bytes -= waiting.bytes;
         self.report.hol_delay_ns = self.report.hol_delay_ns.max(now_ns - eligible_ns);
-        if number < FIRST_COMMITTED_QUEUE {
+        if is_fair(number) {
             self.report.added_bytes += waiting.bytes;
         } else {
             self.report.committed_bytes += waiting.bytes;

@@ -76,6 +76,31 @@ fn queues_take_turns() {
 }
 
 #[test]
+fn what_is_committed_takes_no_turn_of_the_fair_queues() {
+    let mut card = card();
+    let mut now_ns = 0;
+    let mut sent = BTreeMap::<&str, u64>::new();
+    for turn in 0..300 {
+        let committed: &[_] = match turn % 3 {
+            1 => &[(512 + 3, "committed"), (768 + 3, "reserved")],
+            _ => &[],
+        };
+        for &(queue, name) in committed.iter().chain(&[(1, "near"), (4, "far")]) {
+            if !card.queues.contains_key(&queue) {
+                card.add(now_ns, queue, name, 100).unwrap();
+            }
+        }
+        let Next::Send { packet, .. } = card.poll(now_ns) else {
+            panic!("there is always something")
+        };
+        *sent.entry(packet).or_default() += 1;
+        now_ns += 100;
+    }
+    let expected = [("committed", 100), ("far", 50), ("near", 50), ("reserved", 100)];
+    assert_eq!(sent, BTreeMap::from(expected));
+}
+
+#[test]
 fn a_limit_lets_a_bucket_go_and_then_its_rate() {
     let mut card = card();
     card.set_limits(
