@@ -6,7 +6,7 @@ mod support;
 use slotwise_fabric::{DropCause, Fabric, FabricError, HostMode, Invariant, SwitchInput};
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_wire::{OpticalKind, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_wire::{Ethernet, Linecard, OpticalKind, PORT_LINECARD, PORT_OPTICAL_BASE, RingTick};
 use support::*;
 
 /// All packets have arrived long before the end.
@@ -173,4 +173,70 @@ fn what_no_switch_should_put_out_changes_nothing() {
         "switches that do not run get nothing"
     );
     assert!(fabric.invariants().held());
+}
+
+/// What comes to a station's card that answers its ticks late: all its ticks, and those that P4 has asked for.
+#[test]
+fn cards_of_a_ring_tick_on_if_their_switches_answer_late() {
+    let flow = |station| {
+        format!(
+            "- {{name: f{station}, from: h{station}, to: h2, spread_ms: 1, udp: {{rate_bps: 20000000, process: constant}}}}\n"
+        )
+    };
+    let group = |station| {
+        format!(
+            "- {{name: h{station}, count: 1, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+        )
+    };
+    let text = format!(
+        "version: 1
+name: ring3
+seed: 3
+duration_ms: 1000
+packet_bytes: 1470
+ring:
+  mode: explicit
+  links: {{rate_bps: 20000000, delay_ns: 10000}}
+  stations: [n0, n1, n2]
+  half: true
+hosts:
+{}{}{}
+flows:
+{}{}",
+        group(0),
+        group(1),
+        group(2),
+        flow(0),
+        flow(1)
+    );
+    let scenario = Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let ticks = |answer_ns| {
+        let mut fabric = Fabric::new(&scenario, options(HostMode::Simulated)).with_external_switches();
+        fabric.set_switches_running(true);
+        let mut outside = Outside {
+            fabric,
+            switches: support::ring::ring(&scenario, HostMode::External),
+            longest_ns: 0,
+        };
+        let (mut first, mut again) = (0, 0);
+        outside.run_until(100_000_000, |input| {
+            if input.port == PORT_LINECARD {
+                let tick = RingTick::decode(&input.frame[Ethernet::SIZE + Linecard::SIZE..]).unwrap();
+                *(if tick.repeat == 0 { &mut first } else { &mut again }) += 1;
+            }
+            Some(answer_ns)
+        });
+        let invariants = outside.fabric.invariants();
+        assert!(invariants.held(), "{invariants:?}");
+        (first, again)
+    };
+    for answer_ns in [0, QUICK_NS] {
+        let (first, again) = ticks(answer_ns);
+        // Two links of two ways, 1000 intervals.
+        assert!(
+            (3990..=4010).contains(&first),
+            "{first} ticks if answers take {answer_ns} ns"
+        );
+        assert!(again > 100, "{again} ticks for messages if answers take {answer_ns} ns");
+    }
 }

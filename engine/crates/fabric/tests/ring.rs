@@ -4,7 +4,12 @@
 mod support;
 
 use slotwise_fabric::{Fabric, HostMode};
-use slotwise_scenario::Scenario;
+use slotwise_scenario::{Device, Scenario};
+use slotwise_wire::{
+    AddLimit, AddLimits, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind, Linecard,
+    NO_LIMIT, PORT_LINECARD, PORT_RING_EAST,
+};
+use support::packet_out;
 use support::ring::ring;
 
 const MS: u64 = 1_000_000;
@@ -192,4 +197,55 @@ fn a_dark_span_loses_what_comes_to_it_and_both_stations_tell() {
     let lost: u64 = network.drops().iter().map(|(_, _, count)| count.packets).sum();
     // 200 ms of 40 Mb/s in packets of 1470.
     assert!((600..800).contains(&lost), "{lost}");
+}
+
+/// A message for the card of a station's ringlet 0, as its program would put it out.
+fn add_limits(next_ns: u32, ticks: u16) -> Vec<u8> {
+    let ethernet = Ethernet {
+        ether_type: ETHERTYPE_LINECARD,
+        ..Ethernet::default()
+    };
+    let linecard = Linecard {
+        version: LINECARD_VERSION,
+        kind: LineCardKind::AddLimits.into(),
+        port: PORT_RING_EAST,
+    };
+    let limit = AddLimit {
+        hops: 0,
+        rate: NO_LIMIT,
+    };
+    let mut frame = [
+        &ethernet.encode()[..],
+        &linecard.encode(),
+        &AddLimits { next_ns, ticks }.encode(),
+    ]
+    .concat();
+    for _ in 0..FAIRNESS_ENTRIES {
+        frame.extend(limit.encode());
+    }
+    frame
+}
+
+#[test]
+fn a_card_that_is_told_outside_of_a_tick_ticks_on() {
+    let flows = udp("f", 0, 2, 20_000_000);
+    let mut network = ring(&scenario("", &flows, ""), HostMode::Simulated);
+    let passes = |network: &mut Fabric, from_ms: u64, to_ms: u64| {
+        network.run_until(from_ms * MS);
+        let before = network.p4_passes();
+        network.run_until(to_ms * MS);
+        network.p4_passes() - before
+    };
+    let before = passes(&mut network, 100, 200);
+    let station = Device::Station(0).id();
+    for at_ms in 200..204 {
+        let told = packet_out(PORT_LINECARD, &add_limits(50_000, 3));
+        network.packet_out(at_ms * MS + 30_000, station, &told).unwrap();
+    }
+    let after = passes(&mut network, 300, 400);
+    // 1000 ticks of each of ten cards are most of it.
+    assert!(after.abs_diff(before) < 100, "{before} passes, then {after}");
+    network.run_until(401 * MS);
+    assert!(network.ring_link_state(0, 0).unwrap().link_rate > 4_000_000);
+    assert!(network.invariants().held(), "{:?}", network.invariants());
 }

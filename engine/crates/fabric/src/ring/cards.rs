@@ -42,6 +42,10 @@ pub(crate) struct Card {
     due_ns: u64,
     /// Ticks that P4 has asked for.
     ticks: u16,
+    /// The tick that has had no answer yet: only the first one may ask for ticks.
+    unanswered: Option<RingTick>,
+    /// Whether the card is telling its ticks now.
+    is_ticking: bool,
     is_dark: bool,
 }
 
@@ -85,6 +89,8 @@ impl Fabric {
             ended_ns: 0,
             due_ns: 0,
             ticks: 0,
+            unanswered: None,
+            is_ticking: false,
             is_dark: false,
         });
         let node = self.node(device(station));
@@ -114,8 +120,11 @@ impl Fabric {
                 committed_bytes: report.committed_bytes as u32,
                 local_ns: now_ns,
             };
+            let card = &mut self.ring.cards[index];
+            (card.unanswered, card.is_ticking) = (Some(tick), true);
             self.tick_station(index, tick);
             self.tick_again(index, tick);
+            self.ring.cards[index].is_ticking = false;
         }
         let due_ns = self.ring.cards[index].due_ns;
         self.events.schedule(due_ns, Event::RingTick { card: index as u32 });
@@ -134,7 +143,7 @@ impl Fabric {
         }
     }
 
-    /// Obeys P4's answer to a tick.
+    /// Obeys P4's answer to a tick, which comes while the card tells it, or later from a switch outside.
     pub(crate) fn set_ring_limits(&mut self, index: usize, frame: &[u8]) {
         let now_ns = self.now_ns;
         let card = &mut self.ring.cards[index];
@@ -145,9 +154,19 @@ impl Fabric {
         };
         let due_ns = card.ended_ns + u64::from(answer.next_ns);
         card.due_ns = due_ns.max(now_ns + MIN_INTERVAL_NS);
+        let first = card.unanswered.take();
         card.ticks = answer.ticks;
         card.queues.set_limits(now_ns, &answer.limits);
         card.allowances.set(now_ns, &answer.limits);
+        if !card.is_ticking {
+            self.events
+                .schedule(card.due_ns, Event::RingTick { card: index as u32 });
+            if let Some(first) = first {
+                self.ring.cards[index].is_ticking = true;
+                self.tick_again(index, first);
+                self.ring.cards[index].is_ticking = false;
+            }
+        }
         self.drain_ring(index);
     }
 
