@@ -3,7 +3,7 @@
 
 mod support;
 
-use slotwise_fabric::{Fabric, HostMode};
+use slotwise_fabric::{DropCause, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{
     AddLimit, AddLimits, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind, Linecard,
@@ -197,6 +197,30 @@ fn a_dark_span_loses_what_comes_to_it_and_both_stations_tell() {
     let lost: u64 = network.drops().iter().map(|(_, _, count)| count.packets).sum();
     // 200 ms of 40 Mb/s in packets of 1470.
     assert!((600..800).contains(&lost), "{lost}");
+}
+
+#[test]
+fn a_message_that_a_newer_one_replaced_is_no_lost_packet() {
+    let flows: String = (0..4)
+        .map(|station| udp(&format!("f{station}"), station, 4, 10_000_000))
+        .collect();
+    // A packet takes 1.2 ms, in which messages come each 100 us.
+    let of_ring = "  half: true\n  ingress: {buffer_bytes: 100000000}\n";
+    let mut scenario = scenario(of_ring, &(flows + &udp("back", 4, 0, 9_000_000)), "");
+    scenario.ring.as_mut().unwrap().rate_bps = 10_000_000;
+    let mut network = ring(&scenario, HostMode::Simulated);
+    network.run_until(500 * MS);
+    let outdated = network
+        .drops()
+        .iter()
+        .filter(|(_, cause, _)| *cause == DropCause::Outdated)
+        .map(|(_, _, count)| count.packets)
+        .sum::<u64>();
+    assert!(outdated > 100, "{outdated}");
+    let dropped: Vec<u64> = (1..4)
+        .map(|station| network.take_ring_use(station, 1).unwrap().dropped_packets)
+        .collect();
+    assert_eq!(dropped, [0; 3]);
 }
 
 /// A message for the card of a station's ringlet 0, as its program would put it out.

@@ -195,7 +195,12 @@ impl Fabric {
             // Of fairness, or what the controller sends.
             _ => match card.queues.tell(packet, bytes) {
                 None => Ok(()),
-                Some(older) => Err((DropCause::Outdated, older)),
+                // It is no loss: the newer one says all that it said.
+                Some(older) => {
+                    let place = card.place();
+                    self.drop(place, DropCause::Outdated, older.frame);
+                    Ok(())
+                }
             },
         };
         if let Err((cause, packet)) = lost {
