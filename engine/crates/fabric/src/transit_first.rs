@@ -30,7 +30,9 @@ fn is_fair(queue: u16) -> bool {
 pub(crate) struct Settings {
     /// Of the link, over 0.
     pub(crate) rate_bps: u64,
-    /// Depth of each limit's bucket, at least the longest frame.
+    /// Of the longest frame.
+    pub(crate) frame_bytes: u64,
+    /// Depth of each limit's bucket, at least two of the longest frames.
     pub(crate) bucket_bytes: u64,
     /// Bytes of hosts' packets that may wait.
     pub(crate) buffer_bytes: u64,
@@ -185,14 +187,19 @@ impl<P> TransitFirst<P> {
         }
     }
 
-    /// Takes a packet of another station.
-    pub(crate) fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) {
+    /// Takes a packet of another station. Gives it back if the insertion buffer would hold more than transit at the link's rate ever
+    /// brings: two of the longest frames.
+    pub(crate) fn pass_on(&mut self, now_ns: u64, packet: P, bytes: u64) -> Result<(), P> {
+        if self.transit_bytes + bytes > 2 * self.settings.frame_bytes {
+            return Err(packet);
+        }
         self.transit.push_back(Waiting {
             packet,
             bytes,
             accepted_ns: now_ns,
         });
         self.transit_bytes += bytes;
+        Ok(())
     }
 
     /// Takes a message of this station, and gives back one that has not left yet: the newer one says all that it said.
@@ -201,11 +208,11 @@ impl<P> TransitFirst<P> {
         older.map(|(packet, _)| packet)
     }
 
-    /// Takes a packet of a host of this station. Gives it back if it is longer than half a bucket, so that it would not be one of two;
-    /// if the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
+    /// Takes a packet of a host of this station. Gives it back if it is longer than the longest frame; if
+    /// the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
     /// waits for its limit takes no room from what goes less far.
     pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
-        if 2 * bytes > self.settings.bucket_bytes {
+        if bytes > self.settings.frame_bytes {
             return Err((DropCause::TooLong, packet));
         }
         let mut pushed_out = None;
@@ -430,6 +437,7 @@ impl<P> TransitFirst<P> {
     }
 
     /// Bytes in the insertion buffer.
+    #[cfg(test)]
     pub(crate) fn transit_bytes(&self) -> u64 {
         self.transit_bytes
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A ring of a scenario: its stations, the cards and links between them, and their hosts.
 
-use slotwise_scenario::{Device, Ring, Scenario};
+use slotwise_scenario::{Device, RING_OVERHEAD_BYTES, Ring, Scenario};
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
 use crate::fabric::Fabric;
@@ -16,6 +16,7 @@ impl Fabric {
         self.ring.watch = Watch::new(ring.stations.len());
         let settings = Settings {
             rate_bps: ring.rate_bps,
+            frame_bytes: u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES,
             bucket_bytes: u64::from(ring.timing.bucket_bytes),
             buffer_bytes: ring.ingress.buffer_bytes,
             shaper_bps: ring.ingress.rate_bps,

@@ -33,8 +33,6 @@ pub(crate) struct Card {
     pub(crate) allowances: Allowances,
     lane: usize,
     delay_ns: u64,
-    /// What its insertion buffer never exceeds: two of the longest frames.
-    insertion_bytes: u64,
     wake_ns: Option<u64>,
     /// End of the interval before the one under way, from which an answer counts.
     ended_ns: u64,
@@ -84,7 +82,6 @@ impl Fabric {
             allowances: Allowances::new(settings.bucket_bytes),
             lane,
             delay_ns,
-            insertion_bytes: settings.bucket_bytes,
             wake_ns: None,
             ended_ns: 0,
             due_ns: 0,
@@ -184,14 +181,11 @@ impl Fabric {
             Some((ring, Some(data))) if ring.source == card.station => {
                 card.queues.add(now_ns, data.queue, packet, bytes)
             }
-            Some((_, Some(_))) => {
-                card.queues.pass_on(now_ns, packet, bytes);
-                if card.queues.transit_bytes() > card.insertion_bytes {
-                    let place = card.place();
-                    self.invariants.violated(Invariant::Insertion, now_ns, place, None);
-                }
-                Ok(())
-            }
+            Some((_, Some(_))) => card.queues.pass_on(now_ns, packet, bytes).map_err(|packet| {
+                let place = card.place();
+                self.invariants.violated(Invariant::Insertion, now_ns, place, None);
+                (DropCause::QueueFull, packet)
+            }),
             // Of fairness, or what the controller sends.
             _ => match card.queues.tell(packet, bytes) {
                 None => Ok(()),

@@ -6,6 +6,7 @@ use super::*;
 /// 8 Gb/s: a byte a nanosecond.
 const SETTINGS: Settings = Settings {
     rate_bps: 8_000_000_000,
+    frame_bytes: 1500,
     bucket_bytes: 3000,
     buffer_bytes: 100_000,
     shaper_bps: None,
@@ -39,7 +40,7 @@ fn transit_goes_first_then_messages_then_committed_then_fair() {
     card.add(0, 512 + 3, "committed", 100).unwrap();
     assert_eq!(card.tell("older message", 64), None);
     assert_eq!(card.tell("message", 64), Some("older message"));
-    card.pass_on(0, "transit", 1000);
+    card.pass_on(0, "transit", 1000).unwrap();
     let sent = run(&mut card, 0, MS);
     assert_eq!(
         sent,
@@ -59,7 +60,7 @@ fn a_packet_that_has_begun_ends_before_transit() {
             ..
         }
     ));
-    card.pass_on(700, "transit", 100);
+    card.pass_on(700, "transit", 100).unwrap();
     assert_eq!(card.poll(700), Next::At(1500));
     assert!(matches!(card.poll(1500), Next::Send { packet: "transit", .. }));
 }
@@ -279,13 +280,16 @@ fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
     assert_eq!(
         card.add(0, 3, "long", 1501),
         Err((DropCause::TooLong, "long")),
-        "a bucket holds two of the longest"
+        "no frame is longer"
     );
 }
 
 #[test]
 fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
-    let mut card = card();
+    let mut card = TransitFirst::new(Settings {
+        frame_bytes: MS,
+        ..SETTINGS
+    });
     card.set_limits(
         0,
         &[AddLimit {
@@ -304,7 +308,7 @@ fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
         "of the packet before it"
     );
     // The fourth may go at 1 ms; the link is busy with transit until 1.2 ms.
-    card.pass_on(4000, "transit", 1_200_000 - 4000);
+    card.pass_on(4000, "transit", 1_200_000 - 4000).unwrap();
     assert!(matches!(card.poll(4000), Next::Send { packet: "transit", .. }));
     assert_eq!(card.end_interval(MS + 100_000).hol_delay_ns, 100_000);
     assert!(matches!(card.poll(1_200_000), Next::Send { packet: "x", .. }));
@@ -319,7 +323,7 @@ fn the_insertion_buffer_holds_what_came_while_a_packet_was_added() {
     for now_ns in 0..100_000u64 {
         // Transit as fast as the link carries it, with gaps in which a packet may begin.
         if now_ns % 500 == 0 && now_ns % 10_000 >= 2000 {
-            card.pass_on(now_ns, "transit", 500);
+            card.pass_on(now_ns, "transit", 500).unwrap();
             most = most.max(card.transit_bytes());
         }
         if now_ns % 1000 == 0 {
@@ -335,4 +339,19 @@ fn the_insertion_buffer_holds_what_came_while_a_packet_was_added() {
         }
     }
     assert!((1500..=2 * 1500).contains(&most), "{most}");
+}
+
+#[test]
+fn the_insertion_buffer_holds_two_of_the_longest_frames_whatever_the_bucket_is() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        bucket_bytes: 65_535,
+        ..SETTINGS
+    });
+    assert_eq!(card.pass_on(0, "first", 1500), Ok(()));
+    assert_eq!(card.pass_on(0, "second", 1500), Ok(()));
+    assert_eq!(card.pass_on(0, "third", 64), Err("third"));
+    assert_eq!(card.transit_bytes(), 3000);
+    assert_eq!(card.add(0, 3, "long", 1501), Err((DropCause::TooLong, "long")));
+    assert!(matches!(card.poll(0), Next::Send { packet: "first", .. }));
+    assert_eq!(card.pass_on(0, "third", 64), Ok(()));
 }
