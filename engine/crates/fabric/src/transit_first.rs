@@ -242,9 +242,13 @@ impl<P> TransitFirst<P> {
         pushed_out.map_or(Ok(()), |packet| Err((DropCause::QueueFull, packet)))
     }
 
-    /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough.
+    /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough. What is committed makes
+    /// none for what is fair.
     fn push_out(&mut self, queue: u16, bytes: u64) -> Option<P> {
-        let longest = self.queues.iter().max_by_key(|(_, queue)| queue.bytes);
+        let of_both = self.queues.iter();
+        let longest = of_both
+            .filter(|(number, _)| is_fair(**number) || !is_fair(queue))
+            .max_by_key(|(_, queue)| queue.bytes);
         let number = *longest.map(|(number, _)| number).filter(|number| **number != queue)?;
         let missing = self.buffered_bytes + bytes - self.settings.buffer_bytes;
         let longest = self.queues.get_mut(&number)?;

@@ -264,6 +264,31 @@ fn what_waits_for_its_limit_takes_no_room_from_what_goes_less_far() {
 }
 
 #[test]
+fn what_is_committed_gives_no_room_to_what_is_fair() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        buffer_bytes: 10_000,
+        ..SETTINGS
+    });
+    for _ in 0..6 {
+        card.add(0, 512 + 3, "committed", 1000).unwrap();
+    }
+    for _ in 0..4 {
+        card.add(0, 3, "fair", 1000).unwrap();
+    }
+    assert_eq!(card.add(0, 1, "comer", 1000), Err((DropCause::QueueFull, "fair")));
+    assert_eq!(
+        card.add(0, 768 + 1, "reserved", 1000),
+        Err((DropCause::QueueFull, "committed"))
+    );
+    let sent = run(&mut card, 0, MS);
+    let count = |name| sent.iter().filter(|(_, sent)| *sent == name).count();
+    assert_eq!(
+        (count("committed"), count("reserved"), count("fair"), count("comer")),
+        (5, 1, 3, 1)
+    );
+}
+
+#[test]
 fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
     let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
         shaper_bps: Some(8_000_000),
