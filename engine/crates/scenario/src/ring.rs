@@ -310,6 +310,20 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             }
         }
     }
+    if names.len() == ring.stations.len() {
+        let mut spans = BTreeSet::new();
+        for span in ring.spans() {
+            let name = ring.span_name(span);
+            if !spans.insert(name.clone()) {
+                let place = format!("/ring/stations/{}", span.0);
+                r.report(
+                    place,
+                    format!("second span '{name}'"),
+                    "names that give each span one of its own",
+                );
+            }
+        }
+    }
     if ring.relief >= ring.threshold {
         let reason = format!("{} is not below the threshold", ring.relief);
         r.report("/ring/relief".into(), reason, format!("less than {}", ring.threshold));
