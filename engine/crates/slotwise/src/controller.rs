@@ -94,7 +94,7 @@ const JVM_OPTIONS: [&str; 7] = [
     "-XX:-UsePerfData",
     // Standard output is the controller's; a recorded start that does not fit it, and is left aside, is told of elsewhere.
     "-Xlog:disable",
-    "-Xlog:all=warning:stderr",
+    "-Xlog:all=warning,cds*=off:stderr",
 ];
 
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
