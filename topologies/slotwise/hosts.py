@@ -57,6 +57,7 @@ class Agent:
         self.phase: asyncio.Task | None = None
         # Flows that last as long as the run, and their servers.
         self.whole: asyncio.Task | None = None
+        self.of_run: list[FlowRun] = []
         self.kept = AsyncExitStack()
         # Of a phase's flows: those of the run have the first ones.
         self.first_port = FIRST_PORT
@@ -120,21 +121,22 @@ class Agent:
     async def _run_phase(self, index: int, duration_ms: int, command: dict) -> None:
         patience_s = max(PATIENCE * duration_ms / 1000, LEAST_PATIENCE_S)
         run_ms = command.get("run_ms", duration_ms)
-        of_phase = []
+        waited_for: list[FlowRun] = []
         try:
             async with asyncio.timeout(patience_s), AsyncExitStack() as stack:
                 wanted = run_flows(self.scenario, run_ms) if index == 0 else []
-                of_run = await self._prepared(wanted, run_ms, command.get("flows_by_engine", []), self.kept)
+                self.of_run += await self._prepared(wanted, run_ms, command.get("flows_by_engine", []), self.kept)
                 self.first_port += len(wanted)
-                of_phase = await self._prepared(flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack)
+                waited_for = await self._prepared(flows(self.scenario, index), duration_ms, command.get("by_engine", []), stack)
                 emit({"event": "phase_started", "phase": index})
-                if of_run:
-                    self.whole = asyncio.create_task(self._play(of_run, run_ms))
-                await self._play(of_phase, duration_ms)
+                if self.of_run and not self.whole:
+                    self.whole = asyncio.create_task(self._play(self.of_run, run_ms))
+                await self._play(waited_for, duration_ms)
                 if self.whole and index == phase_count(self.scenario) - 1:
+                    waited_for = self.of_run
                     await self.whole
         except TimeoutError:
-            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s{still_there(of_phase)}"})
+            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s{still_there(waited_for)}"})
         except ProcessError as error:
             emit({"event": "error", "phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
@@ -244,10 +246,17 @@ def main(arguments: list[str] | None = None) -> int:
                 # Mininet would wait for its shell. What is left ends with the namespaces.
                 return 1
     except BaseException:
-        net.stop()
+        stop(net)
         raise
-    net.stop()
+    stop(net)
     return 0
+
+
+def stop(net: Mininet) -> None:
+    """Takes hosts and interfaces down. Whoever asks for the end meanwhile has it; SIGKILL is what ends this too."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    net.stop()
 
 
 if __name__ == "__main__":
