@@ -84,7 +84,7 @@ def _link_charts(report: dict):
     origin_ms = _origin_ms(report, 0.0)
     # The report says when periods end. The first one begins with the first phase.
     ends_ms = [time - origin_ms for time in series["time_ms"]]
-    seconds, thin = _thinned([0.0, *ends_ms[:-1]])
+    seconds, thin = _thinned([0.0, *ends_ms][:len(ends_ms)])
     # One scale for all: on its own a single packet would be as high as a full buffer.
     most_waiting = max(max(link["queue_bytes"], default=0) for link in links) / 1000
     for axes in grid.flat[len(links):]:
@@ -170,7 +170,7 @@ def _charts(report: dict, edges: list[int]):
 def _thinned(frame_ms: list[float]):
     """Times in seconds, and a function that thins a column in the same way: means of runs of frames, short enough for
     MAX_POINTS points."""
-    width = -(-len(frame_ms) // MAX_POINTS)
+    width = max(-(-len(frame_ms) // MAX_POINTS), 1)
 
     def thin(column: list[int], scale: float = 1) -> list[float]:
         runs = (column[start:start + width] for start in range(0, len(column), width))
