@@ -14,6 +14,7 @@ ROUTERS = ROOT / "topologies" / "routers4.yaml"
 ROUTERS_FOR_BMV2 = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 MIX = ROOT / "topologies" / "mixed.yaml"
+MIX_FOR_BMV2 = ROOT / "topologies" / "mixed-bmv2.yaml"
 NETCFG = json.loads((ROOT / "controller" / "onos-app" / "netcfg-star3-bmv2.json").read_text())
 JAR = ROOT / "controller" / "standalone" / "target" / "slotwise-controller.jar"
 P4C_OUT = ROOT / "p4src" / "p4c-out"
@@ -96,6 +97,19 @@ def test_another_controller_drives_a_mix(tmp_path):
     flows = report["phases"][-1]["flows"]
     assert {flow.get("name", "busy").split(".")[0] for flow in flows} == {"across", "wide", "down", "busy"}
     assert all(flow["bytes"] > 0 for flow in flows), flows
+
+
+@needs_bmv2
+def test_another_controller_drives_a_mix_of_bmv2(tmp_path):
+    path, network = tmp_path / "report.json", tmp_path / "network.json"
+    assert slotwise("check", MIX_FOR_BMV2, "--target", "bmv2", "--network", network).returncode == 0
+    told = json.loads(network.read_text())
+    with Emulation(*EXTERNAL, "--p4runtime-port", 0, "--duration", 6, "--report", path, scenario=MIX_FOR_BMV2) as run:
+        run.read_until("device 2002:")
+        with standalone_controller(tmp_path, told_addresses(run.output), told, ("edge", "core", "router")):
+            assert run.finish() == 0, run.output
+    flows = load_report(path)["phases"][-1]["flows"]
+    assert len(flows) == 3 and all(flow["bytes"] > 0 for flow in flows), flows
 
 
 @needs_bmv2

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """XCP routers behind edges of a star, one controller with both applications: in virtual time, by faults, and live."""
 import json
+import os
+import re
 import signal
 import time
+import urllib.request
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from slotwise import Network
-from test_runs import ROOT, Emulation, load_report, slotwise
+from slotwise import Network, plot
+from test_runs import PATIENCE_S, ROOT, Emulation, children, command_name, load_report, slotwise
 
 SCENARIO = ROOT / "topologies" / "mixed.yaml"
 NOTHING_BROKEN = {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
@@ -204,3 +207,46 @@ def test_whoever_attaches_interfaces_plays_all_flows(tmp_path):
     report = load_report(report_file)
     assert [phase["flows"] for phase in report["phases"]] == [[]]
     assert len(report["series"]["time_ms"]) == 1
+
+
+def asked(rest: str, path: str) -> dict:
+    """What a resource of the controller's says."""
+    with urllib.request.urlopen(f"{rest}{path}", timeout=PATIENCE_S) as answer:
+        return json.load(answer)
+
+
+def test_a_live_mix_is_asked_captured_changed_and_outlives_its_controller(tmp_path):
+    """One controller has both applications; light goes on without it, and the next one hears of what was cut meanwhile."""
+    scenario, report_file, captures = (tmp_path / name for name in ("changes.yaml", "report.json", "captures"))
+    changes = """\
+link_changes:
+- {at_ms: 500, core: 0, edge: 1, loss: 0.001}
+changes:
+- {at_ms: 1000, link: west-lab, xcp_bps: 30000000}
+- {at_ms: 1500, link: lab-west, up: false}
+- {at_ms: 2000, link: lab-west, up: true}
+"""
+    scenario.write_text(SCENARIO.read_text() + changes)
+    chosen = ("--pcap", captures, "--pcap-filter", "edge?-core0,router2-port*", "--snaplen", 64)
+    with Emulation("--duration", 12, "--report", report_file, "--rest-port", 0, *chosen, scenario=scenario) as run:
+        run.read_until("REST server is at ")
+        rest = re.search(r"http://[\d.:]+/slotwise/v1/", run.output)[0]
+        assert [app["id"] for app in asked(rest, "apps")["apps"]] == ["star", "routes"]
+        routers = asked(rest, "apps/routes/routes")["routers"]
+        assert {router["device_id"] for router in routers} == {2001, 2002, 2003}
+        hosts = 5 + 5
+        assert all(len(router["routes"]) == hosts for router in routers)
+        assert asked(rest, "apps/star/status")["configured"]
+        run.read_until("1/2 quiet")
+        (controller,) = [pid for pid in children(run.inside()) if command_name(pid) == "java"]
+        os.kill(controller, signal.SIGKILL)
+        assert run.finish() == 0, run.output
+    report = load_report(report_file)
+    assert report["invariants"] == NOTHING_BROKEN and report["controller_restarts"] == 1
+    assert report["controller"]["commits"]["completed"] > 0
+    assert all(flow["bytes"] > 0 for phase in report["phases"] for flow in phase["flows"])
+    names = {file.name for file in captures.iterdir()}
+    assert names == {*(f"edge{edge}-core0.pcap" for edge in range(4)), *(f"router2-port{port}.pcap" for port in range(1, 4))}
+    assert (captures / "edge2-core0.pcap").stat().st_size > 10_000
+    plot.draw(report, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000

@@ -53,7 +53,7 @@ impl Place {
         let (Place::Device(device) | Place::Port { device, .. } | Place::HostAt { device, .. }) = self else {
             return false;
         };
-        matches!(device, Device::Router(_) | Device::Station(_))
+        !device.kind().is_slotted
     }
 }
 

@@ -53,7 +53,7 @@ impl Crossing {
     fn is_waited_for(&self) -> bool {
         match self.origin {
             Origin::Light { .. } | Origin::Fibre { .. } => true,
-            Origin::Lane { .. } => matches!(self.device, Device::Router(_) | Device::Station(_)),
+            Origin::Lane { .. } => !self.device.kind().is_slotted,
             Origin::Tick { .. } | Origin::Local => false,
         }
     }
@@ -220,7 +220,7 @@ impl Fabric {
     pub(crate) fn give_external(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) {
         let frame = self.pool.copy_of(frame);
         let now_ns = self.now_ns;
-        if let Device::Router(_) | Device::Station(_) = device {
+        if !device.kind().is_slotted {
             // A packet that it drops is never heard of again.
             self.lose_overdue_light(now_ns);
         }

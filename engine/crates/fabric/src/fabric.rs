@@ -389,7 +389,7 @@ impl Fabric {
             return external.drops.get(&device.id()).cloned();
         }
         let node = self.nodes.get(self.node(device))?;
-        let (pipeline, counter) = (node.pipeline.as_ref()?, node.drop_counter());
+        let (pipeline, counter) = (node.pipeline.as_ref()?, node.device.kind().drop_counter);
         let mut drops = Vec::new();
         for reason in DropReason::ALL {
             let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;

@@ -93,16 +93,6 @@ impl Node {
         }
         self.ports[index] = to;
     }
-
-    /// The counter of what its program drops.
-    pub(crate) fn drop_counter(&self) -> &'static str {
-        match self.device {
-            Device::Edge(_) => "EdgeIngress.drops",
-            Device::Core(_) => "CoreIngress.drops",
-            Device::Router(_) => "RouterIngress.drops",
-            Device::Station(_) => "RingIngress.drops",
-        }
-    }
 }
 
 /// What one pass of a pipeline put out. Its memory is used again.

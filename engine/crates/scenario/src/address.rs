@@ -9,11 +9,6 @@ use slotwise_wire::{MAX_FIBRES, MAX_STATIONS, PORT_OPTICAL_BASE};
 /// An Ethernet address.
 pub type MacAddress = [u8; 6];
 
-const FIRST_EDGE_DEVICE: u64 = 1;
-const FIRST_CORE_DEVICE: u64 = 1001;
-const FIRST_ROUTER_DEVICE: u64 = 2001;
-const FIRST_STATION_DEVICE: u64 = 3001;
-
 /// A switch that the controller knows by a P4Runtime device id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Device {
@@ -26,6 +21,63 @@ pub enum Device {
     /// A station of a ring by its number.
     Station(u16),
 }
+
+/// What switches of one kind have in common.
+#[derive(Debug)]
+pub struct DeviceKind {
+    /// In their names: `edge0`.
+    pub name: &'static str,
+    /// P4Runtime device id of number 0; those of the others follow.
+    pub first_id: u64,
+    /// How many ids there are.
+    pub most: u16,
+    /// Their P4 program.
+    pub program: &'static str,
+    /// Its counter of what it drops.
+    pub drop_counter: &'static str,
+    /// Whether their light comes in slots: then the program sees itself where there is none. Of others' ports the controller is told.
+    pub is_slotted: bool,
+    of: fn(u16) -> Device,
+}
+
+static KINDS: [DeviceKind; Device::KINDS] = [
+    DeviceKind {
+        name: "edge",
+        first_id: 1,
+        most: MAX_FIBRES,
+        program: "edge",
+        drop_counter: "EdgeIngress.drops",
+        is_slotted: true,
+        of: Device::Edge,
+    },
+    DeviceKind {
+        name: "core",
+        first_id: 1001,
+        most: MAX_FIBRES,
+        program: "core",
+        drop_counter: "CoreIngress.drops",
+        is_slotted: true,
+        of: Device::Core,
+    },
+    DeviceKind {
+        name: "router",
+        first_id: 2001,
+        most: MAX_FIBRES,
+        program: "router",
+        drop_counter: "RouterIngress.drops",
+        is_slotted: false,
+        of: Device::Router,
+    },
+    DeviceKind {
+        name: "station",
+        first_id: 3001,
+        most: MAX_STATIONS,
+        program: "ring",
+        drop_counter: "RingIngress.drops",
+        is_slotted: false,
+        of: Device::Station,
+    },
+];
 
 impl Device {
     /// Kinds of devices.
@@ -41,14 +93,14 @@ impl Device {
         }
     }
 
+    /// What it has in common with others of its kind.
+    pub fn kind(self) -> &'static DeviceKind {
+        &KINDS[self.place().0]
+    }
+
     /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`, station s is `3001 + s`.
     pub fn id(self) -> u64 {
-        match self {
-            Device::Edge(edge) => FIRST_EDGE_DEVICE + u64::from(edge),
-            Device::Core(core) => FIRST_CORE_DEVICE + u64::from(core),
-            Device::Router(router) => FIRST_ROUTER_DEVICE + u64::from(router),
-            Device::Station(station) => FIRST_STATION_DEVICE + u64::from(station),
-        }
+        self.kind().first_id + u64::from(self.place().1)
     }
 
     /// Its own Ethernet address; a core has none and gets that of the edge with its number.
@@ -64,27 +116,16 @@ impl Device {
 
     /// The device with this id, whether or not a scenario has it.
     pub fn from_id(id: u64) -> Option<Device> {
-        let within = |first: u64, count: u16| {
-            id.checked_sub(first)
-                .filter(|n| *n < u64::from(count))
-                .map(|n| n as u16)
-        };
-        within(FIRST_EDGE_DEVICE, MAX_FIBRES)
-            .map(Device::Edge)
-            .or_else(|| within(FIRST_CORE_DEVICE, MAX_FIBRES).map(Device::Core))
-            .or_else(|| within(FIRST_ROUTER_DEVICE, MAX_FIBRES).map(Device::Router))
-            .or_else(|| within(FIRST_STATION_DEVICE, MAX_STATIONS).map(Device::Station))
+        KINDS.iter().find_map(|kind| {
+            let number = id.checked_sub(kind.first_id)?;
+            (number < u64::from(kind.most)).then(|| (kind.of)(number as u16))
+        })
     }
 }
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Device::Edge(edge) => write!(f, "edge{edge}"),
-            Device::Core(core) => write!(f, "core{core}"),
-            Device::Router(router) => write!(f, "router{router}"),
-            Device::Station(station) => write!(f, "station{station}"),
-        }
+        write!(f, "{}{}", self.kind().name, self.place().1)
     }
 }
 

@@ -155,12 +155,7 @@ fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
 }
 
 fn called(device: Device) -> String {
-    match device {
-        Device::Edge(edge) => format!("edge {edge}"),
-        Device::Core(core) => format!("core {core}"),
-        Device::Router(router) => format!("router {router}"),
-        Device::Station(station) => format!("station {station}"),
-    }
+    format!("{} {}", device.kind().name, device.place().1)
 }
 
 /// What an entry may name; switches of each kind count from 0.

@@ -28,7 +28,7 @@ use crate::run_directory::MARK;
 /// The shortest slot that is tried. A process answers in tenths of milliseconds, and in several when it has to wait for a processor.
 const SHORTEST_SLOT_NS: u64 = 10_000_000;
 /// Ports of one switch: P4Runtime, packets, Thrift (which some builds serve and none needs here).
-const PORTS_A_SWITCH: usize = 3;
+pub const PORTS_A_SWITCH: usize = 3;
 /// Bytes of a switch's last words in an error.
 const LAST_WORDS: usize = 2000;
 
@@ -188,13 +188,8 @@ impl Bmv2 {
     /// Tells the fabric what the switches' programs have dropped.
     pub fn read_drops(&self, home: &Home, fabric: &mut Fabric) -> Result<(), RunError> {
         for switch in &self.switches {
-            let (program, counter) = match switch.device {
-                Device::Edge(_) => ("edge", "EdgeIngress.drops"),
-                Device::Core(_) => ("core", "CoreIngress.drops"),
-                Device::Router(_) => ("router", "RouterIngress.drops"),
-                Device::Station(_) => ("ring", "RingIngress.drops"),
-            };
-            let id = id_of(home, program, counter)?;
+            let kind = switch.device.kind();
+            let id = id_of(home, kind.program, kind.drop_counter)?;
             let cells = read_counter(switch.p4runtime, switch.device.id(), id)?;
             let drops = DropReason::ALL.iter().filter_map(|&reason| {
                 let cell = cells.iter().find(|cell| cell.index == reason as usize)?;

@@ -54,7 +54,7 @@ pub fn configs(fabric: &Fabric) -> Vec<DeviceConfig> {
             device_id: device.id(),
             pipeline: fabric.pipeline_config(device),
             // Routes and ways change with them. Edges tell of theirs by their programs.
-            tells_ports: matches!(device, Device::Router(_) | Device::Station(_)),
+            tells_ports: !device.kind().is_slotted,
             program: None,
         })
         .collect()

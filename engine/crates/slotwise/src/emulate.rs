@@ -48,7 +48,7 @@ use crate::run_directory::{MARK, RunDirectory};
 /// Time for the hosts or the controller to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// P4Runtime and REST, unless others are asked for.
-const PORTS: (u16, u16) = (9559, 8181);
+pub const PORTS: (u16, u16) = (9559, 8181);
 /// Interfaces that come and go all the time do not fill the report: with this many notes they are told of on standard error only.
 const MOST_NOTES: usize = 100;
 const VIEW_PERIOD: Duration = Duration::from_millis(200);
@@ -89,7 +89,7 @@ impl EmulateArgs {
 
 /// What runs the P4 programs of a live network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Target {
+pub enum Target {
     /// The engine, inside the fabric
     Engine,
     /// Stock BMv2, one simple_switch_grpc a switch; slots of 10 ms or more

@@ -28,6 +28,7 @@ mod lockstep;
 mod machine;
 mod measured;
 mod neighbours;
+mod netcfg;
 mod network;
 mod networks;
 mod notes;
@@ -81,6 +82,12 @@ enum Command {
         /// Write what its controller is told of the network, for one of your own (JSON; schema/network.schema.json)
         #[arg(long, value_name = "FILE")]
         network: Option<PathBuf>,
+        /// Write what ONOS is told of it, where the switches of emulate --external-controller are included (docs/onos.md)
+        #[arg(long, value_name = "FILE")]
+        netcfg: Option<PathBuf>,
+        /// What runs the P4 programs, and stamps packets
+        #[arg(long, value_enum, default_value_t = emulate::Target::Engine)]
+        target: emulate::Target,
     },
     /// Run a line card as a process, between the interfaces of a P4 switch and a link (needs root)
     #[command(subcommand)]
@@ -124,11 +131,22 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             reproduce::run(args)?;
             ExitCode::SUCCESS
         }
-        Command::Check { scenario, network } => {
+        Command::Check {
+            scenario,
+            network,
+            netcfg,
+            target,
+        } => {
             let loaded = run::load(scenario)?;
-            if let Some(file) = network {
-                let controller = loaded.controller(&loaded.empty_fabric(), false);
-                outputs::write_json(file, &controller.network)?;
+            if network.is_some() || netcfg.is_some() {
+                let fabric = loaded.empty_fabric();
+                let told = loaded.controller(&fabric, *target == emulate::Target::Bmv2).network;
+                if let Some(file) = network {
+                    outputs::write_json(file, &told)?;
+                }
+                if let Some(file) = netcfg {
+                    outputs::write_json(file, &netcfg::of(&fabric, &told, *target, emulate::PORTS.0))?;
+                }
             }
             ExitCode::SUCCESS
         }

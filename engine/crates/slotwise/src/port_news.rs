@@ -22,8 +22,8 @@ impl PortNews {
     /// What an event of the fabric says of a router's or station's port, if it does. An edge's program sees light itself.
     pub fn of(event: &ControlEvent) -> Option<PortNews> {
         let device_id = event.device_id;
-        match (Device::from_id(device_id), &event.message) {
-            (Some(Device::Router(_) | Device::Station(_)), &ControlMessage::Link { port, is_up }) => {
+        match event.message {
+            ControlMessage::Link { port, is_up } if !Device::from_id(device_id)?.kind().is_slotted => {
                 Some(PortNews { device_id, port, is_up })
             }
             _ => None,
