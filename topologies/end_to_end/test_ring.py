@@ -62,3 +62,8 @@ def test_a_cut_span_is_gone_round_and_taken_again(tmp_path):
     flows = pandas.read_parquet(tmp_path / "columns" / "flows.parquet")
     dark = flows[(flows.time_s > 0.5) & (flows.goodput_kbps < 9_000)]
     assert len(dark) <= 4, "ten milliseconds each, twice"
+
+
+def test_a_ring_is_refused_live():
+    done = slotwise("emulate", ROOT / "topologies" / "ring8.yaml")
+    assert done.returncode == 1 and "/ring: rings run in virtual time only" in done.stderr
