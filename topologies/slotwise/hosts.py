@@ -25,6 +25,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from mininet.net import Mininet
+from mininet.node import Host
 
 from slotwise import net as network
 from slotwise import scenario as scenarios
@@ -103,11 +104,18 @@ class Agent:
         """Ends the agent when a host's shell, which holds its namespace, has ended."""
         while not self.has_lost_a_host:
             await asyncio.sleep(WATCH_PERIOD_S)
-            for host in self.net.hosts:
-                if host.shell.poll() is not None:
-                    self.has_lost_a_host = True
-                    emit({"event": "vanished", "host": host.name})
+            for host in self._vanished():
+                self.has_lost_a_host = True
+                emit({"event": "vanished", "host": host.name})
         serving.cancel()
+
+    def _vanished(self) -> list[Host]:
+        return [host for host in self.net.hosts if host.shell.poll() is not None]
+
+    def _tell_of(self, error: dict) -> None:
+        """Of what went wrong in a phase, unless a host has vanished: then that is what is told, by whoever watches."""
+        if not self._vanished():
+            emit({"event": "error", **error})
 
     def _obey(self, command: dict) -> bool:
         """Starts what the command says; False for `quit`."""
@@ -136,9 +144,9 @@ class Agent:
                     waited_for = self.of_run
                     await self.whole
         except TimeoutError:
-            emit({"event": "error", "phase": index, "message": f"given up after {patience_s:.0f} s{still_there(waited_for)}"})
+            self._tell_of({"phase": index, "message": f"given up after {patience_s:.0f} s{still_there(waited_for)}"})
         except ProcessError as error:
-            emit({"event": "error", "phase": index, "message": str(error)})
+            self._tell_of({"phase": index, "message": str(error)})
         emit({"event": "phase_done", "phase": index})
 
     async def _prepared(self, wanted: list[Flow], lasts_ms: int, by_engine: list[int], stack: AsyncExitStack) -> list[FlowRun]:
@@ -167,7 +175,7 @@ class Agent:
             return True
         except (ProcessError, OSError, ValueError, KeyError) as error:
             run.has_ended = True
-            emit({"event": "error", "phase": run.flow.phase, "entry": run.flow.entry, "message": f"{run.title}: {error}"})
+            self._tell_of({"phase": run.flow.phase, "entry": run.flow.entry, "message": f"{run.title}: {error}"})
             return False
 
     def _flow_run(self, port: int, flow: Flow) -> FlowRun:
