@@ -167,8 +167,7 @@ class Agent:
         emit(await run.run())
         run.has_ended = True
 
-    @staticmethod
-    async def _guarded(run: FlowRun, work) -> bool:
+    async def _guarded(self, run: FlowRun, work) -> bool:
         """Whether `work` of one flow succeeded; a failure is told and harms no other flow."""
         try:
             await work
