@@ -15,10 +15,10 @@ import java.util.stream.Collectors;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.LightChanges;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.SwitchState;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
@@ -58,19 +58,15 @@ public final class FairnessApp implements App<RingView> {
     private List<Command> commands = new ArrayList<>();
 
     /** One station. */
-    private static final class State {
+    private static final class State extends KeptSwitch {
         private final int number;
-        private final SwitchState device;
-        private final Set<Integer> dark = new TreeSet<>();
         /** Default entries that it has acknowledged since it was read; others are read. */
         private final Map<String, TableEntry> defaults = new HashMap<>();
         private List<Update> pending = List.of();
-        private boolean changed;
-        private boolean configured;
 
         State(int number, DeviceId device) {
+            super(device);
             this.number = number;
-            this.device = new SwitchState(device);
         }
     }
 
@@ -137,25 +133,21 @@ public final class FairnessApp implements App<RingView> {
 
     private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
         if (event instanceof Event.DeviceReady) {
-            state.device.becomeReady(((Event.DeviceReady) event).entries());
             state.defaults.clear();
-            state.changed = true;
         } else if (event instanceof Event.DeviceLost) {
-            state.device.becomeLost();
             spans.forget(state.number);
-        } else if (event instanceof Event.WriteDone && state.device.finishWrite(((Event.WriteDone) event).batch())) {
-            state.configured = true;
+        } else if (event instanceof Event.WriteDone && state.isPending(((Event.WriteDone) event).batch())) {
             state.pending.stream().map(Update::entry).filter(TableEntry::isDefault)
                     .forEach(entry -> state.defaults.put(entry.table(), entry));
-        } else if (event instanceof Event.WriteFailed && state.device.isPending(((Event.WriteFailed) event).batch())) {
-            writeFailures++;
-            state.device.becomeLost();
-            commands.add(new Command.ReadTables(state.device.id()));
         } else if (event instanceof Event.PortChanged) {
             Event.PortChanged change = (Event.PortChanged) event;
             onPort(nowNs, state, change.port(), change.isUp());
         } else if (event instanceof Event.PacketIn) {
             onReport(nowNs, state, (Event.PacketIn) event);
+        }
+        if (state.hear(event)) {
+            writeFailures++;
+            commands.add(new Command.ReadTables(state.id()));
         }
     }
 
@@ -163,7 +155,7 @@ public final class FairnessApp implements App<RingView> {
 
     private void onPort(long nowNs, State state, int port, boolean isUp) {
         if (ringPorts(state.number).contains(port)) {
-            light.note(nowNs, state.dark, state.device.id(), port, isUp);
+            light.note(nowNs, state.dark(), state.id(), port, isUp);
         }
     }
 
@@ -177,8 +169,8 @@ public final class FairnessApp implements App<RingView> {
 
     /** A link has light if both of its ends see it. */
     private boolean hasLight(int link) {
-        return !states.get(link).dark.contains(WireConstants.PORT_RING_EAST)
-                && !states.get(network.downstream(link, 0)).dark.contains(WireConstants.PORT_RING_WEST);
+        return !states.get(link).dark().contains(WireConstants.PORT_RING_EAST)
+                && !states.get(network.downstream(link, 0)).dark().contains(WireConstants.PORT_RING_WEST);
     }
 
     private void reroute() {
@@ -193,7 +185,9 @@ public final class FairnessApp implements App<RingView> {
             for (int other = 0; other < states.size(); other++) {
                 own += other == state.number || ways.way(state.number, other).equals(next.way(state.number, other)) ? 0 : 1;
             }
-            state.changed |= own > 0;
+            if (own > 0) {
+                state.change();
+            }
             different += own;
         }
         ways = next;
@@ -210,7 +204,7 @@ public final class FairnessApp implements App<RingView> {
         if (choice instanceof RingChoice.Mode) {
             mode = ((RingChoice.Mode) choice).mode();
             spans.clear();
-            states.forEach(state -> state.changed = true);
+            states.forEach(KeptSwitch::change);
         } else if (choice instanceof RingChoice.Weight) {
             RingChoice.Weight weight = (RingChoice.Weight) choice;
             network.number(weight.device()).ifPresent(number ->
@@ -225,7 +219,7 @@ public final class FairnessApp implements App<RingView> {
 
     private void change(int station, StationSettings next) {
         settings.set(station, next);
-        states.get(station).changed = true;
+        states.get(station).change();
     }
 
     // ---- what stations may add ----
@@ -258,17 +252,16 @@ public final class FairnessApp implements App<RingView> {
     // ---- tables ----
 
     private void write(State state) {
-        if (!state.changed || !state.device.isSettled()) {
+        if (!state.takeChange()) {
             return;
         }
-        state.changed = false;
         List<TableEntry> wanted = tables.entries(state.number, settings.get(state.number), mode, ways);
-        List<Update> updates = state.device.tables().changesTo(wanted, entry -> true).stream()
+        List<Update> updates = state.tables().changesTo(wanted, entry -> true).stream()
                 .filter(update -> !update.entry().equals(state.defaults.get(update.entry().table())))
                 .collect(Collectors.toList());
         if (!updates.isEmpty()) {
             state.pending = updates;
-            commands.add(state.device.startWrite(++lastBatch, updates));
+            commands.add(state.startWrite(++lastBatch, updates));
         }
     }
 
@@ -280,7 +273,7 @@ public final class FairnessApp implements App<RingView> {
 
     @Override
     public boolean isConfigured() {
-        return states.stream().allMatch(state -> state.configured);
+        return states.stream().allMatch(KeptSwitch::isConfigured);
     }
 
     @Override
@@ -294,8 +287,8 @@ public final class FairnessApp implements App<RingView> {
                     ways.way(state.number, other).ifPresent(way -> own.put(to, way));
                 }
             }
-            stations.add(new RingView.StationView(state.device.isReady(), !light.isPending() && state.device.isSettled() && !state.changed,
-                    settings.get(state.number), state.dark, own));
+            stations.add(new RingView.StationView(state.isReady(), !light.isPending() && state.isCurrent(),
+                    settings.get(state.number), state.dark(), own));
         }
         return new RingView(network, isConfigured(), mode, stations, spans.view(),
                 new RingView.Counts(reroutes, writeFailures, reports, messages, refused));

@@ -8,16 +8,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
+import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.LightChanges;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.SwitchState;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Topology;
@@ -45,17 +43,13 @@ public final class RoutesApp implements App<RoutesView> {
     private List<Command> commands = new ArrayList<>();
 
     /** One router. */
-    private static final class State {
+    private static final class State extends KeptSwitch {
         private final Router router;
-        private final SwitchState device;
         private final Map<Integer, Long> xcpBps = new TreeMap<>();
-        private final Set<Integer> dark = new TreeSet<>();
-        private boolean changed;
-        private boolean configured;
 
         State(Router router) {
+            super(router.device());
             this.router = router;
-            this.device = new SwitchState(router.device());
             router.ports().forEach(port -> port.xcpBps().ifPresent(bps -> xcpBps.put(port.number(), bps)));
         }
     }
@@ -115,17 +109,9 @@ public final class RoutesApp implements App<RoutesView> {
     }
 
     private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
-        if (event instanceof Event.DeviceReady) {
-            state.device.becomeReady(((Event.DeviceReady) event).entries());
-            state.changed = true;
-        } else if (event instanceof Event.DeviceLost) {
-            state.device.becomeLost();
-        } else if (event instanceof Event.WriteDone) {
-            state.configured |= state.device.finishWrite(((Event.WriteDone) event).batch());
-        } else if (event instanceof Event.WriteFailed && state.device.isPending(((Event.WriteFailed) event).batch())) {
+        if (state.hear(event)) {
             writeFailures++;
-            state.device.becomeLost();
-            commands.add(new Command.ReadTables(state.device.id()));
+            commands.add(new Command.ReadTables(state.id()));
         } else if (event instanceof Event.PortChanged) {
             Event.PortChanged change = (Event.PortChanged) event;
             onPort(nowNs, state, change.port(), change.isUp());
@@ -134,7 +120,7 @@ public final class RoutesApp implements App<RoutesView> {
 
     private void onPort(long nowNs, State state, int port, boolean isUp) {
         if (state.router.port(port).isPresent()) {
-            light.note(nowNs, state.dark, state.device.id(), port, isUp);
+            light.note(nowNs, state.dark(), state.id(), port, isUp);
         }
     }
 
@@ -146,8 +132,10 @@ public final class RoutesApp implements App<RoutesView> {
         Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
         int different = 0;
         for (State state : states.values()) {
-            int own = differences(routes.get(state.device.id()), next.get(state.device.id()));
-            state.changed |= own > 0;
+            int own = differences(routes.get(state.id()), next.get(state.id()));
+            if (own > 0) {
+                state.change();
+            }
             different += own;
         }
         routes = next;
@@ -170,26 +158,25 @@ public final class RoutesApp implements App<RoutesView> {
 
     private boolean hasLight(DeviceId device, int port) {
         State state = states.get(device);
-        return state == null || !state.dark.contains(port);
+        return state == null || !state.dark().contains(port);
     }
 
     private void choose(CapacityChosen choice) {
         State state = states.get(choice.device());
         // Whoever checked it may have seen the network before this one.
-        if (state != null && state.xcpBps.containsKey(choice.port())) {
-            state.changed |= state.xcpBps.put(choice.port(), choice.bps()) != choice.bps();
+        if (state != null && state.xcpBps.containsKey(choice.port()) && state.xcpBps.put(choice.port(), choice.bps()) != choice.bps()) {
+            state.change();
         }
     }
 
     private void write(State state) {
-        if (!state.changed || !state.device.isSettled()) {
+        if (!state.takeChange()) {
             return;
         }
-        state.changed = false;
-        List<Update> updates = state.device.tables().changesTo(
-                tables.entries(state.router, routes.get(state.device.id()), state.xcpBps), entry -> true);
+        List<Update> updates = state.tables().changesTo(
+                tables.entries(state.router, routes.get(state.id()), state.xcpBps), entry -> true);
         // Never empty: the default entry is not read.
-        commands.add(state.device.startWrite(++lastBatch, updates));
+        commands.add(state.startWrite(++lastBatch, updates));
     }
 
     @Override
@@ -199,14 +186,14 @@ public final class RoutesApp implements App<RoutesView> {
 
     @Override
     public boolean isConfigured() {
-        return states.values().stream().allMatch(state -> state.configured);
+        return states.values().stream().allMatch(KeptSwitch::isConfigured);
     }
 
     @Override
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
-        states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.device.isReady(),
-                !light.isPending() && state.device.isSettled() && !state.changed, routes.get(device), state.xcpBps, state.dark)));
+        states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.isReady(),
+                !light.isPending() && state.isCurrent(), routes.get(device), state.xcpBps, state.dark())));
         return new RoutesView(network, isConfigured(), shown, reroutes, writeFailures);
     }
 }

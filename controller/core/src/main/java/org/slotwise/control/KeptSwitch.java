@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.control;
+
+import java.util.Set;
+import java.util.TreeSet;
+import org.slotwise.control.topology.DeviceId;
+
+/** A switch whose tables an application keeps as they ought to be: it writes when that has changed, and reads again what was refused. */
+public class KeptSwitch extends SwitchState {
+    private final Set<Integer> dark = new TreeSet<>();
+    private boolean changed;
+    private boolean configured;
+
+    /** Takes the switch, which is not there yet; all its ports have light. */
+    public KeptSwitch(DeviceId id) {
+        super(id);
+    }
+
+    /** Its ports without light, for {@link LightChanges#note}. */
+    public final Set<Integer> dark() {
+        return dark;
+    }
+
+    /** What ought to be in its tables has changed. */
+    public final void change() {
+        changed = true;
+    }
+
+    /** Whether to write now; it is taken to have been done then. */
+    public final boolean takeChange() {
+        boolean isDue = changed && isSettled();
+        changed &= !isDue;
+        return isDue;
+    }
+
+    /** Whether it has acknowledged all that ought to be in its tables. */
+    public final boolean isCurrent() {
+        return isSettled() && !changed;
+    }
+
+    /** Whether it has acknowledged anything. */
+    public final boolean isConfigured() {
+        return configured;
+    }
+
+    /** Takes what concerns its tables; true if it has refused a write, so that it is to be read. */
+    public final boolean hear(Event.AtDevice event) {
+        if (event instanceof Event.DeviceReady) {
+            becomeReady(((Event.DeviceReady) event).entries());
+            changed = true;
+        } else if (event instanceof Event.DeviceLost) {
+            becomeLost();
+        } else if (event instanceof Event.WriteDone) {
+            configured |= finishWrite(((Event.WriteDone) event).batch());
+        } else if (event instanceof Event.WriteFailed && isPending(((Event.WriteFailed) event).batch())) {
+            becomeLost();
+            return true;
+        }
+        return false;
+    }
+}
