@@ -58,6 +58,21 @@ exit
 """
 
 
+# A span's cut is gone round over the other ringlet; with two cut the ring is in two parts.
+TYPED_TO_A_RING = """fibre
+h0 ping -c 1 -w 30 h1
+fibre station0-station1 down
+h0 ping -c 1 -w 30 h1
+fibre station3-station0 down
+h0 ping -c 1 -W 1 h1
+h2 ping -c 1 -w 30 h3
+fibre station0-station1 up
+h0 ping -c 1 -w 30 h3
+fibre station0-station2 down
+exit
+"""
+
+
 def mn(place, topology: str, typed: str) -> str:
     """Runs `mn` in namespaces of its own, `place` as its /tmp; what it said if it ended well."""
     if home.root().is_relative_to("/tmp"):
@@ -113,3 +128,14 @@ def test_a_mix_runs_and_is_cut_in_both_of_its_parts(tmp_path):
     assert report["verdict"]["ok"], report["verdict"]
     assert report["invariants"] == {"collision": 0, "guard": 0, "ungranted": 0, "duplicate": 0, "astray": 0, "first": []}
     assert {path.name for path in (tmp_path / "captures").iterdir()} == {"edge2-core0.pcap", *(f"router{router}-port1.pcap" for router in range(3))}
+
+
+def test_a_ring_runs_and_goes_round_a_cut(tmp_path):
+    options = "rate_bps=20000000,report=/tmp/r.json,pcap=/tmp/captures,pcap_filter=station0-port256,snaplen=80"
+    said = mn(tmp_path, f"packetring,4,1,{options}", TYPED_TO_A_RING)
+    assert "station0-station1 station1-station2 station2-station3 station3-station0\n" in said
+    assert re.findall(r" (\d) received", said) == [*"11", *"01", "1"], said
+    assert "there is no fibre 'station0-station2'; expected one of station0-station1, station1-station2" in said
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["verdict"]["ok"] and not any(report["invariants"].pop("first")) and not any(report["invariants"].values())
+    assert [path.name for path in (tmp_path / "captures").iterdir()] == ["station0-port256.pcap"]

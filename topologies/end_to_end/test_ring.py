@@ -64,6 +64,14 @@ def test_a_cut_span_is_gone_round_and_taken_again(tmp_path):
     assert len(dark) <= 4, "ten milliseconds each, twice"
 
 
-def test_a_ring_is_refused_live():
-    done = slotwise("emulate", ROOT / "topologies" / "ring8.yaml")
-    assert done.returncode == 1 and "/ring: rings run in virtual time only" in done.stderr
+def test_tcp_of_linux_shares_a_ring(tmp_path):
+    done = slotwise("emulate", ROOT / "topologies" / "ring8-tcp.yaml", "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(tmp_path / "report.json")
+    assert report["invariants"] == NOTHING_BROKEN
+    (phase,) = report["phases"]
+    assert {flow["played_by"] for flow in phase["flows"]} == {"linux"}
+    goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
+    assert len(goodputs) == 8 and sum(goodputs) ** 2 / 8 / sum(each ** 2 for each in goodputs) > 0.97, goodputs
+    # The one that is nearest to the hub would have all of it.
+    assert max(goodputs) < 2 * min(goodputs) and sum(goodputs) > 0.6 * 15e6, goodputs

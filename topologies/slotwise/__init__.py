@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build, run and look at agile stars, networks of routers, and both in one, from Python.
+"""Build, run and look at agile stars, networks of routers, both in one, and packet rings, from Python.
 
     from slotwise import Star
     report = Star(edges=4, hosts_per_edge=2).tcp("all", "all").run()
@@ -12,9 +12,10 @@ from slotwise.experiment import Experiment, Star
 from slotwise.home import CommandNotFound, HomeNotFound
 from slotwise.network import Network
 from slotwise.report import Report, ReportError
+from slotwise.ring import Ring
 from slotwise.scenario import ScenarioError
 
 __all__ = [
-    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Network", "Report", "ReportError", "RunFailed",
+    "CommandNotFound", "Experiment", "HomeNotFound", "InvalidArgument", "MissingPackage", "Network", "Report", "ReportError", "Ring", "RunFailed",
     "ScenarioError", "SlotwiseError", "Star", "UnknownArgument", "UnknownEndpoint", "UnknownFibre", "UnknownName", "UnknownPhase", "UnknownTable",
 ]

@@ -4,6 +4,7 @@
 Rates are in bit/s, times in ns unless a name says otherwise, sizes in bytes.
 """
 import inspect
+from typing import Callable
 
 from slotwise.errors import InvalidArgument, UnknownArgument, UnknownName
 
@@ -54,9 +55,7 @@ def star(
 
     Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
     """
-    for argument in unknown:
-        known = [each.name for each in inspect.signature(star).parameters.values() if each.kind != each.VAR_KEYWORD]
-        raise UnknownArgument("argument", argument, known, "a star")
+    _refuse(unknown, star, "a star")
     if not _is_count(edges) or edges < 1:
         raise InvalidArgument(f"edges: expected a number of edges, got {edges!r}")
     if masters is None:
@@ -102,6 +101,65 @@ def star(
     }
 
 
+def ring(
+    stations: int | list[str] = 8,
+    hosts_per_station: int = 1,
+    *,
+    mode: str = "explicit",
+    rate_bps: int = 100_000_000,
+    delay_ns: int = 10_000,
+    half: bool = False,
+    threshold: float | None = None,
+    interval_ns: int = 1_000_000,
+    buffer_bytes: int = 100_000,
+    access_rate_bps: int = 1_000_000_000,
+    access_delay_ns: int = 1_000,
+    packet_bytes: int = 1_450,
+    control_latency_ns: int = 1_000_000,
+    seconds: float = 5,
+    seed: int = 1,
+    name: str | None = None,
+    **unknown,
+) -> dict:
+    """A packet ring of `stations`, their number or their names in the order of ringlet 0, each with a group of `hosts_per_station` hosts,
+    `hosts0` at the first one. No flows.
+
+    `half` leaves out the span from the last station to the first. `interval_ns` is the time between two looks at a link: a shorter one is
+    fair sooner and costs more. `buffer_bytes` is what may wait at a station for the ring, `packet_bytes` a full IP packet. For `mode` and
+    `threshold` see docs/ring.md.
+
+    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    """
+    _refuse(unknown, ring, "a ring")
+    if _is_count(stations):
+        stations = [f"station{number}" for number in range(stations)]
+    if not isinstance(stations, (list, tuple)):
+        raise InvalidArgument(f"stations: expected their number, or a list of names, got {stations!r}")
+    shared = {} if threshold is None else {"threshold": threshold}
+    link = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    return {
+        "version": 1,
+        "name": name or f"ring{len(stations)}",
+        "seed": seed,
+        "duration_ms": ms(seconds),
+        "packet_bytes": packet_bytes,
+        "ring": {
+            "mode": mode,
+            **shared,
+            "half": half,
+            "links": {"rate_bps": rate_bps, "delay_ns": delay_ns},
+            "ingress": {"buffer_bytes": buffer_bytes},
+            "timing": {"interval_ns": interval_ns},
+            "stations": list(stations),
+        },
+        "hosts": [
+            {"name": f"hosts{number}", "count": hosts_per_station, "station": station, **link} for number, station in enumerate(stations)
+        ],
+        "flows": [],
+        "controller": {"control_latency_ns": control_latency_ns},
+    }
+
+
 def clocks(
     *, max_offset_ns: int = 400_000_000, max_drift_ppb: int = 50_000, walk_ppb: int = 50, step_ns: int = 1_000_000,
 ) -> dict:
@@ -134,6 +192,13 @@ def fault(kind: str, every_s: float, **options) -> dict:
 def ms(seconds: float) -> int:
     """As scenarios have times."""
     return round(seconds * 1000)
+
+
+def _refuse(unknown: dict, builder: Callable, what: str) -> None:
+    """Raises UnknownArgument for the first of these, which the builder does not have."""
+    for argument in unknown:
+        known = [each.name for each in inspect.signature(builder).parameters.values() if each.kind != each.VAR_KEYWORD]
+        raise UnknownArgument("argument", argument, known, what)
 
 
 def _is_count(value: object) -> bool:

@@ -9,7 +9,7 @@ from slotwise.parts import Parts
 class Experiment(Parts):
     """A scenario with a star in the making, whose traffic is that of its phases."""
 
-    NEEDED = ("cores", "a network of routers; expected a star")
+    NEEDED = ("cores", "not there; expected a star")
 
     def tcp(self, source: str = "all", destination: str = "all", **options) -> Self:
         """Bulk TCP; options `rate_bps` of each stream, `streams` of each flow, and `transport`. Raises UnknownEndpoint."""

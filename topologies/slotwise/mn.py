@@ -4,10 +4,11 @@
     sudo mn --custom topologies/slotwise/mn.py --topo agilestar,4,2 --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/star4-twin.yaml,report=r.json,pcap=captures --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/routers4.yaml --controller none
+    sudo mn --custom topologies/slotwise/mn.py --topo packetring,8 --controller none
 
-`agilestar` has so many edges with so many hosts each, `agile` the network of a scenario file, a star, routers, or both. Edges and routers
-are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches and controller) that starts with the last
-of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
+`agilestar` has so many edges with so many hosts each, `packetring` so many stations, `agile` the network of a scenario file, a star, routers,
+both, or a ring. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
+and controller) that starts with the last of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
 import os
 import sys
@@ -79,6 +80,18 @@ class AgileStar(MarkedTopo):
         return builders.star(edges, hosts, **options) | {"phases": [{"name": "attached", "duration_ms": 1000, "traffic": []}]}
 
 
+class PacketRing(MarkedTopo):
+    """A packet ring of `stations` stations with `hosts` hosts each. Other parameters as in `slotwise.builders.ring`, and those in `OPTIONS`."""
+
+    NAME = "packetring"
+    EXPECTED = "packetring,STATIONS,HOSTS,NAME=VALUE,..."
+
+    @staticmethod
+    def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+        """As the builder makes it. A scenario has at least one flow; none is run."""
+        return builders.ring(stations, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+
+
 class Agile(MarkedTopo):
     """The network of a scenario file; its traffic is Mininet's. Other parameters are those in `OPTIONS`."""
 
@@ -94,6 +107,6 @@ class Agile(MarkedTopo):
         return scenarios.placed(scenarios.load(path), path.resolve().parent)
 
 
-topos = {"agilestar": AgileStar, "agile": Agile}
+topos = {"agilestar": AgileStar, "packetring": PacketRing, "agile": Agile}
 # What `mn` starts.
 CLI = AgileCLI  # pylint: disable=invalid-name

@@ -108,22 +108,27 @@ class RoutedHost(NamedTuple):
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:
     """All hosts of routers and stations, by group and index."""
-    routers = scenario.get("routers", [])
-    stations = [station["name"] if isinstance(station, dict) else station for station in scenario.get("ring", {}).get("stations", [])]
+    routers, ring = scenario.get("routers", []), stations(scenario)
     neighbours: dict[str, set] = {router: set() for router in routers}
     for link in scenario.get("links", []):
         # An edge at an end has its ports elsewhere.
         neighbours.setdefault(link["from"], set()).add(link["to"])
         neighbours.setdefault(link["to"], set()).add(link["from"])
     next_port = {f"r{number}": len(neighbours[router]) + 1 for number, router in enumerate(routers)}
-    next_port |= {f"s{number}": 1 for number in range(len(stations))}
+    next_port |= {f"s{number}": 1 for number in range(len(ring))}
     found = []
     for group in groups(scenario):
-        switch = f"s{stations.index(group['station'])}" if "station" in group else f"r{routers.index(group['router'])}"
+        switch = f"s{ring.index(group['station'])}" if "station" in group else f"r{routers.index(group['router'])}"
         for index in range(group["count"]):
             found.append(RoutedHost(len(found), f"{group['name']}.{index}", switch, next_port[switch]))
             next_port[switch] += 1
     return found
+
+
+def stations(scenario: dict) -> list[str]:
+    """Names of the stations of its ring, around it."""
+    listed = scenario.get("ring", {}).get("stations", [])
+    return [station["name"] if isinstance(station, dict) else station for station in listed]
 
 
 def groups(scenario: dict) -> list[dict]:
@@ -138,9 +143,11 @@ def hosts(scenario: dict) -> list[HostId]:
 
 
 def fibre_names(scenario: dict) -> list[str]:
-    """What may be cut by hand: pairs of fibres, and links of routers."""
+    """What may be cut by hand: pairs of fibres, links of routers, and spans of a ring."""
+    ring = stations(scenario)
+    ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]])
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
-    return fibres + [link["name"] for link in scenario.get("links", [])]
+    return fibres + [link["name"] for link in scenario.get("links", [])] + [f"{here}-{there}" for here, there in ends]
 
 
 def load(path: str | Path) -> dict:

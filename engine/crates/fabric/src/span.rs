@@ -37,6 +37,15 @@ impl Fabric {
         }
     }
 
+    /// Lets a span of a ring, by its number in the scenario, carry packets from now on or not. One that the scenario does not have is
+    /// left alone.
+    pub fn set_ring_span_up(&mut self, span: usize, is_up: bool) {
+        let is_of_ring = |span: &Span| span.cards.iter().all(|card| matches!(card, PortTo::Ring(_)));
+        if self.spans.get(span).is_some_and(is_of_ring) {
+            self.set_span_up(span, is_up);
+        }
+    }
+
     /// A change lets a span carry packets or not.
     pub(crate) fn set_span_up(&mut self, span: usize, is_up: bool) {
         let was_light = self.spans[span].is_light();

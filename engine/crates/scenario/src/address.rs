@@ -35,6 +35,8 @@ pub struct DeviceKind {
     pub program: &'static str,
     /// Its counter of what it drops.
     pub drop_counter: &'static str,
+    /// Its table of ways to hosts, where hosts wait for one.
+    pub routes: Option<&'static str>,
     /// Whether their light comes in slots: then the program sees itself where there is none. Of others' ports the controller is told.
     pub is_slotted: bool,
     of: fn(u16) -> Device,
@@ -47,6 +49,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "edge",
         drop_counter: "EdgeIngress.drops",
+        routes: None,
         is_slotted: true,
         of: Device::Edge,
     },
@@ -56,6 +59,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "core",
         drop_counter: "CoreIngress.drops",
+        routes: None,
         is_slotted: true,
         of: Device::Core,
     },
@@ -65,6 +69,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "router",
         drop_counter: "RouterIngress.drops",
+        routes: Some("RouterIngress.ipv4_route"),
         is_slotted: false,
         of: Device::Router,
     },
@@ -74,10 +79,18 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_STATIONS,
         program: "ring",
         drop_counter: "RingIngress.drops",
+        routes: Some("RingIngress.ipv4_route"),
         is_slotted: false,
         of: Device::Station,
     },
 ];
+
+impl DeviceKind {
+    /// All kinds, by the first of [`Device::place`].
+    pub fn all() -> &'static [DeviceKind] {
+        &KINDS
+    }
+}
 
 impl Device {
     /// Kinds of devices.

@@ -29,7 +29,9 @@ mod sources;
 mod stars;
 mod timing;
 
-pub use address::{Device, DeviceKind, Endpoint, HostId, MacAddress, edge_mac, group_host_ip, group_host_mac, optical_port};
+pub use address::{
+    Device, DeviceKind, Endpoint, HostId, MacAddress, edge_mac, group_host_ip, group_host_mac, optical_port,
+};
 pub use clocks::Clocks;
 pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::Flow;

@@ -45,17 +45,11 @@ impl fmt::Display for NotLive {
 }
 
 impl Scenario {
-    /// What a live run cannot do: faults, rings, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
+    /// What a live run cannot do: faults, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
     /// (`net.ipv4.tcp_available_congestion_control`).
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
         if !self.faults.is_empty() {
             return Some(faults());
-        }
-        if self.has_ring() {
-            return Some(NotLive {
-                pointer: "/ring".into(),
-                reason: "rings run in virtual time only".into(),
-            });
         }
         let phases = self.phases.iter().enumerate();
         let entries = phases.flat_map(|(p, phase)| {

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use slotwise_fabric::Fabric;
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, DeviceKind};
 
 /// Longest file that is read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// An interface and the access port that it is joined to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
     /// Number of the edge, if the port is one's.
@@ -23,17 +23,22 @@ pub struct Attachment {
     /// Number of the router, if the port is one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     router: Option<u16>,
+    /// Number of the station, if the port is one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    station: Option<u16>,
     /// The switch's port.
-    port: u16,
+    pub port: u16,
     /// The interface's name.
-    interface: String,
+    pub interface: String,
 }
 
 impl Attachment {
-    fn device(&self) -> Option<Device> {
-        match (self.edge, self.router) {
-            (Some(edge), None) => Some(Device::Edge(edge)),
-            (None, Some(router)) => Some(Device::Router(router)),
+    /// The switch, if the entry names one.
+    pub fn device(&self) -> Option<Device> {
+        match (self.edge, self.router, self.station) {
+            (Some(edge), None, None) => Some(Device::Edge(edge)),
+            (None, Some(router), None) => Some(Device::Router(router)),
+            (None, None, Some(station)) => Some(Device::Station(station)),
             _ => None,
         }
     }
@@ -50,11 +55,11 @@ pub enum AttachError {
     TooLong,
     /// It is no list.
     #[error(
-        "--attach: {0}; expected a JSON list of {{\"edge\": N, \"port\": N, \"interface\": \"NAME\"}}, or with \"router\" in place of \"edge\""
+        "--attach: {0}; expected a JSON list of {{\"edge\": N, \"port\": N, \"interface\": \"NAME\"}}, or with \"router\" or \"station\" in place of \"edge\""
     )]
     NoList(#[from] serde_json::Error),
     /// An entry does not say of which switch the port is.
-    #[error("--attach: entry {index}: expected one of \"edge\" and \"router\"")]
+    #[error("--attach: entry {index}: expected one of \"edge\", \"router\" and \"station\"")]
     NotOneSwitch {
         /// Its place, from 0.
         index: usize,
@@ -119,7 +124,7 @@ fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
         let device = attachment.device().ok_or(AttachError::NotOneSwitch { index })?;
         let switch = called(device);
         let Some(known) = ports.get(&device) else {
-            let expected = known_switches(ports.keys());
+            let expected = known_switches(&ports);
             return Err(AttachError::NoSwitch {
                 index,
                 switch,
@@ -158,22 +163,22 @@ fn called(device: Device) -> String {
     format!("{} {}", device.kind().name, device.place().1)
 }
 
-/// What an entry may name; switches of each kind count from 0.
-fn known_switches<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
-    let (mut edges, mut routers) = (0, 0);
-    for device in devices {
-        match device {
-            Device::Edge(_) => edges += 1,
-            Device::Router(_) => routers += 1,
-            Device::Core(_) | Device::Station(_) => {}
-        }
+/// What an entry may name, of the kinds that have access ports; switches of each count from 0.
+fn known_switches(ports: &BTreeMap<Device, Vec<u16>>) -> String {
+    let mut last = BTreeMap::new();
+    for (device, ports) in ports {
+        let (kind, number) = device.place();
+        let (has_ports, last_number) = last.entry(kind).or_insert((false, 0));
+        *has_ports |= !ports.is_empty();
+        *last_number = number;
     }
-    let kinds = [("an edge", edges), ("a router", routers)];
-    let known = kinds.iter().filter(|(_, count)| *count > 0);
-    let known: Vec<String> = known
-        .map(|(kind, count)| format!("{kind} from 0 to {}", count - 1))
-        .collect();
-    known.join(", or ")
+    let known = last.into_iter().filter(|(_, (has_ports, _))| *has_ports);
+    let known = known.map(|(kind, (_, last))| {
+        let name = DeviceKind::all()[kind].name;
+        let article = if name.starts_with('e') { "an" } else { "a" };
+        format!("{article} {name} from 0 to {last}")
+    });
+    known.collect::<Vec<_>>().join(", or ")
 }
 
 #[cfg(test)]
@@ -216,6 +221,15 @@ mod tests {
     }
 
     #[test]
+    fn stations_have_access_ports_too() {
+        let ring = include_bytes!("../../../../topologies/ring8.yaml");
+        let entry = |switch, port| refusal_by(ring, &format!(r#"[{{{switch}, "port": {port}, "interface": "a"}}]"#));
+        assert_eq!(entry(r#""station": 8"#, 8), "1 entries");
+        assert!(entry(r#""station": 0"#, 2).ends_with("station 0 has no access port 2; expected a port from 1 to 1"));
+        assert!(entry(r#""router": 0"#, 1).ends_with("there is no router 0; expected a station from 0 to 8"));
+    }
+
+    #[test]
     fn ports_of_routers_count_after_those_to_neighbours() {
         let routers = include_bytes!("../../../../topologies/routers4.yaml");
         let entry = |switch, port| refusal_by(routers, &format!(r#"[{{{switch}, "port": {port}, "interface": "a"}}]"#));
@@ -227,6 +241,9 @@ mod tests {
         assert!(entry(r#""router": 1"#, 3).ends_with("expected another switch: this one has no hosts"));
         assert!(entry(r#""router": 4"#, 3).ends_with("there is no router 4; expected a router from 0 to 3"));
         assert!(entry(r#""edge": 0"#, 1).ends_with("there is no edge 0; expected a router from 0 to 3"));
-        assert!(entry(r#""edge": 0, "router": 0"#, 3).ends_with("expected one of \"edge\" and \"router\""));
+        assert!(entry(r#""station": 0"#, 1).ends_with("there is no station 0; expected a router from 0 to 3"));
+        assert!(
+            entry(r#""edge": 0, "router": 0"#, 3).ends_with("expected one of \"edge\", \"router\" and \"station\"")
+        );
     }
 }

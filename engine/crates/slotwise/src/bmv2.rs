@@ -19,7 +19,7 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 
 use crate::controller::CONTROL_PRIORITY;
-use crate::devices::{ROUTES, leads_to_hosts};
+use crate::devices::routes_of;
 use crate::home::Home;
 use crate::network::Network;
 use crate::run::{RunError, check_free};
@@ -147,11 +147,12 @@ impl Bmv2 {
         take_packets(&addresses)
     }
 
-    /// Whether every router has a route. One that leads to no host never has; nobody asks for it then.
+    /// Whether every router or station has a route. One that leads to no host never has; nobody asks for it then.
     pub fn have_routes(&self, home: &Home, fabric: &Fabric) -> Result<bool, RunError> {
         for switch in &self.switches {
-            if leads_to_hosts(fabric, switch.device)
-                && !has_entries(switch.p4runtime, switch.device.id(), id_of(home, "router", ROUTES)?)?
+            let (device, kind) = (switch.device, switch.device.kind());
+            if let Some(table) = routes_of(fabric, device)
+                && !has_entries(switch.p4runtime, device.id(), id_of(home, kind.program, table)?)?
             {
                 return Ok(false);
             }

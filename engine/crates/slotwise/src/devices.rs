@@ -23,27 +23,28 @@ impl DeviceAccess for FabricDevice<'_> {
     }
 }
 
-/// A router's table of routes.
-pub const ROUTES: &str = "RouterIngress.ipv4_route";
-
-/// Whether every router of the fabric's own from which hosts are reached has a route.
+/// Whether every switch of the fabric's own from which hosts are reached over others has a way to them.
 pub fn has_routes(fabric: &mut Fabric) -> bool {
     fabric.devices().all(|device| {
+        let Some(table) = routes_of(fabric, device) else {
+            return true;
+        };
         let pipeline = fabric.pipeline_mut(device.id());
-        let routes = pipeline.map_or(0, |pipeline| pipeline.table_len(ROUTES).unwrap_or(0));
-        routes > 0 || !leads_to_hosts(fabric, device)
+        pipeline.is_some_and(|pipeline| pipeline.table_len(table).unwrap_or(0) > 0)
     })
 }
 
-/// Whether it is a router from which hosts are reached.
-pub fn leads_to_hosts(fabric: &Fabric, device: Device) -> bool {
-    let Device::Router(router) = device else {
-        return false;
+/// The table in which a switch has ways to hosts, if it leads to any.
+pub fn routes_of(fabric: &Fabric, device: Device) -> Option<&'static str> {
+    let leads_to_hosts = match device {
+        Device::Router(router) => {
+            let ports = fabric.router_ports(usize::from(router));
+            ports.iter().any(|port| !port.hosts.is_empty())
+        }
+        // Around the ring all are reached from everywhere.
+        _ => fabric.access_ports().next().is_some(),
     };
-    fabric
-        .router_ports(usize::from(router))
-        .iter()
-        .any(|port| !port.hosts.is_empty())
+    device.kind().routes.filter(|_| leads_to_hosts)
 }
 
 /// What the server is to serve.

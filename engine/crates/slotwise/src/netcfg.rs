@@ -15,7 +15,9 @@ pub fn of(fabric: &Fabric, network: &Value, target: Target, first_port: u16) -> 
     // Of more devices than there are ports a run is refused.
     let port_of = |place: usize| match target {
         Target::Engine => first_port,
-        Target::Bmv2 => u16::try_from(place * PORTS_A_SWITCH).map_or(u16::MAX, |later| first_port.saturating_add(later)),
+        Target::Bmv2 => {
+            u16::try_from(place * PORTS_A_SWITCH).map_or(u16::MAX, |later| first_port.saturating_add(later))
+        }
     };
     let devices = fabric.devices().enumerate().map(|(place, device)| {
         let id = device.id();

@@ -23,6 +23,11 @@ pub enum Fibre {
         /// The link.
         link: usize,
     },
+    /// Two stations of a ring, by the number of the span between them.
+    OfRing {
+        /// The span.
+        span: usize,
+    },
 }
 
 impl Fibre {
@@ -40,6 +45,7 @@ impl Fibre {
                 up: Some(is_up),
             }),
             Fibre::OfRouters { link } => fabric.set_link_up(link, is_up),
+            Fibre::OfRing { span } => fabric.set_ring_span_up(span, is_up),
         }
     }
 }
@@ -83,7 +89,8 @@ impl Network {
         ControllerPlan::of(&self.scenario, fabric, has_bmv2)
     }
 
-    /// What may be cut by hand, by each of its names: a fibre of a star by those of both ends, a link of routers by its own.
+    /// What may be cut by hand, by each of its names: a fibre of a star by those of both ends, a link of routers or a span of a ring by
+    /// its own.
     pub fn fibres(&self) -> Vec<(String, Fibre)> {
         let edges = self.scenario.edges.iter();
         let ends = edges.flat_map(|edge| edge.fibres.iter().map(|fibre| (edge.id, fibre.core)));
@@ -94,7 +101,10 @@ impl Network {
         });
         let links = self.scenario.routed.links.iter().enumerate();
         let links = links.map(|(link, of)| (of.name.clone(), Fibre::OfRouters { link }));
-        fibres.chain(links).collect()
+        let rings = self.scenario.ring.iter();
+        let spans = rings.flat_map(|ring| ring.spans().map(|ends| ring.span_name(ends)).enumerate());
+        let spans = spans.map(|(span, name)| (name, Fibre::OfRing { span }));
+        fibres.chain(links).chain(spans).collect()
     }
 
     /// Numbers of the traffic's entries of a phase that hosts of Linux cannot play: in a live run the engine does.

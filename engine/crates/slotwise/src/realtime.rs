@@ -23,6 +23,7 @@ use slotwise_scenario::Device;
 
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
+use crate::attach::Attachment;
 use crate::devices::has_routes;
 use crate::lateness::{Cause, Lateness, SlotLateness};
 use crate::links::{Change, Interface, LinkWatch};
@@ -67,42 +68,25 @@ pub struct Access {
 }
 
 impl Access {
-    /// Opens the interfaces of a list of {"edge" or "router", "port", "interface"} and watches over them and their links.
+    /// Opens the interfaces of a list of [`Attachment`]s and watches over them and their links.
     ///
     /// # Errors
     /// When the list is none, or an interface is missing.
     pub fn open(list: &Value, namespace: Option<File>) -> Result<Access, RunError> {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "lowercase")]
-        enum Switch {
-            Edge(u16),
-            Router(u16),
-        }
-        #[derive(serde::Deserialize)]
-        struct Entry {
-            #[serde(flatten)]
-            switch: Switch,
-            port: u16,
-            interface: String,
-        }
-        let entries: Vec<Entry> =
+        let entries: Vec<Attachment> =
             serde_json::from_value(list.clone()).map_err(|error| format!("list of ports: {error}"))?;
+        let unnamed = || RunError::from("list of ports: an entry of no switch");
+        let devices = entries.iter().map(|entry| entry.device().ok_or_else(unnamed));
+        let devices: Vec<Device> = devices.collect::<Result<_, _>>()?;
         let interfaces: Vec<&str> = entries.iter().map(|entry| entry.interface.as_str()).collect();
         let ports = Ports::open(&interfaces, namespace.as_ref().map(|file| file.as_fd()))?;
-        let watched = |(index, entry): (usize, Entry)| {
-            let Entry {
-                switch,
-                port,
-                interface,
-            } = entry;
-            let (device, called) = match switch {
-                Switch::Edge(edge) => (Device::Edge(edge), format!("port {port} of edge {edge}")),
-                Switch::Router(router) => (Device::Router(router), format!("port {port} of router {router}")),
-            };
+        let watched = |(index, (device, entry)): (usize, (Device, Attachment))| {
+            let Attachment { port, interface, .. } = entry;
+            let called = format!("port {port} of {} {}", device.kind().name, device.place().1);
             let interface = Interface::new(interface, called, ports.opener(index));
             (AccessPort { device, port }, interface)
         };
-        let (places, interfaces) = entries.into_iter().enumerate().map(watched).unzip();
+        let (places, interfaces) = devices.into_iter().zip(entries).enumerate().map(watched).unzip();
         let (tell, news) = channel();
         let links = LinkWatch::start(interfaces, namespace, tell)?;
         Ok(Access {
