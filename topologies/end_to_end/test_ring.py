@@ -2,6 +2,7 @@
 """Packet rings with their controller, in virtual time."""
 import pandas
 
+from slotwise import plot
 from test_runs import ROOT, load_report, slotwise
 
 NOTHING_BROKEN = {"duplicate": 0, "astray": 0, "transit_loss": 0, "round": 0, "add_rate": 0, "insertion": 0, "first": []}
@@ -73,5 +74,10 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     assert {flow["played_by"] for flow in phase["flows"]} == {"linux"}
     goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
     assert len(goodputs) == 8 and sum(goodputs) ** 2 / 8 / sum(each ** 2 for each in goodputs) > 0.97, goodputs
+    links = {link["name"]: link for link in report["series"]["links"]}
+    assert len(links) == 16 and all(len(link["added_bps"]) == len(report["series"]["time_ms"]) > 50 for link in links.values())
+    assert links["node7/0"]["active_stations"][-5] == 8 and links["node0/0"]["active_stations"][-5] == 1
+    plot.draw(report, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000
     # The one that is nearest to the hub would have all of it.
     assert max(goodputs) < 2 * min(goodputs) and sum(goodputs) > 0.6 * 15e6, goodputs

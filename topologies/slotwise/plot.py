@@ -2,11 +2,12 @@
 """`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase. Of routers: one chart a link, the busiest ones; below the star's, if there are both.
+each phase. Of routers and rings: one chart a link, the busiest ones; below the star's, if there are both.
 """
 import argparse
 import sys
 from pathlib import Path
+from typing import Callable
 
 import matplotlib
 import numpy
@@ -27,6 +28,7 @@ DOTS_PER_INCH = 110
 # Room for the names of the phases above the curves.
 HEADROOM = 1.2
 DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
+ADDED_COLOUR, LIMIT_COLOUR, ACTIVE_COLOUR = "#2a8f4a", "#a83248", "#555555"
 PHASE_COLOURS = ("#eef2f7", "#ffffff")
 MS_PER_S = 1000
 NS_PER_MS = 1_000_000
@@ -89,7 +91,7 @@ def _link_charts(report: dict):
     most_waiting = max(max(link["queue_bytes"], default=0) for link in links) / 1000
     for axes in grid.flat[len(links):]:
         axes.set_axis_off()
-    handles = []
+    handles = {}
     for axes, link in zip(grid.flat, links):
         axes.set_title(link["name"], fontsize=9)
         queue = axes.twinx()
@@ -99,7 +101,9 @@ def _link_charts(report: dict):
             seconds, thin(link["queue_bytes"], 1 / 1000), step="post", color=DEMAND_COLOUR, alpha=0.35, linewidth=0,
         )
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
-        handles = [line, area]
+        handles = {"utilization in % (left scale)": line, "waiting in kB (right scale); time in s": area}
+        if "rate_bps" in link:
+            handles |= _ring_lines(axes, link, seconds, thin)
         axes.set_ylim(0, 100 * HEADROOM)
         queue.set_ylim(0, HEADROOM * max(most_waiting, 1))
         axes.set_xlim(left=0)
@@ -108,9 +112,17 @@ def _link_charts(report: dict):
         axes.tick_params(labelsize=7, colors=GRANT_COLOUR, axis="y")
         axes.tick_params(labelsize=7, labelbottom=True, axis="x")
         queue.tick_params(labelsize=7, colors=DEMAND_COLOUR)
-    figure.legend(handles, ["utilization in % (left scale)", "waiting in kB (right scale); time in s"],
-                  loc="lower center", ncols=2, fontsize=9, frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=len(handles), fontsize=9, frameon=False)
     return figure
+
+
+def _ring_lines(axes: Axes, link: dict, seconds: list[float], thin: Callable) -> dict:
+    """What the station adds, what it may, and how many are active; by what they are called."""
+    scale = 100 / link["rate_bps"]
+    (added,) = axes.step(seconds, thin(link["added_bps"], scale), where="post", color=ADDED_COLOUR, linewidth=1.0)
+    (limit,) = axes.step(seconds, thin(link["limit_bps"], scale), where="post", color=LIMIT_COLOUR, linewidth=0.8, linestyle="--")
+    (active,) = axes.step(seconds, thin(link["active_stations"]), where="post", color=ACTIVE_COLOUR, linewidth=0.8, linestyle=":")
+    return {"added by its station, %": added, "its limit, %": limit, "stations that use it": active}
 
 
 def _phases(report: dict) -> list[tuple[str, float, float]]:

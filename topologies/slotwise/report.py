@@ -74,8 +74,8 @@ class Report:
 
     def series(self) -> DataFrame:
         """A row a frame and ordered pair of edges: `frame_ms` (its start in fabric time), `from`, `to`, `demand_bytes`,
-        `granted_slots`, `delivered_bytes`. Of routers a row a period and link: `time_ms` (its end), `name`, `utilization`,
-        `queue_bytes`, `dropped_packets`. Raises MissingPackage."""
+        `granted_slots`, `delivered_bytes`. Of routers and rings a row a period and link: `time_ms` (its end), `name`, `utilization`,
+        `queue_bytes`, `dropped_packets`; of rings also `rate_bps`, `added_bps`, `limit_bps`, `active_stations`. Raises MissingPackage."""
         pandas = _import("pandas")
         series = self.data["series"]
         frames = [pandas.DataFrame({"frame_ms": series["frame_ms"], **pair}) for pair in series["pairs"]]
@@ -100,7 +100,7 @@ class Report:
         return _import("pandas").read_parquet(self.columns_directory / f"{table}.parquet", engine="pyarrow")
 
     def plot(self, file: str | Path) -> None:
-        """Draws demand and slots granted per edge pair over time into a PNG, or of routers links' utilization and queues."""
+        """Draws demand and slots granted per edge pair over time into a PNG, or of routers and rings links' utilization and queues."""
         from slotwise import plot  # Matplotlib takes a second to load
 
         plot.draw(self.data, Path(file))

@@ -4,7 +4,7 @@
 use slotwise_fabric::{Fabric, FifoUse, FlowUse, RingLinkState, RingLinkUse, RingPhase};
 use slotwise_scenario::{FlowGroup, Ring, Scenario};
 
-use crate::record::{Recording, mean};
+use crate::record::{Recording, Table, mean};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -43,10 +43,6 @@ struct RingLink {
     ringlet: u8,
     rate_bps: u64,
 }
-
-/// Places among [`crate::record::LINK_COLUMNS`].
-const UTILIZATION: usize = 1;
-const QUEUE_BYTES: usize = 4;
 
 /// Writes down what a network does. Let it run to [`RoutedRecorder::next_ns`], call [`RoutedRecorder::sample`], and so on.
 pub struct RoutedRecorder {
@@ -161,18 +157,10 @@ impl RoutedRecorder {
         }
     }
 
-    /// What each link did in the last period; nothing before the first one.
+    /// What each link, of routers or of a ring, did in the last period; nothing before the first one.
     pub fn last_links(&self) -> impl Iterator<Item = LinkPeriod<'_>> {
-        let table = &self.recording.links;
-        let first_row = table.names.len().saturating_sub(self.links.len());
-        self.links
-            .iter()
-            .zip(first_row..table.names.len())
-            .map(|(link, row)| LinkPeriod {
-                name: &link.name,
-                utilization: table.numbers[UTILIZATION][row],
-                queue_bytes: table.numbers[QUEUE_BYTES][row] as u64,
-            })
+        let links = last_rows(&self.recording.links, self.links.len());
+        links.chain(last_rows(&self.recording.stations, self.ring_links.len()))
     }
 
     /// What each flow did since the start.
@@ -196,6 +184,18 @@ impl RoutedRecorder {
     pub fn finish(self) -> Recording {
         self.recording
     }
+}
+
+/// Of the last `count` rows, a period's.
+fn last_rows(table: &Table, count: usize) -> impl Iterator<Item = LinkPeriod<'_>> {
+    let column = |name| table.column(name).map_or(&[][..], |column| &table.numbers[column]);
+    let (utilization, queue_bytes) = (column("utilization"), column("queue_bytes"));
+    let rows = table.names.len().saturating_sub(count)..table.names.len();
+    rows.map(move |row| LinkPeriod {
+        name: &table.names[row],
+        utilization: utilization[row],
+        queue_bytes: queue_bytes[row] as u64,
+    })
 }
 
 /// Names of the links of routers, in their order.

@@ -228,22 +228,34 @@ pub struct Series {
     /// End of each period in milliseconds of fabric time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub time_ms: Vec<f64>,
-    /// Links between routers, one direction each.
+    /// Links between routers or of a ring, one direction each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkSeries>,
 }
 
-/// One direction of a link between routers.
+/// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
 pub struct LinkSeries {
     /// Its name.
     pub name: String,
+    /// Rate of a ring's link, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
     /// Bits sent, by what its rates of the period let through.
     pub utilization: Vec<f64>,
     /// IP bytes waiting at the end of the period.
     pub queue_bytes: Vec<u64>,
     /// Packets that found the buffer full, came while the link was dark, or waited when link or router failed.
     pub dropped_packets: Vec<u64>,
+    /// What the ring's station put on it, bit/s.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added_bps: Vec<u64>,
+    /// Lowest rate that this station may add itself at the end of the period, by weight, bit/s; at most the link's rate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limit_bps: Vec<u64>,
+    /// Stations that put something on it lately.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub active_stations: Vec<u64>,
 }
 
 /// One ordered edge pair.

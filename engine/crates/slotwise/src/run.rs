@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, LONGEST_SNAPLEN};
-use slotwise_reproduce::Recording;
+use slotwise_reproduce::{Recording, Table};
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::choices::Choices;
@@ -362,34 +362,54 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
     }
 }
 
-/// Columns of the links of routers.
+/// Columns of the links of routers, or of a ring.
 fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
-    let whole = |name: &str, link: usize| {
-        let column = link_column(scenario, recording, name, link);
-        column.into_iter().map(|number| number as u64).collect()
-    };
-    let links = scenario.routed.links.iter().enumerate();
-    let series = links.map(|(index, link)| LinkSeries {
-        name: link.name.clone(),
-        utilization: link_column(scenario, recording, "utilization", index),
-        queue_bytes: whole("queue_bytes", index),
-        dropped_packets: whole("dropped_packets", index),
+    let table = link_table(recording);
+    let series = (0..link_count(table)).map(|link| {
+        let column = |name: &str| link_column(table, name, link);
+        let whole = |name: &str| column(name).into_iter().map(|number| number as u64).collect();
+        let bps = |name: &str| column(name).into_iter().map(|kbps| (kbps * 1e3) as u64).collect();
+        LinkSeries {
+            name: table.names[link].clone(),
+            rate_bps: scenario.ring.as_ref().map(|ring| ring.rate_bps),
+            utilization: column("utilization"),
+            queue_bytes: whole("queue_bytes"),
+            dropped_packets: whole("dropped_packets"),
+            added_bps: bps("added_kbps"),
+            limit_bps: bps("limit_kbps"),
+            active_stations: whole("span"),
+        }
     });
     series.collect()
 }
 
 /// Ends of their periods, fabric time.
 fn link_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
-    let times_s = link_column(scenario, recording, "time_s", 0).into_iter();
+    let times_s = link_column(link_table(recording), "time_s", 0).into_iter();
     let start_ms = scenario.epoch_ns() as f64 / 1e6;
     times_s.map(|s| start_ms + s * 1e3).collect()
 }
 
-/// A column of one link: rows are by period, then by link.
-fn link_column(scenario: &Scenario, recording: &Recording, name: &str, link: usize) -> Vec<f64> {
-    let (table, count) = (&recording.links, scenario.routed.links.len());
+/// Of routers, or of the stations of a ring: a network has one of them.
+fn link_table(recording: &Recording) -> &Table {
+    match recording.stations.names.is_empty() {
+        true => &recording.links,
+        false => &recording.stations,
+    }
+}
+
+/// Rows are by period, then by link: so many of them.
+fn link_count(table: &Table) -> usize {
+    let names = &table.names;
+    let again = names.iter().skip(1).position(|name| *name == names[0]);
+    again.map_or(names.len(), |before| before + 1)
+}
+
+/// A column of one link; empty if links of this kind have none.
+fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
     let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
-    numbers.iter().skip(link).step_by(count.max(1)).copied().collect()
+    let rows = numbers.iter().skip(link);
+    rows.step_by(link_count(table).max(1)).copied().collect()
 }
 
 fn first_light(fabric: &Fabric) -> FirstLight {
