@@ -13,6 +13,7 @@ FAULTS = {
     "edge-restart": ("for_s", "edge"),
     "core-down": ("for_s",),
     "router-restart": ("for_s",),
+    "station-restart": ("for_s",),
     "controller-restart": ("for_s",),
     "clock-step": ("least_ns", "most_ns", "edge"),
     "messages-lost": ("for_s", "share"),

@@ -8,8 +8,8 @@ from slotwise.document import Document
 from slotwise.errors import InvalidArgument, UnknownEndpoint, UnknownFibre
 
 DEFAULT_PHASE_S = 5
-FAULTS_OF_STARS = ("edge-restart", "core-down", "clock-step")
-FAULTS_OF_ROUTERS = ("router-restart",)
+FAULTS_BY_NODES = {"cores": ("edge-restart", "core-down", "clock-step"), "routers": ("router-restart",), "ring": ("station-restart",)}
+"""Kinds that only scenarios with such nodes have."""
 
 
 class Parts(Document):
@@ -71,7 +71,7 @@ class Parts(Document):
     def fault(self, kind: str, every_s: float, for_s: float | None = None, **options) -> Self:
         """Faults on purpose, drawn from the seed (virtual time only; docs/faults.md). Kinds and options are those of `builders.FAULTS`, as
         far as there are nodes for them. Raises UnknownName, and UnknownArgument for an option that the kind does not have."""
-        absent = {*(() if self._has_star() else FAULTS_OF_STARS), *(() if "routers" in self.scenario else FAULTS_OF_ROUTERS)}
+        absent = {each for nodes, kinds in FAULTS_BY_NODES.items() if nodes not in self.scenario for each in kinds}
         self._known("kind of fault", kind, [each for each in builders.FAULTS if each not in absent])
         given = {name: value for name, value in {"for_s": for_s, **options}.items() if value is not None}
         entry = builders.fault(kind, every_s, **given)

@@ -21,6 +21,8 @@ def test_what_a_ring_does_not_have_is_refused_with_what_it_has():
         ring.hosts("more", "station3")
     with pytest.raises(UnknownName, match="it has hosts0, hosts1, hosts2"):
         ring.tcp("hosts0", "hosts3")
+    with pytest.raises(UnknownName, match="no kind of fault 'router-restart'.*station-restart"):
+        ring.fault("station-restart", 1, 0.1).fault("router-restart", 1, 0.1)
     with pytest.raises(UnknownArgument, match="rate_bps"):
         Ring(3, rate_bp=1)
     with pytest.raises(InvalidArgument, match="a list of names"):

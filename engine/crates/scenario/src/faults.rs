@@ -39,6 +39,8 @@ pub enum FaultKind {
     ControllerRestart,
     /// A router does nothing, and comes back without program, tables and queues.
     RouterRestart,
+    /// The same of a station of a ring.
+    StationRestart,
     /// An edge's clock jumps, either way, by a time between these (the logarithm is drawn evenly).
     ClockStep {
         /// Shortest jump.
@@ -55,7 +57,7 @@ pub enum FaultKind {
     },
 }
 
-/// What happens to a control message: light of signaling, a packet-in or a packet-out.
+/// What happens to a control message: light of signaling, a message on a ring, a packet-in or a packet-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Treatment {
     /// It does not arrive.
@@ -77,6 +79,7 @@ impl FaultKind {
             FaultKind::EdgeRestart => "edge-restart",
             FaultKind::ControllerRestart => "controller-restart",
             FaultKind::RouterRestart => "router-restart",
+            FaultKind::StationRestart => "station-restart",
             FaultKind::ClockStep { .. } => "clock-step",
             FaultKind::Messages { treatment, .. } => match treatment {
                 Treatment::Lost => "messages-lost",
@@ -95,7 +98,7 @@ const STEP: &[&str] = &["edge", "least_ns", "most_ns"];
 const MESSAGES: &[&str] = &["for_ms", "share"];
 
 /// Kinds by name, with the keys that only they have; what a kind says for itself is read afterwards.
-fn kinds() -> [(FaultKind, &'static [&'static str]); 10] {
+fn kinds() -> [(FaultKind, &'static [&'static str]); 11] {
     let messages = |treatment| (FaultKind::Messages { treatment, share: 1.0 }, MESSAGES);
     let clock_step = FaultKind::ClockStep {
         least_ns: 1,
@@ -107,6 +110,7 @@ fn kinds() -> [(FaultKind, &'static [&'static str]); 10] {
         (FaultKind::EdgeRestart, LENGTH_AND_EDGE),
         (FaultKind::ControllerRestart, LENGTH),
         (FaultKind::RouterRestart, LENGTH),
+        (FaultKind::StationRestart, LENGTH),
         (clock_step, STEP),
         messages(Treatment::Lost),
         messages(Treatment::Duplicated),
@@ -158,7 +162,12 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
 
 /// Whether the section fits the network.
 pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
-    let switches = [FaultKind::CoreDown, FaultKind::EdgeRestart, FaultKind::RouterRestart];
+    let switches = [
+        FaultKind::CoreDown,
+        FaultKind::EdgeRestart,
+        FaultKind::RouterRestart,
+        FaultKind::StationRestart,
+    ];
     let has_switches = scenario.faults.iter().any(|faults| switches.contains(&faults.kind));
     for (index, faults) in scenario.faults.iter().enumerate() {
         let place = format!("/faults/{index}");
@@ -175,7 +184,8 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
         match faults.kind {
             FaultKind::CoreDown | FaultKind::EdgeRestart | FaultKind::ClockStep { .. } if !scenario.has_star() => {
                 let reason = format!("'{}' is of stars", faults.kind.name());
-                let expected = "link-cut, router-restart, controller-restart or messages-...";
+                let restart = if scenario.has_ring() { "station" } else { "router" };
+                let expected = format!("link-cut, {restart}-restart, controller-restart or messages-...");
                 r.report(format!("{place}/kind"), reason, expected);
             }
             FaultKind::ClockStep { least_ns, most_ns } => {
@@ -203,13 +213,26 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                 }
             }
             FaultKind::RouterRestart if !scenario.has_routers() => {
-                r.report(format!("{place}/kind"), "there are no routers", "edge-restart")
+                let expected = if scenario.has_ring() { "station" } else { "edge" };
+                r.report(
+                    format!("{place}/kind"),
+                    "there are no routers",
+                    format!("{expected}-restart"),
+                )
+            }
+            FaultKind::StationRestart if !scenario.has_ring() => {
+                let expected = if scenario.has_routers() { "router" } else { "edge" };
+                r.report(
+                    format!("{place}/kind"),
+                    "there are no stations",
+                    format!("{expected}-restart"),
+                )
             }
             // It waits until every switch is there, so a switch that is down would stop time.
             FaultKind::ControllerRestart if has_switches => r.report(
                 format!("{place}/kind"),
                 "a controller starts when all switches are there",
-                "no core-down, edge-restart or router-restart beside it",
+                "no core-down and no restart of a switch beside it",
             ),
             _ => {}
         }

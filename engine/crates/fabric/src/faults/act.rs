@@ -24,7 +24,9 @@ impl Fabric {
         } = self.faults.records[index];
         let router = self.faults.records[index].routers.first().copied();
         let happened = match kind {
-            FaultKind::RouterRestart => router.is_some_and(|router| self.device_down(router)),
+            FaultKind::RouterRestart | FaultKind::StationRestart => {
+                router.is_some_and(|router| self.device_down(router))
+            }
             FaultKind::LinkCut => match span {
                 Some(span) => self.cut_span(span, true),
                 None => self.cut_link(edge, core, true),
@@ -56,7 +58,9 @@ impl Fabric {
         }
         let router = self.faults.records[index].routers.first().copied();
         match kind {
-            FaultKind::RouterRestart => router.into_iter().for_each(|router| self.device_up(router)),
+            FaultKind::RouterRestart | FaultKind::StationRestart => {
+                router.into_iter().for_each(|router| self.device_up(router));
+            }
             FaultKind::LinkCut => {
                 match span {
                     Some(span) => self.cut_span(span, false),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What faults do to control messages: light of signaling where an edge takes it, packet-ins and packet-outs.
+//! What faults do to control messages: light of signaling where an edge takes it, messages on a ring where a station does, packet-ins and
+//! packet-outs.
 //!
 //! Light carries a frame check sequence as all Ethernet does, so a line card drops what is corrupted. What the controller's
 //! connection carries arrives with its wrong bits: the programs at both ends have to bear them.
@@ -29,6 +30,8 @@ const CONTROLLER_HEADER: usize = PacketIn::SIZE;
 pub(crate) enum Way {
     /// From a fibre to the edge's program, by the line card.
     Light { card: usize },
+    /// To a station of a ring, by a ringlet.
+    Ringlet { station: u16, ringlet: u8 },
     /// From a switch to the controller.
     In(Device),
     /// From the controller to a switch.
@@ -48,9 +51,10 @@ impl Fabric {
             }
             self.faults.records[index].messages += 1;
             match (treatment, way) {
-                (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. }) => {
+                (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. } | Way::Ringlet { .. }) => {
                     let place = match way {
                         Way::Light { card } => self.star.cards[card].place(),
+                        Way::Ringlet { station, .. } => Place::Device(Device::Station(station)),
                         Way::In(device) | Way::Out(device) => Place::Device(device),
                     };
                     self.drops.add(place, DropCause::Fault, frame.len());
@@ -106,6 +110,7 @@ impl Fabric {
                 );
                 self.pool.give_back(frame);
             }
+            Way::Ringlet { station, ringlet } => self.message_at_station(station, ringlet, frame),
             Way::In(device) => self.send_packet_in(device, frame),
             Way::Out(device) => {
                 self.run_p4(device, PORT_CPU, &frame, Origin::Local);

@@ -119,6 +119,10 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
             let router = random.random_range(0..scenario.routed.routers.len());
             record.routers = vec![Device::Router(router as u16)];
         }
+        FaultKind::StationRestart => {
+            let stations = scenario.ring.as_ref().map_or(0, |ring| ring.stations.len());
+            record.routers = vec![Device::Station(random.random_range(0..stations) as u16)];
+        }
         FaultKind::Messages { .. } => {}
     }
 }

@@ -12,11 +12,12 @@ use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::lane::{Flying, LaneEnd};
 use crate::message;
 use crate::node::PortTo;
-use crate::packet::{Frame, Packet};
+use crate::packet::{Frame, Packet, UNBORN};
 use crate::transit_first::{self, Added, Next, Settings, TransitFirst};
 
 /// Shortest interval: whatever it is told, a card leaves time for packets.
@@ -256,13 +257,27 @@ impl Fabric {
 
     /// A packet arrives at a station by a ringlet.
     pub(crate) fn at_station(&mut self, station: u16, ringlet: u8, packet: Packet) {
-        let Packet { frame, born_ns } = packet;
-        let (device, port) = (device(station), port_in(ringlet));
-        let on_ring = message::ring(&frame).and_then(|(ring, data)| Some((ring, data?)));
-        let outputs = self.run_p4(device, port, &frame, Origin::Lane { born_ns });
-        if let Some((ring, data)) = on_ring {
-            self.watch_arrival((station, ringlet), (&ring, &data), outputs);
-        }
+        let Packet { mut frame, born_ns } = packet;
+        let Some((ring, Some(data))) = message::ring(&frame) else {
+            match self.passes_faults(Way::Ringlet { station, ringlet }, &mut frame) {
+                true => self.message_at_station(station, ringlet, frame),
+                false => self.pool.give_back(frame),
+            }
+            return;
+        };
+        let outputs = self.run_p4(device(station), port_in(ringlet), &frame, Origin::Lane { born_ns });
+        self.watch_arrival((station, ringlet), (&ring, &data), outputs);
+        self.pool.give_back(frame);
+    }
+
+    /// What is no data reaches a station's program.
+    pub(crate) fn message_at_station(&mut self, station: u16, ringlet: u8, frame: Frame) {
+        self.run_p4(
+            device(station),
+            port_in(ringlet),
+            &frame,
+            Origin::Lane { born_ns: UNBORN },
+        );
         self.pool.give_back(frame);
     }
 
