@@ -86,8 +86,28 @@ public abstract class Command {
 
     /** Nothing to do but to tell whoever wants to know; each application has kinds of its own. */
     public abstract static class Notice extends Command {
-        /** For applications. */
-        protected Notice() {
+        private final String app;
+        private final String event;
+
+        /** Takes the name of the application, and what happened, in a word or two joined by underscores. */
+        protected Notice(String app, String event) {
+            this.app = Objects.requireNonNull(app);
+            this.event = Objects.requireNonNull(event);
+        }
+
+        /** The application that it is of. */
+        public final String app() {
+            return app;
+        }
+
+        /** What happened; several applications may use one word. */
+        public final String event() {
+            return event;
+        }
+
+        /** Whether somebody ought to look into it. */
+        public boolean isFailure() {
+            return false;
         }
     }
 }

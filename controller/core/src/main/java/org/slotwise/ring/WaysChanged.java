@@ -9,6 +9,7 @@ public final class WaysChanged extends Command.Notice {
     private final int ways;
 
     WaysChanged(String cause, int ways) {
+        super(FairnessApp.ID, "rerouted");
         this.cause = cause;
         this.ways = ways;
     }

@@ -9,6 +9,7 @@ public final class Rerouted extends Command.Notice {
     private final int routes;
 
     Rerouted(String cause, int routes) {
+        super(RoutesApp.ID, "rerouted");
         this.cause = cause;
         this.routes = routes;
     }

@@ -13,6 +13,7 @@ public final class ScheduleInForce extends Command.Notice {
     private final int changedConnections;
 
     ScheduleInForce(CoreId core, Version version, int changedConnections) {
+        super(StarApp.ID, "schedule_in_force");
         this.core = Objects.requireNonNull(core);
         this.version = Objects.requireNonNull(version);
         this.changedConnections = changedConnections;

@@ -11,6 +11,7 @@ public final class SchedulerFailed extends Command.Notice {
     private final long failures;
 
     SchedulerFailed(String scheduler, String reason, long failures) {
+        super(StarApp.ID, "scheduler_failed");
         this.scheduler = Objects.requireNonNull(scheduler);
         this.reason = Objects.requireNonNull(reason);
         this.failures = failures;
@@ -29,6 +30,11 @@ public final class SchedulerFailed extends Command.Notice {
     /** How often any scheduler has failed since the controller began. */
     public long failures() {
         return failures;
+    }
+
+    @Override
+    public boolean isFailure() {
+        return true;
     }
 
     @Override

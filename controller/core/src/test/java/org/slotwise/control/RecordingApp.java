@@ -28,6 +28,10 @@ public final class RecordingApp implements App<Integer> {
 
     /** Something to tell. */
     public static final class Told extends Command.Notice {
+        /** Without anything. */
+        public Told() {
+            super("recording", "told");
+        }
     }
 
     /** Takes a name, a program for all its switches, and what it owns. */

@@ -2,6 +2,7 @@
 package org.slotwise.onos;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -14,7 +15,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.IntSupplier;
 import org.onosproject.cluster.ControllerNode;
 import org.onosproject.cluster.Leader;
@@ -35,7 +35,12 @@ import org.onosproject.store.service.MapEventListener;
 import org.onosproject.store.service.StorageException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.control.App;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Host;
+import org.slotwise.apps.Hosted;
+import org.slotwise.apps.star.KeptStar;
 import org.slotwise.control.Command;
 import org.slotwise.control.ControlLoop;
 import org.slotwise.control.Event;
@@ -44,12 +49,6 @@ import org.slotwise.onos.flow.Fence;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService.NoSuchApplicationException;
 import org.slotwise.rest.ControllerService.UnavailableException;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.ring.RingView;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.routes.RoutesView;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarApp;
 
 /**
@@ -73,6 +72,7 @@ final class ClusterMember {
     private final ScheduledExecutorService thread;
     private final IntSupplier lastRetryMs;
     private final SchedulerStore store;
+    private final Applications applications;
     private final NetworkConfigs networks;
     private final Publisher publisher;
     private final NetworkConfigListener configListener = new ConfigurationChange();
@@ -99,17 +99,15 @@ final class ClusterMember {
     /** Whether links and hosts are about to be shown again. */
     private final AtomicBoolean publishes = new AtomicBoolean();
 
-    /** Applications, the configuration that they were made of, and the term that this node rules in. */
+    /** Applications, and the term that this node rules in. */
     private static final class Running {
         private final ControllerRunner runner;
-        private final Applications apps;
-        private final JsonNode configuration;
+        private final HostedApps apps;
         private final Term term;
 
-        Running(ControllerRunner runner, Applications apps, JsonNode configuration, Term term) {
+        Running(ControllerRunner runner, HostedApps apps, Term term) {
             this.runner = runner;
             this.apps = apps;
-            this.configuration = configuration;
             this.term = term;
         }
     }
@@ -145,9 +143,10 @@ final class ClusterMember {
     }
 
     ClusterMember(ClusterServices services, ApplicationId app, FlowRuleSwitches switches, ScheduledExecutorService thread,
-            IntSupplier lastRetryMs, Publisher publisher) {
+            IntSupplier lastRetryMs, Publisher publisher, Applications applications) {
         this.services = services;
-        this.networks = new NetworkConfigs(services.configuration, app);
+        this.applications = applications;
+        this.networks = new NetworkConfigs(services.configuration, app, applications);
         this.publisher = publisher;
         this.app = app;
         this.switches = switches;
@@ -235,32 +234,11 @@ final class ClusterMember {
     }
 
     /**
-     * The star's state; throws {@link UnavailableException} if this node does not run the controller, and
-     * {@link NoSuchApplicationException} if there is no star. Waits for the cluster.
+     * What an application shows now; throws {@link UnavailableException} if this node does not run the controller, and
+     * {@link NoSuchApplicationException} if it runs no such application. Waits for the cluster.
      */
-    Snapshot snapshot(long timeoutMs) {
-        return view(now -> now.apps.star().orElseThrow(
-                () -> new NoSuchApplicationException("the network has no star; GET /slotwise/v1/apps")), timeoutMs);
-    }
-
-    /** The state of the routers; throws as {@link #snapshot} does. */
-    RoutesView routes(long timeoutMs) {
-        return view(ClusterMember::routesOf, timeoutMs);
-    }
-
-    private static RoutesApp routesOf(Running now) {
-        return now.apps.routes().orElseThrow(
-                () -> new NoSuchApplicationException("the network has no routers; GET /slotwise/v1/apps"));
-    }
-
-    /** The state of the packet ring; throws as {@link #snapshot} does. */
-    RingView ring(long timeoutMs) {
-        return view(ClusterMember::ringOf, timeoutMs);
-    }
-
-    private static FairnessApp ringOf(Running now) {
-        return now.apps.ring().orElseThrow(
-                () -> new NoSuchApplicationException("the network has no packet ring; GET /slotwise/v1/apps"));
+    <V> V view(String id, Class<V> type, long timeoutMs) {
+        return asked(now -> type.cast(now.runner.view(now.apps.find(id).app(), timeoutMs)));
     }
 
     /** Names of the applications that this node runs; throws {@link UnavailableException} if it runs none. */
@@ -268,8 +246,31 @@ final class ClusterMember {
         return current().apps.names();
     }
 
-    private <V> V view(Function<Running, App<V>> app, long timeoutMs) {
-        return asked(now -> now.runner.view(app.apply(now), timeoutMs));
+    /** Their resources, which find the application again that has the name when they are asked; throws as {@link #apps} does. */
+    List<AppResources> resources(IntSupplier timeoutMs) {
+        Host host = new Host() {
+            /** The same name is the same kind, which shows the same. */
+            @Override
+            @SuppressWarnings("unchecked")
+            public <V> V view(Hosted<V> app) {
+                return asked(now -> now.runner.view(((Hosted<V>) now.apps.find(app.id())).app(), timeoutMs.getAsInt()));
+            }
+
+            @Override
+            public void order(Hosted<?> app, Event.Order order) {
+                ClusterMember.this.order(app.id(), order, timeoutMs.getAsInt());
+            }
+
+            @Override
+            public <V> void choose(Hosted<V> app, Choice<V> choice) {
+                if (app.id().equals(StarApp.ID)) {
+                    keep(choice);
+                } else {
+                    order(app, choice.order());
+                }
+            }
+        };
+        return current().apps.resources(host);
     }
 
     /** What is asked of the controller that runs here. */
@@ -295,28 +296,22 @@ final class ClusterMember {
     }
 
     /** Chooses a scheduler for all nodes; the leader takes it from the store. */
-    void choose(SchedulerChosen choice) {
-        SchedulerChosen configured = current().apps.configuredScheduler().orElseThrow();
+    private void keep(Choice<?> choice) {
+        current();
+        if (!choice.what().equals(KeptStar.SCHEDULER)) {
+            throw new UnavailableException("masters cannot be shut down here", null);
+        }
         try {
-            store.keep(choice, configured);
-        } catch (StorageException e) {
+            choice.keep(store);
+        } catch (IOException | StorageException e) {
             throw new UnavailableException("the choice cannot be stored", e);
         }
     }
 
-    /** Gives the routers' application an order, which holds until this node's term ends; throws as {@link #routes} does. */
-    void orderRoutes(Event.Order order, long timeoutMs) {
-        order(ClusterMember::routesOf, order, timeoutMs);
-    }
-
-    /** Gives the ring's application an order, which holds until this node's term ends; throws as {@link #ring} does. */
-    void orderRing(Event.Order order, long timeoutMs) {
-        order(ClusterMember::ringOf, order, timeoutMs);
-    }
-
-    private void order(Function<Running, App<?>> app, Event.Order order, long timeoutMs) {
+    /** Gives an application an order, which holds until this node's term ends; throws as {@link #view} does. */
+    void order(String id, Event.Order order, long timeoutMs) {
         asked(now -> {
-            now.runner.order(app.apply(now).id(), order, timeoutMs);
+            now.runner.order(now.apps.find(id).id(), order, timeoutMs);
             return null;
         });
     }
@@ -356,7 +351,7 @@ final class ClusterMember {
         long term = ownTerm();
         Optional<JsonNode> configured = networks.document();
         boolean goesOn = running != null && running.term.isOpen() && term == running.term.number;
-        if (goesOn && configured.equals(Optional.of(running.configuration))) {
+        if (goesOn && configured.equals(Optional.of(running.apps.configuration()))) {
             return;
         }
         if (!goesOn) {
@@ -368,9 +363,9 @@ final class ClusterMember {
             return;
         }
         // Applications that do not go together leave alone what runs.
-        Applications apps = Applications.of(configured.get(), store);
+        HostedApps apps = new HostedApps(configured.get(), applications, store);
         stopController();
-        startController(apps, configured.get(), term);
+        startController(apps, term);
     }
 
     /** Links and hosts are shown by the node that leads, and are those of all. */
@@ -395,12 +390,12 @@ final class ClusterMember {
                 .filter(leader -> isLocal(leader.nodeId())).map(Leader::term).orElse(NO_TERM);
     }
 
-    private void startController(Applications apps, JsonNode configuration, long term) {
+    private void startController(HostedApps apps, long term) {
         takeOver(term);
         Term begun = new Term(term);
         ControllerRunner runner = new ControllerRunner(apps.host(), switches.under(begun), thread,
                 System::nanoTime, lastRetryMs.getAsInt(), new RunnerEvents());
-        running = new Running(runner, apps, configuration, begun);
+        running = new Running(runner, apps, begun);
         LOG.info("this node runs {} with {} switches, in term {}", apps.names(), apps.host().topology().nodes().size(), term);
         runner.start();
         publisher.publish(apps.host().topology());
@@ -588,7 +583,7 @@ final class ClusterMember {
     private void takeChoice() {
         if (running != null) {
             Running now = running;
-            now.apps.configuredScheduler().flatMap(store::choice).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
+            now.apps.chosenScheduler(store).ifPresent(choice -> now.runner.submit(StarApp.ID, choice));
         }
     }
 

@@ -4,7 +4,11 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -13,37 +17,45 @@ import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.NetworkConfigEvent;
 import org.onosproject.net.config.NetworkConfigRegistry;
 import org.onosproject.net.config.basics.SubjectFactories;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.star.StarApp;
+import org.slotwise.apps.Applications;
 
 /** The keys of ONOS's network configuration that are this app's, put together: {@code network}, or those of the applications. */
 final class NetworkConfigs {
     private final NetworkConfigRegistry registry;
     private final ApplicationId app;
-    private final List<ConfigFactory<ApplicationId, ? extends SlotwiseConfig>> factories = List.of(
-            new Factory<>(SlotwiseConfig.class, SlotwiseConfig.KEY, SlotwiseConfig::new),
-            new Factory<>(SlotwiseConfig.Star.class, StarApp.ID, SlotwiseConfig.Star::new),
-            new Factory<>(SlotwiseConfig.Routes.class, RoutesApp.ID, SlotwiseConfig.Routes::new),
-            new Factory<>(SlotwiseConfig.Ring.class, FairnessApp.ID, SlotwiseConfig.Ring::new));
+    private final Applications applications;
+    private final List<ConfigFactory<ApplicationId, ? extends SlotwiseConfig>> factories = new ArrayList<>();
+    /** By the name of each application. */
+    private final Map<String, Class<? extends SlotwiseConfig>> keys = new LinkedHashMap<>();
 
-    private static final class Factory<C extends SlotwiseConfig> extends ConfigFactory<ApplicationId, C> {
+    private final class Factory<C extends SlotwiseConfig> extends ConfigFactory<ApplicationId, C> {
         private final Supplier<C> maker;
 
-        Factory(Class<C> type, String key, Supplier<C> maker) {
-            super(SubjectFactories.APP_SUBJECT_FACTORY, type, key);
+        @SuppressWarnings("unchecked")
+        Factory(String key, Supplier<C> maker) {
+            super(SubjectFactories.APP_SUBJECT_FACTORY, (Class<C>) maker.get().getClass(), key);
             this.maker = maker;
         }
 
         @Override
         public C createConfig() {
-            return maker.get();
+            C config = maker.get();
+            config.of(applications);
+            return config;
         }
     }
 
-    NetworkConfigs(NetworkConfigRegistry registry, ApplicationId app) {
+    NetworkConfigs(NetworkConfigRegistry registry, ApplicationId app, Applications applications) {
         this.registry = registry;
         this.app = app;
+        this.applications = applications;
+        factories.add(new Factory<>(SlotwiseConfig.KEY, SlotwiseConfig::new));
+        Iterator<Supplier<? extends SlotwiseConfig>> makers = SlotwiseConfig.OF_APPLICATIONS.iterator();
+        for (String name : applications.all().keySet()) {
+            Factory<?> factory = new Factory<>(name, makers.next());
+            factories.add(factory);
+            keys.put(name, factory.configClass());
+        }
     }
 
     /** What ONOS needs to know of the keys. */
@@ -63,15 +75,12 @@ final class NetworkConfigs {
         }
         ObjectNode document = JsonNodeFactory.instance.objectNode();
         ObjectNode apps = document.putObject("apps");
-        add(apps, StarApp.ID, registry.getConfig(app, SlotwiseConfig.Star.class));
-        add(apps, RoutesApp.ID, registry.getConfig(app, SlotwiseConfig.Routes.class));
-        add(apps, FairnessApp.ID, registry.getConfig(app, SlotwiseConfig.Ring.class));
+        keys.forEach((name, type) -> {
+            SlotwiseConfig config = registry.getConfig(app, type);
+            if (config != null) {
+                apps.set(name, config.node().deepCopy());
+            }
+        });
         return apps.isEmpty() ? Optional.empty() : Optional.of(document);
-    }
-
-    private static void add(ObjectNode apps, String name, SlotwiseConfig config) {
-        if (config != null) {
-            apps.set(name, config.node().deepCopy());
-        }
     }
 }

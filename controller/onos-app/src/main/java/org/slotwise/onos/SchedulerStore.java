@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.onos;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import java.nio.charset.StandardCharsets;
-import java.util.Optional;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
 import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.MapEventListener;
+import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.SchedulerCodec;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.apps.star.KeptStar;
+import org.slotwise.control.AppState;
+import org.slotwise.rest.ControllerService.UnavailableException;
 
 /**
  * The scheduler that was chosen at run time, in a map that all nodes share and that outlives them. A choice counts
  * while the network's configuration says what it said when the choice was made.
  */
-final class SchedulerStore {
-    private static final Logger LOG = LoggerFactory.getLogger(SchedulerStore.class);
+final class SchedulerStore implements AppState {
     private static final String MAP = "slotwise-scheduler";
     private static final String CHOICE = "choice";
     /** Between the configured scheduler and the chosen one; JSON text has no such character. */
@@ -34,24 +30,31 @@ final class SchedulerStore {
                 .withSerializer(new TextSerializer()).build();
     }
 
-    /** Keeps a choice; one entry, so that no node sees half of it. Throws StorageException. */
-    void keep(SchedulerChosen choice, SchedulerChosen configured) {
-        values.put(CHOICE, text(configured) + SEPARATOR + text(choice));
+    @Override
+    public Map<String, String> all() {
+        String stored = Versioned.valueOrNull(values.get(CHOICE));
+        int separator = stored == null ? -1 : stored.indexOf(SEPARATOR);
+        return separator < 0 ? Map.of()
+                : Map.of(KeptStar.CONFIGURED_SCHEDULER, stored.substring(0, separator), KeptStar.SCHEDULER, stored.substring(separator + 1));
     }
 
-    /** The choice made at run time, unless there is none or the configuration has changed since. */
-    Optional<SchedulerChosen> choice(SchedulerChosen configured) {
-        String stored = Versioned.valueOrNull(values.get(CHOICE));
-        if (stored == null || !stored.startsWith(text(configured) + SEPARATOR)) {
-            return Optional.empty();
+    @Override
+    public void keep(String key, String value) {
+        Map<String, String> changed = new HashMap<>(all());
+        changed.put(key, value);
+        keepOnly(changed);
+    }
+
+    /** In one entry, so that no node sees half of it. Throws UnavailableException if it is not a scheduler, or cannot be stored. */
+    @Override
+    public void keepOnly(Map<String, String> texts) {
+        if (!texts.keySet().equals(Set.of(KeptStar.CONFIGURED_SCHEDULER, KeptStar.SCHEDULER))) {
+            throw new UnavailableException("masters cannot be shut down here", null);
         }
         try {
-            String choice = stored.substring(stored.indexOf(SEPARATOR) + 1);
-            JsonNode value = JsonFields.parse(choice.getBytes(StandardCharsets.UTF_8));
-            return Optional.of(SchedulerCodec.decode("", value, configured.kind().catalogue()));
-        } catch (InvalidJsonException | InvalidSettingsException e) {
-            LOG.warn("the stored scheduler is not used: {}", e.getMessage());
-            return Optional.empty();
+            values.put(CHOICE, texts.get(KeptStar.CONFIGURED_SCHEDULER) + SEPARATOR + texts.get(KeptStar.SCHEDULER));
+        } catch (StorageException e) {
+            throw new UnavailableException("the choice cannot be stored", e);
         }
     }
 
@@ -61,9 +64,5 @@ final class SchedulerStore {
 
     void removeListener(MapEventListener<String, String> listener) {
         values.removeListener(listener);
-    }
-
-    private static String text(SchedulerChosen choice) {
-        return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
     }
 }

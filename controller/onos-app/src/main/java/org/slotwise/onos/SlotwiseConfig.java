@@ -4,14 +4,14 @@ package org.slotwise.onos;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.function.Supplier;
 import org.onosproject.core.ApplicationId;
 import org.onosproject.net.config.Config;
 import org.onosproject.net.config.InvalidFieldException;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.NetworkDocument;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.NetworkDocument;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.star.StarApp;
 import org.slotwise.star.schedule.Schedulers;
 
 /**
@@ -21,35 +21,48 @@ import org.slotwise.star.schedule.Schedulers;
 public class SlotwiseConfig extends Config<ApplicationId> {
     /** Key below the application. */
     public static final String KEY = "network";
+    /** ONOS knows keys by classes of their own, which are given out to applications in their order; more than there are. */
+    static final List<Supplier<? extends SlotwiseConfig>> OF_APPLICATIONS = List.of(
+            Star::new, Routes::new, Ring::new, Fourth::new, Fifth::new, Sixth::new, Seventh::new, Eighth::new);
+
+    private Applications applications = Applications.ours(Schedulers.ours());
 
     /** The part of the star. */
     public static final class Star extends SlotwiseConfig {
-        @Override
-        JsonNode whole() {
-            return apps(StarApp.ID, object);
-        }
     }
 
     /** The part of the routers. */
     public static final class Routes extends SlotwiseConfig {
-        @Override
-        JsonNode whole() {
-            return apps(RoutesApp.ID, object);
-        }
     }
 
     /** The packet ring. */
     public static final class Ring extends SlotwiseConfig {
-        @Override
-        JsonNode whole() {
-            return apps(FairnessApp.ID, object);
-        }
     }
 
-    private static ObjectNode apps(String app, JsonNode part) {
-        ObjectNode document = JsonNodeFactory.instance.objectNode();
-        document.putObject("apps").set(app, part);
-        return document;
+    /** Of the fourth application. */
+    public static final class Fourth extends SlotwiseConfig {
+    }
+
+    /** Of the fifth application. */
+    public static final class Fifth extends SlotwiseConfig {
+    }
+
+    /** Of the sixth application. */
+    public static final class Sixth extends SlotwiseConfig {
+    }
+
+    /** Of the seventh application. */
+    public static final class Seventh extends SlotwiseConfig {
+    }
+
+    /** Of the eighth application. */
+    public static final class Eighth extends SlotwiseConfig {
+    }
+
+    /** Of these applications, if not of those that come with the controller. */
+    SlotwiseConfig of(Applications known) {
+        this.applications = known;
+        return this;
     }
 
     /** Always true: throws InvalidFieldException with place and reason instead of saying no. */
@@ -60,14 +73,19 @@ public class SlotwiseConfig extends Config<ApplicationId> {
     }
 
     /** All that it says, as a network. */
-    JsonNode whole() {
-        return object;
+    private JsonNode whole() {
+        if (key().equals(KEY)) {
+            return object;
+        }
+        ObjectNode document = JsonNodeFactory.instance.objectNode();
+        document.putObject("apps").set(key(), object);
+        return document;
     }
 
     /** The network; throws InvalidFieldException. */
     NetworkDocument document() {
         try {
-            return NetworkDocument.decode("", whole(), Schedulers.ours());
+            return NetworkDocument.decode("", whole(), applications);
         } catch (InvalidJsonException e) {
             throw new InvalidFieldException(key(), e.getMessage());
         }

@@ -9,7 +9,6 @@ import static org.slotwise.onos.OsgiPropertyConstants.LAST_RETRY_MS_DEFAULT;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +47,8 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Applications;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.api.SlotwiseListener;
@@ -55,17 +56,11 @@ import org.slotwise.onos.api.SlotwiseService;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.onos.flow.P4RuntimeMeterWriter;
 import org.slotwise.onos.flow.P4RuntimeTableReader;
-import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.rest.RingResources;
-import org.slotwise.rest.RoutesResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
 import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.schedule.Schedulers;
 
 /** The app's one component: takes ONOS's services and joins them to a {@link ClusterMember}. */
 @Component(immediate = true, service = {ControllerService.class, RemoteLeader.class,
@@ -143,7 +138,8 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
                     new P4RuntimeTableReader(p4runtime, translation.flowRuleTranslator(), mirror),
                     new P4RuntimeMeterWriter(p4runtime), app, readers, checks);
             member = new ClusterMember(new ClusterServices(configuration, cluster, leadership, communication,
-                    devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers());
+                    devices, packets, storage), app, switches, thread, () -> lastRetryMs, new ToOthers(),
+                    Applications.ours(Schedulers.ours()));
             member.join();
         } catch (RuntimeException e) {
             end();
@@ -248,30 +244,8 @@ public final class SlotwiseManager implements ControllerService, RemoteLeader, S
     }
 
     @Override
-    public Snapshot snapshot() {
-        return member.snapshot(answerTimeoutMs);
-    }
-
-    @Override
-    public void choose(SchedulerChosen choice) {
-        member.choose(choice);
-    }
-
-    @Override
     public List<AppResources> apps() {
-        List<AppResources> apps = new ArrayList<>();
-        for (String name : member.apps()) {
-            if (name.equals(RoutesApp.ID)) {
-                apps.add(new RoutesResources(() -> member.routes(answerTimeoutMs),
-                        choice -> member.orderRoutes(choice, answerTimeoutMs), told -> member.orderRoutes(told, answerTimeoutMs)));
-            } else if (name.equals(FairnessApp.ID)) {
-                apps.add(new RingResources(() -> member.ring(answerTimeoutMs),
-                        choice -> member.orderRing(choice, answerTimeoutMs), told -> member.orderRing(told, answerTimeoutMs)));
-            } else {
-                apps.addAll(ControllerService.super.apps());
-            }
-        }
-        return apps;
+        return member.resources(() -> answerTimeoutMs);
     }
 
     // ---- for other applications of ONOS ----

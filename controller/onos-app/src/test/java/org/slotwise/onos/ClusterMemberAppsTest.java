@@ -14,15 +14,25 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.onosproject.net.DeviceId;
+import org.onosproject.net.config.ConfigFactory;
+import org.onosproject.net.config.InvalidFieldException;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.toy.ToyApplication;
 import org.slotwise.control.ManualThread;
 import org.slotwise.control.tables.Update;
+import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.ring.RingChoice;
+import org.slotwise.ring.RingView;
 import org.slotwise.ring.Rings;
 import org.slotwise.ring.TrafficRule;
 import org.slotwise.routes.CapacityChosen;
+import org.slotwise.routes.RoutesView;
+import org.slotwise.star.Snapshot;
+import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.wire.RingClass;
 
 /** Several applications on one node, and what ONOS's topology shows of them. */
@@ -33,9 +43,13 @@ class ClusterMemberAppsTest {
     private final ManualThread thread = new ManualThread();
 
     private ClusterMember member() {
+        return member(Applications.ours(Schedulers.ours()));
+    }
+
+    private ClusterMember member(Applications applications) {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
                 (device, program, rules) -> List.of(), onos.meters, FakeOnos.APP, Runnable::run, Runnable::run);
-        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher);
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, applications);
     }
 
     private static JsonNode part(String app) throws IOException {
@@ -55,7 +69,7 @@ class ClusterMemberAppsTest {
                 .map(event -> event.type() + " " + event.subject()).collect(Collectors.toList()));
         onos.configuration.set(new SlotwiseConfig.Star(), null);
         assertEquals(List.of("routes"), member.apps());
-        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.snapshot(TIMEOUT_MS));
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
     }
 
     @Test
@@ -83,7 +97,7 @@ class ClusterMemberAppsTest {
         member.join();
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
         thread.runTimers();
-        assertEquals(1, member.routes(TIMEOUT_MS).reroutes());
+        assertEquals(1, member.view("routes", RoutesView.class, TIMEOUT_MS).reroutes());
     }
 
     @Test
@@ -107,15 +121,15 @@ class ClusterMemberAppsTest {
         for (long device = 2001; device <= 2003; device++) {
             onos.devices.set(DeviceId.deviceId("device:slotwise:" + device), true);
         }
-        assertTrue(member.routes(TIMEOUT_MS).isConfigured());
+        assertTrue(member.view("routes", RoutesView.class, TIMEOUT_MS).isConfigured());
         DeviceId second = DeviceId.deviceId("device:slotwise:2002");
         onos.devices.setPort(second, 2, false);
         thread.runTimers();
-        assertEquals(1, member.routes(TIMEOUT_MS).reroutes());
+        assertEquals(1, member.view("routes", RoutesView.class, TIMEOUT_MS).reroutes());
         assertEquals("REROUTED", onos.events.get(onos.events.size() - 1).type().name());
         onos.devices.setPort(second, 2, true);
         thread.runTimers();
-        assertEquals(2, member.routes(TIMEOUT_MS).reroutes());
+        assertEquals(2, member.view("routes", RoutesView.class, TIMEOUT_MS).reroutes());
     }
 
     @Test
@@ -129,7 +143,7 @@ class ClusterMemberAppsTest {
         for (int station = 0; station < 4; station++) {
             onos.devices.set(station(station), true);
         }
-        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+        assertTrue(member.view("ring", RingView.class, TIMEOUT_MS).isConfigured());
         assertEquals(3, onos.flowRules.inTable(station(0), "ring_way"));
         assertEquals(2, onos.flowRules.inTable(station(0), "traffic_class"));
         assertEquals(3, onos.metered.get(Rings.device(0)).size(), "of one host, each class that it may ask for");
@@ -137,15 +151,15 @@ class ClusterMemberAppsTest {
 
         onos.devices.setPort(station(1), 256, false);
         thread.runTimers();
-        assertEquals(1, member.ring(TIMEOUT_MS).counts().reroutes());
+        assertEquals(1, member.view("ring", RingView.class, TIMEOUT_MS).counts().reroutes());
         assertEquals("REROUTED ring", onos.events.get(onos.events.size() - 1).type() + " " + onos.events.get(onos.events.size() - 1).subject());
         assertEquals(0, onos.metered.size(), "only what changes is written");
 
-        member.orderRing(new RingChoice.Weight(Rings.device(2), 5), TIMEOUT_MS);
-        assertEquals(5, member.ring(TIMEOUT_MS).stations().get(2).settings().weight());
-        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.snapshot(TIMEOUT_MS));
+        member.order("ring", new RingChoice.Weight(Rings.device(2), 5), TIMEOUT_MS);
+        assertEquals(5, member.view("ring", RingView.class, TIMEOUT_MS).stations().get(2).settings().weight());
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
         onos.configuration.set(new SlotwiseConfig.Ring(), null);
-        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.ring(TIMEOUT_MS));
+        assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("ring", RingView.class, TIMEOUT_MS));
     }
 
     @Test
@@ -157,21 +171,21 @@ class ClusterMemberAppsTest {
         for (int station = 0; station < 4; station++) {
             onos.devices.set(station(station), true);
         }
-        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+        assertTrue(member.view("ring", RingView.class, TIMEOUT_MS).isConfigured());
         onos.metered.clear();
         onos.flowRules.refusing.add(station(0));
-        member.orderRing(rates(4_000_000), TIMEOUT_MS);
+        member.order("ring", rates(4_000_000), TIMEOUT_MS);
         assertEquals(List.of("MODIFY ingress_rate[index=7] -> meter rates{cburst=5000, cir=500000, pburst=5000, pir=500000}"), metered());
 
         onos.flowRules.refusing.clear();
         onos.metered.clear();
         onos.refusedCells = 1;
-        member.orderRing(rates(8_000_000), TIMEOUT_MS);
+        member.order("ring", rates(8_000_000), TIMEOUT_MS);
         thread.runTimers();
         String next = "ingress_rate[index=7] -> meter rates{cburst=10000, cir=1000000, pburst=10000, pir=1000000}";
         assertEquals(4, metered().size(), "the cell, and all three of the port after the switch was read");
         assertEquals(List.of("MODIFY " + next, "INSERT " + next), List.of(metered().get(0), metered().get(3)));
-        assertTrue(member.ring(TIMEOUT_MS).isConfigured());
+        assertTrue(member.view("ring", RingView.class, TIMEOUT_MS).isConfigured());
     }
 
     private List<String> metered() {
@@ -213,9 +227,39 @@ class ClusterMemberAppsTest {
         member.join();
         onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
         CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
-        member.orderRoutes(choice, TIMEOUT_MS);
-        assertEquals(5_000_000L, member.routes(TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
+        member.order("routes", choice, TIMEOUT_MS);
+        assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
         new LeaderTerms(onos.storage).begin(2);
-        assertThrows(UnavailableException.class, () -> member.orderRoutes(choice, TIMEOUT_MS), "another node's term has begun");
+        assertThrows(UnavailableException.class, () -> member.order("routes", choice, TIMEOUT_MS), "another node's term has begun");
+    }
+
+    /** What {@code ToyApplicationTest} shows of the standalone controller, by the same door. */
+    @Test
+    void anApplicationThatOnlyTheListNamesRunsInOnosToo() throws Exception {
+        ClusterMember member = member(Applications.ours(Schedulers.ours()).and(new ToyApplication()));
+        member.join();
+        ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
+        onos.configuration.set(new SlotwiseConfig.Routes(), part("routes"));
+        onos.configuration.set(new SlotwiseConfig.Fourth(), part);
+        assertEquals(List.of("routes", "toy"), member.apps());
+        AppResources toy = member.resources(() -> TIMEOUT_MS).get(1);
+        assertEquals("{\"level\":7}", toy.changes().get("level").apply(part.deepCopy().removeAll().put("level", 7)).toString());
+        assertEquals("{\"level\":7}", toy.reads().get("level").get().toString());
+        assertEquals("OTHER toy: the level is 7 now", onos.events.stream().filter(event -> event.type() == SlotwiseEvent.Type.OTHER)
+                .map(event -> event.type() + " " + event.subject() + ": " + event.detail()).collect(Collectors.joining()));
+        assertEquals(7, toy.metrics().get(0).points().get(0).value());
+    }
+
+    /** ONOS asks each configuration whether it is valid before anybody is told of it. */
+    @Test
+    void whatAnApplicationRefusesIsRefusedByOnosAtItsPlace() throws Exception {
+        Applications applications = Applications.ours(Schedulers.ours()).and(new ToyApplication());
+        NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, applications);
+        assertEquals(List.of("network", "star", "routes", "ring", "toy"),
+                configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList()));
+        SlotwiseConfig config = configs.factories().get(4).createConfig();
+        config.init(FakeOnos.APP, "toy", new ObjectMapper().readTree("{\"device_id\": 5001, \"level\": 10}"), new ObjectMapper(), ignored -> { });
+        String reason = assertThrows(InvalidFieldException.class, config::isValid).getMessage();
+        assertTrue(reason.contains("apps.toy.level: an integer 0 .. 9 is needed, got 10"), reason);
     }
 }

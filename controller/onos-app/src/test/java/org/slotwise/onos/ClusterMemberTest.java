@@ -25,6 +25,9 @@ import org.onosproject.net.DeviceId;
 import org.onosproject.net.flow.FlowRule;
 import org.onosproject.net.flow.instructions.Instructions.OutputInstruction;
 import org.onosproject.net.packet.OutboundPacket;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.star.StarPart;
+import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.ManualThread;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.onos.flow.FlowRuleSwitches;
@@ -35,12 +38,14 @@ import org.slotwise.star.Networks;
 import org.slotwise.star.Phase;
 import org.slotwise.star.RequestMessage;
 import org.slotwise.star.Snapshot;
-import org.slotwise.star.Statistics.Counter;
+import org.slotwise.star.StarApp;
 import org.slotwise.star.Statistics;
+import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.FrameSchedule;
 import org.slotwise.star.schedule.Kinds;
+import org.slotwise.star.schedule.Schedulers;
 import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
@@ -62,13 +67,13 @@ class ClusterMemberTest {
     @BeforeEach
     void readExample() throws IOException {
         example = FakeOnos.exampleNetwork();
-        network = FakeOnos.config(example).document().star().orElseThrow().network();
+        network = ((StarPart) FakeOnos.config(example).document().parts().get(StarApp.ID)).network();
     }
 
     private ClusterMember member() {
         FlowRuleSwitches switches = new FlowRuleSwitches(onos.devices, onos.flowRules, onos.packets, onos.programs,
                 (device, program, rules) -> readFromSwitch(device), onos.meters, FakeOnos.APP, readers, Runnable::run);
-        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher);
+        return new ClusterMember(onos.services(), FakeOnos.APP, switches, thread, () -> 1000, onos.publisher, Applications.ours(Schedulers.ours()));
     }
 
     private List<TableEntry> readFromSwitch(org.slotwise.control.topology.DeviceId device) {
@@ -140,7 +145,7 @@ class ClusterMemberTest {
         for (int i = 0; i < 20; i++) {
             runFrame(backlog);
         }
-        Snapshot snapshot = member.snapshot(TIMEOUT_MS);
+        Snapshot snapshot = member.view("star", Snapshot.class, TIMEOUT_MS);
         assertEquals(Phase.STEADY, snapshot.phase());
         assertEquals(active, snapshot.version().orElseThrow().value());
         return snapshot;
@@ -149,9 +154,9 @@ class ClusterMemberTest {
     @Test
     void demandBecomesFlowRulesOfTheIdleBankAndACommit() {
         ClusterMember member = joined();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
         connectAll();
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
         int before = granted(runUntilSteady(member, 0));
 
         Snapshot snapshot = runUntilSteady(member, 6_000_000);
@@ -183,7 +188,7 @@ class ClusterMemberTest {
 
         onos.leadership.change(FakeOnos.OTHER);
         UnavailableException answer =
-                assertThrows(UnavailableException.class, () -> first.snapshot(TIMEOUT_MS));
+                assertThrows(UnavailableException.class, () -> first.view("star", Snapshot.class, TIMEOUT_MS));
         assertTrue(answer.getMessage().contains("other"), answer.getMessage());
         first.leave();
 
@@ -193,7 +198,7 @@ class ClusterMemberTest {
         for (int i = 0; i < 3; i++) {
             runFrame(6_000_000);
         }
-        assertEquals(schedule, second.snapshot(TIMEOUT_MS).schedule());
+        assertEquals(schedule, second.view("star", Snapshot.class, TIMEOUT_MS).schedule());
         assertEquals(inForce, dataEntries(active & 1));
     }
 
@@ -209,7 +214,7 @@ class ClusterMemberTest {
 
         onos.leadership.change(FakeOnos.LOCAL);
         onos.messages.subscribers.get(ClusterMember.PACKET_IN).accept(onos.messages.toOther.get(0));
-        assertEquals(1, member.snapshot(TIMEOUT_MS).statistics().get(Counter.REQUESTS_RECEIVED));
+        assertEquals(1, member.view("star", Snapshot.class, TIMEOUT_MS).statistics().get(Counter.REQUESTS_RECEIVED));
         assertThrows(IllegalArgumentException.class, () -> PacketInMessage.decode(new byte[3]));
     }
 
@@ -225,12 +230,12 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         unreadable.add(network.core().device().toString());
         connectAll();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
         thread.runTimers();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
         unreadable.clear();
         thread.runTimers();
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -239,10 +244,10 @@ class ClusterMemberTest {
         DeviceId core = onosId(network.core().device());
         onos.flowRules.refusing.add(core);
         connectAll();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
         onos.flowRules.refusing.clear();
         thread.runTimers();
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -250,10 +255,10 @@ class ClusterMemberTest {
         ClusterMember member = joined();
         connectAll();
         onos.devices.set(onosId(network.core().device()), false);
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
-        assertEquals(4, member.snapshot(TIMEOUT_MS).readyDevices().size());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
+        assertEquals(4, member.view("star", Snapshot.class, TIMEOUT_MS).readyDevices().size());
         onos.devices.set(onosId(network.core().device()), true);
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -275,7 +280,7 @@ class ClusterMemberTest {
     void aBatchOfRulesAsksOnceForTheProgram() {
         ClusterMember member = joined();
         connectAll();
-        Statistics before = member.snapshot(TIMEOUT_MS).statistics();
+        Statistics before = member.view("star", Snapshot.class, TIMEOUT_MS).statistics();
         onos.programs.lookups = 0;
         Statistics after = runUntilSteady(member, 6_000_000).statistics();
         assertTrue(after.get(Counter.WRITE_UPDATES) > before.get(Counter.WRITE_UPDATES));
@@ -285,22 +290,22 @@ class ClusterMemberTest {
     @Test
     void aChosenSchedulerOutlivesTheNodeUntilTheConfigurationChanges() {
         ClusterMember member = joined();
-        member.choose(Networks.scheduler(Kinds.ISLIP));
-        assertEquals("islip", member.snapshot(TIMEOUT_MS).scheduler().title());
+        ((StarResources) member.resources(() -> TIMEOUT_MS).get(0)).choose(Networks.scheduler(Kinds.ISLIP));
+        assertEquals("islip", member.view("star", Snapshot.class, TIMEOUT_MS).scheduler().title());
         member.leave();
         ClusterMember second = joined();
-        assertEquals("islip", second.snapshot(TIMEOUT_MS).scheduler().title());
+        assertEquals("islip", second.view("star", Snapshot.class, TIMEOUT_MS).scheduler().title());
 
         ObjectNode changed = example.deepCopy();
         changed.putObject("scheduler").put("name", "rotation");
         onos.configuration.set(changed);
-        assertEquals("rotation", second.snapshot(TIMEOUT_MS).scheduler().title());
+        assertEquals("rotation", second.view("star", Snapshot.class, TIMEOUT_MS).scheduler().title());
     }
 
     // ---- when the cluster does not agree, or somebody else leads ----
 
     private String unavailable(ClusterMember member) {
-        return assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS)).getMessage();
+        return assertThrows(UnavailableException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS)).getMessage();
     }
 
     private Map<DeviceId, Set<FlowRule>> allRules() {
@@ -318,7 +323,7 @@ class ClusterMemberTest {
         for (int i = 0; i < 5; i++) {
             runFrame(6_000_000);
         }
-        Snapshot waiting = member.snapshot(TIMEOUT_MS);
+        Snapshot waiting = member.view("star", Snapshot.class, TIMEOUT_MS);
         assertEquals(Phase.WRITING, waiting.phase());
         onos.programs.failing = false;
         Snapshot after = runUntilSteady(member, 6_000_000);
@@ -358,7 +363,7 @@ class ClusterMemberTest {
         assertTrue(onos.flowRules.rules.isEmpty());
         onos.storage.failing = false;
         thread.runTimers();
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -375,7 +380,7 @@ class ClusterMemberTest {
         assertTrue(unavailable(member).contains("not taken over"));
         onos.leadership.change(FakeOnos.OTHER);
         onos.leadership.change(FakeOnos.LOCAL);
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -395,7 +400,7 @@ class ClusterMemberTest {
         for (int i = 0; i < ClusterMember.BELIEVED_REFUSALS; i++) {
             thread.runTimers();
         }
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -432,7 +437,7 @@ class ClusterMemberTest {
         assertTrue(unavailable(member).contains("not taken over"));
         onos.storage.failing = false;
         thread.runTimers();
-        assertEquals(Phase.WAITING_FOR_DEVICES, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.WAITING_FOR_DEVICES, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
@@ -445,13 +450,13 @@ class ClusterMemberTest {
         assertEquals(Set.of(ClusterMember.LEADERSHIP_TOPIC), onos.leadership.candidate);
         onos.leadership.changeSilently(FakeOnos.LOCAL);
         thread.runTimers();
-        assertEquals(Phase.LEARNING, member.snapshot(TIMEOUT_MS).phase());
+        assertEquals(Phase.LEARNING, member.view("star", Snapshot.class, TIMEOUT_MS).phase());
     }
 
     @Test
     void aLeaderThatLostTheClusterShowsNoOldState() {
         ClusterMember member = joined();
-        member.snapshot(TIMEOUT_MS);
+        member.view("star", Snapshot.class, TIMEOUT_MS);
         onos.leadership.changeSilently(null);
         assertTrue(unavailable(member).contains("no node leads"));
         assertEquals(Optional.empty(), member.remoteLeader());
@@ -489,12 +494,12 @@ class ClusterMemberTest {
     void withoutANetworkThereIsNoController() {
         ClusterMember member = member();
         member.join();
-        String reason = assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS)).getMessage();
+        String reason = assertThrows(UnavailableException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS)).getMessage();
         assertTrue(reason.contains("apps/org.slotwise.app/network"), reason);
         onos.configuration.set(example);
-        member.snapshot(TIMEOUT_MS);
+        member.view("star", Snapshot.class, TIMEOUT_MS);
         onos.configuration.set(null);
-        assertThrows(UnavailableException.class, () -> member.snapshot(TIMEOUT_MS));
+        assertThrows(UnavailableException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
     }
 
     @Test

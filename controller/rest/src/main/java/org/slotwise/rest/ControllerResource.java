@@ -12,19 +12,26 @@ import javax.ws.rs.Path;
 import javax.ws.rs.Produces;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.star.StarResources;
+import org.slotwise.star.StarApp;
 
 /** The resources of the star, at the paths that they had when there was no other application. */
 @Path("slotwise/v1")
 @Produces(MediaType.APPLICATION_JSON)
 public final class ControllerResource {
-    private final StarResources star;
+    private final ControllerService service;
 
     ControllerResource(ControllerService service) {
-        this.star = new StarResources(service);
+        this.service = service;
+    }
+
+    private AppResources star() {
+        return service.app(StarApp.ID);
     }
 
     private JsonNode read(String name) {
-        return star.reads().get(name).get();
+        return star().reads().get(name).get();
     }
 
     /** What the controller is at. */
@@ -95,7 +102,7 @@ public final class ControllerResource {
     @Path("scheduler")
     @Consumes(MediaType.APPLICATION_JSON)
     public JsonNode choose(@HeaderParam(HttpHeaders.CONTENT_TYPE) String contentType, InputStream body) throws IOException {
-        return AppsResource.change(star, StarResources.SCHEDULER, contentType, body);
+        return AppsResource.change(star(), StarResources.SCHEDULER, contentType, body);
     }
 
     /** Shuts the master of a core down, or takes it back. */
@@ -103,6 +110,6 @@ public final class ControllerResource {
     @Path("shutdown")
     @Consumes(MediaType.APPLICATION_JSON)
     public JsonNode shutDown(@HeaderParam(HttpHeaders.CONTENT_TYPE) String contentType, InputStream body) throws IOException {
-        return AppsResource.change(star, StarResources.SHUTDOWN, contentType, body);
+        return AppsResource.change(star(), StarResources.SHUTDOWN, contentType, body);
     }
 }

@@ -2,54 +2,22 @@
 package org.slotwise.rest;
 
 import java.util.List;
-import java.util.Optional;
-import org.slotwise.ring.RingView;
-import org.slotwise.routes.RoutesView;
-import org.slotwise.star.MasterShutdown;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
+import org.slotwise.apps.AppResources;
 
 /** What the resources need of whoever runs the controller; may be called from any thread. */
 public interface ControllerService {
-    /**
-     * The star's state now; throws {@link UnavailableException} if it does not answer in time, and
-     * {@link NoSuchApplicationException} if the network has no star.
-     */
-    Snapshot snapshot();
+    /** The resources of each application that runs; throws {@link UnavailableException} if the controller does not run here. */
+    List<AppResources> apps();
 
-    /**
-     * Chooses a scheduler and keeps the choice over restarts; throws {@link NotKeptException} if it cannot be kept, and
-     * {@link UnavailableException} if the controller does not answer.
-     */
-    void choose(SchedulerChosen choice);
-
-    /**
-     * Shuts a core's master down or takes it back, and keeps that over restarts; {@code Network.canShutDown} holds. Throws
-     * {@link NotKeptException} if it cannot be kept, and {@link UnavailableException} if the controller does not answer, or where
-     * this host has no means for it.
-     */
-    default void shutDown(MasterShutdown shutdown) {
-        throw new UnavailableException("masters cannot be shut down here", null);
-    }
-
-    /** The state of the routers now, empty if there are none; throws {@link UnavailableException} if it does not answer in time. */
-    default Optional<RoutesView> routes() {
-        return Optional.empty();
-    }
-
-    /** The state of the packet ring now, empty if there is none; throws {@link UnavailableException} if it does not answer in time. */
-    default Optional<RingView> ring() {
-        return Optional.empty();
+    /** Those of one application; throws {@link NoSuchApplicationException} if the network has none of that name. */
+    default AppResources app(String id) {
+        return apps().stream().filter(app -> app.id().equals(id)).findFirst()
+                .orElseThrow(() -> new NoSuchApplicationException("the network has no " + id + "; GET /slotwise/v1/apps"));
     }
 
     /** Packet-ins that no application wanted; throws {@link UnavailableException} if the controller does not answer in time. */
     default long unclaimedPackets() {
         return 0;
-    }
-
-    /** The resources of each application that runs; those of the star if a host says nothing else. */
-    default List<AppResources> apps() {
-        return List.of(new StarResources(this));
     }
 
     /** What was asked for is of an application that is not there. */

@@ -10,6 +10,7 @@ import javax.ws.rs.ext.ExceptionMapper;
 import javax.ws.rs.ext.Provider;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.apps.AppResources;
 
 /** Answers every error with a problem document (RFC 9457); a defect is logged, not shown. */
 @Provider
@@ -35,6 +36,9 @@ public final class ProblemMapper implements ExceptionMapper<Throwable> {
         }
         if (error instanceof ControllerService.NoSuchApplicationException) {
             return answer(Response.status(404), 404, error.getMessage());
+        }
+        if (error instanceof AppResources.NotHereException) {
+            return answer(Response.status(409), 409, error.getMessage());
         }
         if (error instanceof ControllerService.NotKeptException) {
             LOG.warn("request not served: {}", error.getMessage());

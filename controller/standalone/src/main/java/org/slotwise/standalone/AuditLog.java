@@ -20,14 +20,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
-import org.slotwise.control.topology.DeviceId;
 
 /**
  * Who changed what, and what came of it: one JSON object a line. {@code audit.jsonl} has each request that would change
- * something, each choice of a scheduler, a capacity or for a ring, and each master that was shut down or taken back; {@code schedules.jsonl}, which
+ * something, and each choice of a scheduler, a capacity and whatever else applications have; {@code schedules.jsonl}, which
  * grows faster, each schedule that came into force. Each file is kept to {@link #MAX_BYTES}, with as much of what came before
  * in {@code audit.1.jsonl} and {@code schedules.1.jsonl}. A thread of its own writes, so that no disk delays the controller; what
  * a disk that is full, or too slow, does not take is lost, and the log says so.
@@ -111,41 +109,22 @@ final class AuditLog implements AutoCloseable {
         write(access, entry("request").put("from", from).put("method", method).put("path", path).put("status", status));
     }
 
-    /** Another scheduler was chosen. */
-    void scheduler(ObjectNode before, ObjectNode after) {
-        ObjectNode entry = entry("scheduler");
-        entry.set("before", before);
-        entry.set("after", after);
-        write(access, entry);
+    /** Something was chosen, in a word, and what there is to be said of it: what held before and what holds now among it. */
+    void choice(String what, ObjectNode fields) {
+        write(access, entry(what).setAll(fields));
     }
 
-    /** A master was shut down, or taken back. */
-    void shutdown(int core, boolean before, boolean after) {
-        write(access, entry("shutdown").put("core", core).put("before", before).put("after", after));
-    }
-
-    /** XCP reckons with another capacity of an output. */
-    void capacity(DeviceId device, int port, long beforeBps, long afterBps) {
-        write(access, entry("capacity").put("device_id", device.value()).put("port", port).put("before", beforeBps).put("after", afterBps));
-    }
-
-    /** Something of a packet ring is chosen otherwise: its mode, or the weight or classes of a station. */
-    void ring(ObjectNode before, ObjectNode after) {
-        ObjectNode entry = entry("ring");
-        entry.set("before", before);
-        entry.set("after", after);
-        write(access, entry);
-    }
-
-    /** A schedule came into force; {@code core} says in which of several stars. */
-    void schedule(OptionalInt core, long version, int changedConnections) {
-        ObjectNode entry = entry("schedule");
-        core.ifPresent(number -> entry.put("core", number));
-        write(schedules, entry.put("version", version).put("changed_connections", changedConnections));
+    /** Something came into force; {@code event} is its kind. */
+    void history(ObjectNode fields) {
+        write(schedules, time().setAll(fields));
     }
 
     private ObjectNode entry(String event) {
-        return JsonNodeFactory.instance.objectNode().put("time", clock.instant().toString()).put("event", event);
+        return time().put("event", event);
+    }
+
+    private ObjectNode time() {
+        return JsonNodeFactory.instance.objectNode().put("time", clock.instant().toString());
     }
 
     private void write(Logger file, ObjectNode entry) {

@@ -9,6 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Function;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.NetworkDocument;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Node;
 import org.slotwise.p4runtime.ChannelSecurity;
@@ -16,12 +19,8 @@ import org.slotwise.p4runtime.Pipeline;
 import org.slotwise.p4runtime.ServerAddresses;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.NetworkDocument;
-import org.slotwise.ring.RingNetwork;
-import org.slotwise.routes.RoutedNetwork;
-import org.slotwise.rest.json.NetworkCodec;
 import org.slotwise.standalone.scheduler.OwnSchedulers;
-import org.slotwise.star.network.StarTopology;
+import org.slotwise.star.schedule.Schedulers;
 
 /**
  * The configuration file, checked.
@@ -50,6 +49,11 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
 
     /** Reads the file; throws {@link InvalidJsonException} or IOException with the file or place and the reason. */
     static Configuration read(Path file) throws IOException, InvalidJsonException {
+        return read(file, Applications::ours);
+    }
+
+    /** Reads the file; {@code known} are the applications that there may be, made with the schedulers that it names. */
+    static Configuration read(Path file, Function<Schedulers, Applications> known) throws IOException, InvalidJsonException {
         JsonFields fields = JsonFields.of("", JsonFields.parse(BoundedFiles.read(file, MAX_FILE_BYTES)),
                 "p4runtime", "rest", "store", "clock", "log", "pipelines", "schedulers", "network");
         JsonFields p4runtime = JsonFields.of("p4runtime", fields.required("p4runtime"), "address", "devices", "tls",
@@ -57,12 +61,13 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
         Clock clock = clock(fields.text("clock"));
         OwnSchedulers schedulers = schedulers(fields, clock);
         try {
-            NetworkDocument network = NetworkDocument.decode("network", fields.required("network"), schedulers.all());
+            Applications applications = known.apply(schedulers.all());
+            NetworkDocument network = NetworkDocument.decode("network", fields.required("network"), applications);
             List<Node> nodes = network.nodes();
             return new Configuration(
                     servers(p4runtime, nodes), p4runtimeSecurity(p4runtime),
                     RestSettings.decode("rest", fields.required("rest")),
-                    path(fields, "store"), clock, jsonLog(fields), programs(fields.required("pipelines"), nodes),
+                    path(fields, "store"), clock, jsonLog(fields), programs(fields.required("pipelines"), applications, nodes),
                     schedulers, network);
         } catch (IOException | InvalidJsonException | RuntimeException e) {
             schedulers.close();
@@ -76,9 +81,9 @@ record Configuration(ServerAddresses p4runtime, ChannelSecurity p4runtimeSecurit
     }
 
     /** Of each kind of switch that there is. */
-    private static Map<String, Pipeline> programs(JsonNode value, List<Node> nodes) throws IOException, InvalidJsonException {
-        JsonFields pipelines = JsonFields.of("pipelines", value, StarTopology.EDGE, StarTopology.CORE, RoutedNetwork.PROGRAM,
-                RingNetwork.PROGRAM);
+    private static Map<String, Pipeline> programs(JsonNode value, Applications applications, List<Node> nodes)
+            throws IOException, InvalidJsonException {
+        JsonFields pipelines = JsonFields.of("pipelines", value, applications.programs().toArray(new String[0]));
         Map<String, Pipeline> programs = new TreeMap<>();
         for (Node node : nodes) {
             if (!programs.containsKey(node.program())) {

@@ -52,7 +52,7 @@ public final class Main {
         }, "shutdown"));
         controller.configured().thenRun(() -> {
             ObjectNode ready = event("ready").put("rest", controller.restUrl());
-            controller.scheduler().ifPresent(scheduler -> ready.set("scheduler", scheduler));
+            controller.describe(ready);
             tell(ready);
         });
         try {

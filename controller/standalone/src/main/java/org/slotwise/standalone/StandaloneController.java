@@ -6,50 +6,32 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slotwise.control.App;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Host;
+import org.slotwise.apps.Hosted;
 import org.slotwise.control.AppHost;
 import org.slotwise.control.Command;
+import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Node;
 import org.slotwise.p4runtime.Driver;
 import org.slotwise.p4runtime.LockstepDriver;
 import org.slotwise.p4runtime.Patience;
 import org.slotwise.p4runtime.WallClockDriver;
-import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.rest.RingResources;
-import org.slotwise.rest.RoutesResources;
-import org.slotwise.rest.json.NetworkDocument;
-import org.slotwise.rest.json.RingCodec;
-import org.slotwise.rest.json.RoutesCodec;
-import org.slotwise.rest.json.SchedulerCodec;
-import org.slotwise.ring.FairnessApp;
-import org.slotwise.ring.RingChoice;
-import org.slotwise.ring.RingView;
-import org.slotwise.routes.CapacityChosen;
-import org.slotwise.routes.RoutesApp;
-import org.slotwise.routes.RoutesView;
-import org.slotwise.star.MasterShutdown;
-import org.slotwise.star.ScheduleInForce;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.SchedulerFailed;
-import org.slotwise.star.Snapshot;
-import org.slotwise.star.StarApp;
-import org.slotwise.star.network.Network;
 
 /** The controller with its store, its P4Runtime driver and its REST server. */
-final class StandaloneController implements ControllerService, AutoCloseable {
+final class StandaloneController implements ControllerService, Host, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StandaloneController.class);
     private static final long ANSWER_TIMEOUT_MS = 2000;
 
@@ -58,15 +40,10 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     private final Deque<AutoCloseable> parts = new ArrayDeque<>();
     private final Store store;
     private final AuditLog audit;
-    private final Optional<StarApp> star;
-    private final Optional<RoutesApp> routes;
-    private final Optional<KeptCapacities> capacities;
-    private final Optional<FairnessApp> ring;
-    private final Optional<KeptRing> keptRing;
+    private final List<Hosted<?>> apps;
     private final AppHost host;
     private final Driver driver;
     private final RestServer rest;
-    private volatile Optional<SchedulerChosen> chosen;
 
     private StandaloneController(Configuration configuration) throws IOException {
         this.configuration = configuration;
@@ -75,19 +52,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             this.store = opened(Store.open(configuration.store()));
             long electionId = store.nextElectionId(Instant.now());
             this.audit = opened(new AuditLog(configuration.store(), Clock.systemUTC(), AuditLog.MAX_BYTES));
-            this.chosen = configuration.network().star().map(NetworkDocument.Star::scheduler)
-                    .map(configured -> store.scheduler(configured).orElse(configured));
-            this.star = configuration.network().star()
-                    .map(known -> StarApp.of(known.network(), chosen.orElseThrow(), System::nanoTime));
-            this.routes = configuration.network().routes().map(RoutesApp::new);
-            this.capacities = configuration.network().routes().map(network -> new KeptCapacities(store.state(RoutesApp.ID), network));
-            this.ring = configuration.network().ring().map(FairnessApp::new);
-            this.keptRing = configuration.network().ring().map(network -> new KeptRing(store.state(FairnessApp.ID), network));
-            List<App<?>> apps = new ArrayList<>();
-            star.ifPresent(apps::add);
-            routes.ifPresent(apps::add);
-            ring.ifPresent(apps::add);
-            this.host = new AppHost(apps);
+            this.apps = Hosted.all(configuration.network(), store::state);
+            this.host = Hosted.sideBySide(apps);
             this.driver = opened(driver(electionId));
             this.rest = opened(RestServer.start(configuration.rest(), this, audit));
         } catch (IOException | RuntimeException | Error e) {
@@ -116,10 +82,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         try {
             controller.sayWhatItWaitsFor();
             configuration.schedulers().prepare();
-            controller.practise();
-            controller.shutDownAgain();
-            controller.capacities.ifPresent(kept -> kept.take().forEach(choice -> controller.driver.submit(RoutesApp.ID, choice)));
-            controller.keptRing.ifPresent(kept -> kept.take().forEach(choice -> controller.driver.submit(FairnessApp.ID, choice)));
+            controller.apps.forEach(app -> app.part().practise(controller.store.state(app.id())));
+            controller.apps.forEach(app -> app.part().kept(controller.store.state(app.id())).forEach(choice -> controller.order(app, choice)));
             controller.driver.start();
             return controller;
         } catch (RuntimeException | Error e) {
@@ -127,12 +91,6 @@ final class StandaloneController implements ControllerService, AutoCloseable {
             controller.close();
             throw e;
         }
-    }
-
-    /** With what is chosen, which need not be what is configured. */
-    private void practise() {
-        chosen.filter(choice -> !choice.kind().runsElsewhere())
-                .ifPresent(choice -> WarmUp.run(configuration.network().star().orElseThrow().network(), choice));
     }
 
     /** Before the practice, so that who started it knows what is to come; in virtual time the switches are there already. */
@@ -150,9 +108,9 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return rest.url();
     }
 
-    /** The star's scheduler that was last chosen, with all its settings. */
-    Optional<ObjectNode> scheduler() {
-        return chosen.map(choice -> SchedulerCodec.encode(choice.kind(), choice.settings()));
+    /** Adds what applications have to say when all switches are configured. */
+    void describe(ObjectNode ready) {
+        apps.forEach(app -> app.part().describe(store.state(app.id()), ready));
     }
 
     /** Completes when all switches are configured. */
@@ -166,27 +124,8 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     @Override
-    public Snapshot snapshot() {
-        return view(star.orElseThrow(() -> new NoSuchApplicationException("the network has no star; GET /slotwise/v1/apps")));
-    }
-
-    @Override
     public List<AppResources> apps() {
-        List<AppResources> apps = new ArrayList<>();
-        star.ifPresent(app -> apps.addAll(ControllerService.super.apps()));
-        routes.ifPresent(app -> apps.add(new RoutesResources(() -> view(app), this::choose, told -> driver.submit(RoutesApp.ID, told))));
-        ring.ifPresent(app -> apps.add(new RingResources(() -> view(app), this::choose, told -> driver.submit(FairnessApp.ID, told))));
-        return apps;
-    }
-
-    @Override
-    public Optional<RoutesView> routes() {
-        return routes.map(this::view);
-    }
-
-    @Override
-    public Optional<RingView> ring() {
-        return ring.map(this::view);
+        return apps.stream().<AppResources>map(app -> app.resources(this)).toList();
     }
 
     @Override
@@ -194,8 +133,14 @@ final class StandaloneController implements ControllerService, AutoCloseable {
         return ask(host::unclaimedPackets);
     }
 
-    private <V> V view(App<V> app) {
-        return ask(app::view);
+    @Override
+    public <V> V view(Hosted<V> app) {
+        return ask(app.app()::view);
+    }
+
+    @Override
+    public void order(Hosted<?> app, Event.Order order) {
+        driver.submit(app.id(), order);
     }
 
     private <V> V ask(Callable<V> question) {
@@ -210,51 +155,18 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     @Override
-    public synchronized void choose(SchedulerChosen choice) {
-        Snapshot before = snapshot();
+    public synchronized <V> void choose(Hosted<V> app, Choice<V> choice) {
+        ObjectNode audited = choice.audited(view(app));
         try {
-            store.keep(choice, configuration.network().star().orElseThrow().scheduler());
+            choice.keep(store.state(app.id()));
         } catch (IOException e) {
-            throw notKept("the choice of a scheduler", e);
+            throw notKept(choice.title(), e);
         }
-        driver.submit(StarApp.ID, choice);
-        chosen = Optional.of(choice);
-        ObjectNode after = SchedulerCodec.encode(choice.kind(), choice.settings());
+        order(app, choice.order());
         ObjectNode changed = Main.event("changed");
-        changed.set("scheduler", after);
+        changed.set(choice.what(), choice.told());
         Main.tell(changed);
-        audit.scheduler(SchedulerCodec.encode(before.scheduler(), before.schedulerSettings()), after);
-    }
-
-    /** What XCP reckons with holds over restarts, until the port is configured otherwise. */
-    private synchronized void choose(CapacityChosen choice) {
-        long beforeBps = view(routes.orElseThrow()).routers().get(choice.device()).xcpBps().get(choice.port());
-        try {
-            capacities.orElseThrow().keep(choice);
-        } catch (IOException e) {
-            throw notKept("a capacity", e);
-        }
-        driver.submit(RoutesApp.ID, choice);
-        ObjectNode changed = Main.event("changed");
-        changed.set("capacity", RoutesCodec.capacity(choice.device(), choice.port(), choice.bps()));
-        Main.tell(changed);
-        audit.capacity(choice.device(), choice.port(), beforeBps, choice.bps());
-    }
-
-    /** What is chosen for a ring holds over restarts, until it is configured otherwise. */
-    private synchronized void choose(RingChoice choice) {
-        ObjectNode before = RingCodec.current(view(ring.orElseThrow()), choice);
-        try {
-            keptRing.orElseThrow().keep(choice);
-        } catch (IOException e) {
-            throw notKept("what was chosen for the ring", e);
-        }
-        driver.submit(FairnessApp.ID, choice);
-        ObjectNode after = RingCodec.encode(choice);
-        ObjectNode changed = Main.event("changed");
-        changed.set("ring", after);
-        Main.tell(changed);
-        audit.ring(before, after);
+        audit.choice(choice.what(), audited);
     }
 
     private static NotKeptException notKept(String what, IOException cause) {
@@ -263,41 +175,15 @@ final class StandaloneController implements ControllerService, AutoCloseable {
     }
 
     private void onNotice(Command.Notice notice) {
-        if (notice instanceof ScheduleInForce inForce) {
-            auditSchedule(inForce);
-        } else if (notice instanceof SchedulerFailed failed) {
-            LOG.warn("{}", failed);
+        Optional<ObjectNode> history = Optional.ofNullable(configuration.network().parts().get(notice.app()))
+                .flatMap(part -> part.history(notice));
+        if (history.isPresent()) {
+            audit.history(history.get());
+        } else if (notice.isFailure()) {
+            LOG.warn("{}", notice);
         } else {
             LOG.info("{}", notice);
         }
-    }
-
-    private void auditSchedule(ScheduleInForce inForce) {
-        boolean several = configuration.network().star().orElseThrow().network().cores().size() > 1;
-        audit.schedule(several ? OptionalInt.of(inForce.core().value()) : OptionalInt.empty(),
-                inForce.version().value(), inForce.changedConnections());
-    }
-
-    private void shutDownAgain() {
-        configuration.network().star().map(NetworkDocument.Star::network).filter(Network::canShutDown).ifPresent(network -> network.cores().stream()
-                .filter(core -> store.isShutDown(core.id()))
-                .forEach(core -> driver.submit(StarApp.ID, new MasterShutdown(core.id(), true))));
-    }
-
-    @Override
-    public synchronized void shutDown(MasterShutdown shutdown) {
-        boolean before = snapshot().states().stream()
-                .anyMatch(star -> star.network().core().id().equals(shutdown.core()) && star.isShutDown());
-        try {
-            store.keep(shutdown);
-        } catch (IOException e) {
-            throw notKept("whether a master is shut down", e);
-        }
-        driver.submit(StarApp.ID, shutdown);
-        ObjectNode changed = Main.event("changed");
-        changed.putObject("shutdown").put("core", shutdown.core().value()).put("down", shutdown.isDown());
-        Main.tell(changed);
-        audit.shutdown(shutdown.core().value(), before, shutdown.isDown());
     }
 
     /** Ends what was begun last first. */

@@ -20,23 +20,16 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slotwise.control.AppState;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
-import org.slotwise.rest.json.SchedulerCodec;
-import org.slotwise.star.MasterShutdown;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.network.CoreId;
-import org.slotwise.star.schedule.InvalidSettingsException;
+import org.slotwise.star.StarApp;
 
 /**
- * What must survive a restart: the last election id, the scheduler that was chosen at run time, masters shut down, what other
- * applications keep. One small file
- * with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A
+ * What must survive a restart: the last election id, and what applications keep. One small file with its SHA-256 in the first line, replaced as a whole: whenever the machine stops, it is the one before or the next one. A
  * file that is neither is refused, since it would silently take back what somebody chose.
  */
 final class Store implements AutoCloseable {
@@ -48,13 +41,11 @@ final class Store implements AutoCloseable {
     private static final String HEAD = "slotwise-store 1 sha256 ";
     private static final int MAX_BYTES = 1 << 20;
     private static final String ELECTION_ID = "election_id";
-    private static final String SCHEDULER = "scheduler";
-    private static final String SHUT_DOWN = "shut_down_";
-    private static final String CONFIGURED_SCHEDULER = "configured_scheduler";
 
     private final Path directory;
     private final FileChannel lock;
-    private Map<String, String> values;
+    /** Replaced as a whole, so that it can be read while it is written. */
+    private volatile Map<String, String> values;
 
     private Store(Path directory, FileChannel lock, Map<String, String> values) {
         this.directory = directory;
@@ -188,54 +179,19 @@ final class Store implements AutoCloseable {
         return next;
     }
 
-    /** Keeps a choice that was made at run time, over the one that the configuration has. Throws IOException if it cannot. */
-    void keep(SchedulerChosen choice, SchedulerChosen configuredChoice) throws IOException {
-        Map<String, String> changed = new TreeMap<>(values);
-        changed.put(SCHEDULER, text(choice));
-        changed.put(CONFIGURED_SCHEDULER, text(configuredChoice));
-        replace(changed);
-    }
-
-    /** The choice made at run time, unless there is none or the configuration has changed since. */
-    Optional<SchedulerChosen> scheduler(SchedulerChosen configuredChoice) {
-        String stored = values.get(SCHEDULER);
-        if (stored == null || !text(configuredChoice).equals(values.get(CONFIGURED_SCHEDULER))) {
-            return Optional.empty();
-        }
-        try {
-            JsonNode choice = JsonFields.parse(stored.getBytes(StandardCharsets.UTF_8));
-            return Optional.of(SchedulerCodec.decode("", choice, configuredChoice.kind().catalogue()));
-        } catch (InvalidJsonException | InvalidSettingsException e) {
-            LOG.warn("the stored scheduler is not used: {}", e.getMessage());
-            return Optional.empty();
-        }
-    }
-
-    /** Keeps whether a core's master is shut down. Throws IOException if it cannot. */
-    void keep(MasterShutdown shutdown) throws IOException {
-        Map<String, String> changed = new TreeMap<>(values);
-        if (shutdown.isDown()) {
-            changed.put(SHUT_DOWN + shutdown.core(), "true");
-        } else {
-            changed.remove(SHUT_DOWN + shutdown.core());
-        }
-        replace(changed);
-    }
-
-    /** Whether a core's master is shut down. */
-    boolean isShutDown(CoreId core) {
-        return values.containsKey(SHUT_DOWN + core);
-    }
-
-    /** What an application keeps, of any name but the star's, which has the keys above. */
+    /** What an application keeps: under its name and a dot; the star's keys, which were there first, have no dot. */
     AppState state(String app) {
-        String prefix = app + ".";
+        String prefix = app.equals(StarApp.ID) ? "" : app + ".";
         return new AppState() {
+            private boolean isOwn(String key) {
+                return prefix.isEmpty() ? !key.contains(".") && !key.equals(ELECTION_ID) : key.startsWith(prefix);
+            }
+
             @Override
             public Map<String, String> all() {
                 Map<String, String> own = new TreeMap<>();
                 values.forEach((key, value) -> {
-                    if (key.startsWith(prefix)) {
+                    if (isOwn(key)) {
                         own.put(key.substring(prefix.length()), value);
                     }
                 });
@@ -252,15 +208,11 @@ final class Store implements AutoCloseable {
             @Override
             public void keepOnly(Map<String, String> texts) throws IOException {
                 Map<String, String> changed = new TreeMap<>(values);
-                changed.keySet().removeIf(key -> key.startsWith(prefix));
+                changed.keySet().removeIf(this::isOwn);
                 texts.forEach((key, value) -> changed.put(prefix + key, value));
                 replace(changed);
             }
         };
-    }
-
-    private static String text(SchedulerChosen choice) {
-        return SchedulerCodec.encode(choice.kind(), choice.settings()).toString();
     }
 
     /** Lets another controller open it. */

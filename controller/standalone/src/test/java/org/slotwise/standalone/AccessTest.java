@@ -15,8 +15,8 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -31,7 +31,6 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.TrustManagerFactory;
@@ -371,7 +370,7 @@ class AccessTest {
     void filesAreKeptSmallAndSchedulesDisplaceNoAccess() throws IOException {
         served.audit().request("192.0.2.1", "PUT", SCHEDULER, 200);
         for (int version = 1; version <= 20; version++) {
-            served.audit().schedule(OptionalInt.empty(), version, 7);
+            served.audit().history(JSON.createObjectNode().put("event", "schedule").put("version", version).put("changed_connections", 7));
         }
         served.close();
         for (String name : List.of("schedules.jsonl", "schedules.1.jsonl")) {
@@ -390,7 +389,7 @@ class AccessTest {
     void aFailedRotationDoesNotEndTheLog() throws IOException {
         Files.createDirectories(directory.resolve("schedules.1.jsonl").resolve("in the way"));
         for (int version = 1; version <= 20; version++) {
-            served.audit().schedule(OptionalInt.empty(), version, 7);
+            served.audit().history(JSON.createObjectNode().put("event", "schedule").put("version", version).put("changed_connections", 7));
         }
         served.close();
         List<String> schedules = lines("schedules.jsonl");

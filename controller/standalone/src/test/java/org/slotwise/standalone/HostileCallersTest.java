@@ -30,10 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.rest.AppResources;
-import org.slotwise.rest.ControllerService;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
+import org.slotwise.apps.AppResources;
 
 /** Callers that send half of a request, or a wrong one, or are sent by a web page of someone else. */
 class HostileCallersTest {
@@ -269,22 +266,8 @@ class HostileCallersTest {
     @Test
     void answersThatNobodyTakesAreBoundedInMemory() throws Exception {
         String text = "x".repeat(12 << 20);
-        served.serve(ServedController.manyRequests(), new ControllerService() {
-            @Override
-            public Snapshot snapshot() {
-                return served.controller().snapshot();
-            }
-
-            @Override
-            public void choose(SchedulerChosen choice) {
-                throw new AssertionError("nobody chooses");
-            }
-
-            @Override
-            public List<AppResources> apps() {
-                return List.of(new Large("large", text));
-            }
-        }, PATIENT);
+        List<AppResources> apps = List.of(served.controller().apps().get(0), new Large("large", text));
+        served.serve(ServedController.manyRequests(), () -> apps, PATIENT);
         assertEquals("HTTP/1.1 200 OK", askForLarge());
         assertEquals("HTTP/1.1 200 OK", askForLarge());
         assertEquals("HTTP/1.1 503 Service Unavailable", askForLarge());

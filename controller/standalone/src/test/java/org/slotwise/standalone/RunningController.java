@@ -4,15 +4,17 @@ package org.slotwise.standalone;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Running;
+import org.slotwise.apps.star.StarResources;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.NetworkController;
 import org.slotwise.star.Networks;
 import org.slotwise.star.RequestMessage;
-import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.network.Network;
@@ -20,7 +22,7 @@ import org.slotwise.star.schedule.Kinds;
 import org.slotwise.wire.WireConstants;
 
 /** A controller in the middle of its work, with switches that obey at once, behind the service of the resources. */
-final class RunningController implements ControllerService {
+final class RunningController implements ControllerService, Running<Snapshot> {
     private final NetworkController controller;
     private final Map<DeviceId, Long> versions = new HashMap<>();
     private RuntimeException failure;
@@ -72,7 +74,16 @@ final class RunningController implements ControllerService {
     }
 
     @Override
-    public synchronized Snapshot snapshot() {
+    public List<AppResources> apps() {
+        return List.of(new StarResources(this, Networks.scheduler(Kinds.FAIR)));
+    }
+
+    Snapshot snapshot() {
+        return view();
+    }
+
+    @Override
+    public synchronized Snapshot view() {
         if (failure != null) {
             throw failure;
         }
@@ -80,12 +91,12 @@ final class RunningController implements ControllerService {
     }
 
     @Override
-    public synchronized void choose(SchedulerChosen choice) {
-        deliver(choice);
+    public synchronized void order(Event.Order order) {
+        deliver(order);
     }
 
     @Override
-    public synchronized void shutDown(MasterShutdown shutdown) {
-        deliver(shutdown);
+    public void choose(Choice<Snapshot> choice) {
+        order(choice.order());
     }
 }

@@ -19,10 +19,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -272,7 +270,7 @@ class StandaloneControllerTest {
             }
         };
         appender.start();
-        Logger log = (Logger) LoggerFactory.getLogger(WarmUp.class);
+        Logger log = (Logger) LoggerFactory.getLogger("org.slotwise.apps.star.WarmUp");
         log.setLevel(Level.WARN);
         log.addAppender(appender);
         ObjectNode node = configuration();
@@ -282,7 +280,9 @@ class StandaloneControllerTest {
             assertEquals(200, call(controller, "scheduler", "{\"name\":\"unable\"}").statusCode());
         }
         try (StandaloneController controller = StandaloneController.start(read(node))) {
-            assertEquals("unable", controller.scheduler().orElseThrow().get("name").textValue());
+            ObjectNode ready = JSON.createObjectNode();
+            controller.describe(ready);
+            assertEquals("unable", ready.at("/scheduler/name").textValue());
             assertEquals(1, warnings.size(), warnings::toString);
             assertTrue(warnings.get(0).startsWith("scheduler 'unable' fails on made-up demand"), warnings.get(0));
         } finally {

@@ -20,11 +20,11 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
-import org.slotwise.star.MasterShutdown;
+import org.slotwise.apps.star.KeptStar;
 import org.slotwise.star.Networks;
 import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.network.CoreId;
 import org.slotwise.star.schedule.Kinds;
+import org.slotwise.star.schedule.SchedulerKind;
 
 class StoreTest {
     private static final SchedulerChosen FAIR = Networks.scheduler(Kinds.FAIR);
@@ -47,15 +47,38 @@ class StoreTest {
         }
     }
 
+    private static void keep(Store store, SchedulerChosen chosen, SchedulerChosen configured) throws IOException {
+        KeptStar.choice(chosen, configured).keep(store.state("star"));
+    }
+
+    private static Optional<SchedulerKind> chosen(Store store, SchedulerChosen configured) {
+        return KeptStar.scheduler(store.state("star"), configured).map(SchedulerChosen::kind);
+    }
+
     @Test
     void storedSchedulerGivesWayToANewConfiguration() throws IOException {
         try (Store store = Store.open(directory)) {
-            store.keep(ROTATION, FAIR);
+            keep(store, ROTATION, FAIR);
         }
         try (Store store = Store.open(directory)) {
-            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
-            assertEquals(Optional.empty(), store.scheduler(ROTATION));
+            assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
+            assertEquals(Optional.empty(), chosen(store, ROTATION));
         }
+    }
+
+    /** As versions wrote it that knew no other application. */
+    @Test
+    void theStarHasItsKeysWithoutItsNameAndKeepsThoseOfOthersAndOfTheStoreAlone() throws IOException {
+        try (Store store = Store.open(directory)) {
+            long id = store.nextElectionId(Instant.EPOCH);
+            keep(store, ROTATION, FAIR);
+            store.state("app").keep("one", "1");
+            store.state("star").keepOnly(Map.of("shut_down_0", "true"));
+            assertEquals(Map.of("one", "1"), store.state("app").all());
+            assertEquals(id + 1, store.nextElectionId(Instant.EPOCH));
+        }
+        String text = Files.readString(directory.resolve(Store.FILE));
+        assertTrue(text.contains("\"shut_down_0\":\"true\"") && !text.contains("scheduler"), text);
     }
 
     @Test
@@ -70,8 +93,8 @@ class StoreTest {
     @Test
     void storeThatWasCutOrChangedAnywhereIsRefusedAndNotReplaced() throws IOException {
         try (Store store = Store.open(directory)) {
-            store.keep(ROTATION, FAIR);
-            store.keep(new MasterShutdown(CoreId.of(1), true));
+            keep(store, ROTATION, FAIR);
+            store.state("star").keep("shut_down_1", "true");
         }
         Path file = directory.resolve(Store.FILE);
         byte[] whole = Files.readAllBytes(file);
@@ -85,8 +108,8 @@ class StoreTest {
         checkRefused(file, new byte[(1 << 20) + 1]);
         Files.write(file, whole);
         try (Store store = Store.open(directory)) {
-            assertTrue(store.isShutDown(CoreId.of(1)));
-            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
+            assertTrue(store.state("star").all().containsKey("shut_down_1"));
+            assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
         }
     }
 
@@ -101,17 +124,17 @@ class StoreTest {
     @Test
     void whatCannotBeWrittenChangesNothingAndSaysWhy() throws IOException {
         try (Store store = Store.open(directory)) {
-            store.keep(ROTATION, FAIR);
+            keep(store, ROTATION, FAIR);
             byte[] before = Files.readAllBytes(directory.resolve(Store.FILE));
             Files.createDirectory(directory.resolve("controller.store.next"));
             for (IOException refusal : new IOException[] {
-                    assertThrows(IOException.class, () -> store.keep(FAIR, FAIR)),
-                    assertThrows(IOException.class, () -> store.keep(new MasterShutdown(CoreId.of(0), true))),
+                    assertThrows(IOException.class, () -> keep(store, FAIR, FAIR)),
+                    assertThrows(IOException.class, () -> store.state("star").keep("shut_down_0", "true")),
                     assertThrows(IOException.class, () -> store.nextElectionId(Instant.EPOCH))}) {
                 assertTrue(refusal.getMessage().contains(directory.toString()), refusal.getMessage());
             }
-            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
-            assertFalse(store.isShutDown(CoreId.of(0)));
+            assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
+            assertFalse(store.state("star").all().containsKey("shut_down_0"));
             assertArrayEquals(before, Files.readAllBytes(directory.resolve(Store.FILE)));
         }
     }
@@ -155,10 +178,10 @@ class StoreTest {
         try (Store store = Store.open(directory)) {
             Path next = directory.resolve("controller.store.next");
             fifo(next);
-            assertRefused(next + " is a FIFO", () -> store.keep(ROTATION, FAIR));
+            assertRefused(next + " is a FIFO", () -> keep(store, ROTATION, FAIR));
             Files.delete(next);
             Files.createSymbolicLink(next, directory.resolve("other"));
-            assertRefused(next + " is a symbolic link", () -> store.keep(ROTATION, FAIR));
+            assertRefused(next + " is a symbolic link", () -> keep(store, ROTATION, FAIR));
         }
         assertFalse(Files.exists(directory.resolve("other")));
         Path audit = directory.resolve("audit.jsonl");
@@ -185,15 +208,15 @@ class StoreTest {
     @Test
     void whatWasHalfWrittenWhenTheMachineStoppedIsNotRead() throws IOException {
         try (Store store = Store.open(directory)) {
-            store.keep(ROTATION, FAIR);
+            keep(store, ROTATION, FAIR);
         }
         Files.writeString(directory.resolve("controller.store.next"), "slotwise-store 1 sha");
         try (Store store = Store.open(directory)) {
-            assertEquals(Kinds.ROTATION, store.scheduler(FAIR).orElseThrow().kind());
-            store.keep(FAIR, FAIR);
+            assertEquals(Optional.of(Kinds.ROTATION), chosen(store, FAIR));
+            keep(store, FAIR, FAIR);
         }
         try (Store store = Store.open(directory)) {
-            assertEquals(Kinds.FAIR, store.scheduler(FAIR).orElseThrow().kind());
+            assertEquals(Optional.of(Kinds.FAIR), chosen(store, FAIR));
         }
     }
 }

@@ -7,8 +7,9 @@ import java.util.stream.IntStream;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.apps.star.SnapshotCodec;
+import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.rest.json.SnapshotCodec;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.network.Edge;
 import org.slotwise.star.schedule.FrameSchedule;
@@ -19,7 +20,7 @@ import org.slotwise.star.schedule.FrameSchedule;
 public final class ScheduleCommand extends AbstractShellCommand {
     @Override
     protected void doExecute() {
-        Snapshot snapshot = get(ControllerService.class).snapshot();
+        Snapshot snapshot = StarResources.of(get(ControllerService.class)).snapshot();
         if (outputJson()) {
             print("%s", SnapshotCodec.schedule(snapshot));
             return;

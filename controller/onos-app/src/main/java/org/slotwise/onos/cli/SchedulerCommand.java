@@ -8,8 +8,9 @@ import org.apache.karaf.shell.api.action.Argument;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.apps.star.SchedulerCodec;
+import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.rest.json.SchedulerCodec;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.schedule.InvalidSettingsException;
@@ -30,15 +31,15 @@ public final class SchedulerCommand extends AbstractShellCommand {
 
     @Override
     protected void doExecute() {
-        ControllerService controller = get(ControllerService.class);
+        StarResources star = StarResources.of(get(ControllerService.class));
         if (name == null) {
-            Snapshot snapshot = controller.snapshot();
+            Snapshot snapshot = star.snapshot();
             print("%s", SchedulerCodec.encode(snapshot.scheduler(), snapshot.schedulerSettings()));
             return;
         }
         try {
             SchedulerChosen choice = choice(name, settings == null ? List.of() : settings);
-            controller.choose(choice);
+            star.choose(choice);
             print("%s", SchedulerCodec.encode(choice.kind(), choice.settings()));
         } catch (InvalidSettingsException e) {
             error("%s", e.getMessage());

@@ -4,8 +4,9 @@ package org.slotwise.onos.cli;
 import org.apache.karaf.shell.api.action.Command;
 import org.apache.karaf.shell.api.action.lifecycle.Service;
 import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.apps.star.SnapshotCodec;
+import org.slotwise.apps.star.StarResources;
 import org.slotwise.rest.ControllerService;
-import org.slotwise.rest.json.SnapshotCodec;
 import org.slotwise.star.Snapshot;
 
 /** What the controller is at. */
@@ -14,7 +15,7 @@ import org.slotwise.star.Snapshot;
 public final class StatusCommand extends AbstractShellCommand {
     @Override
     protected void doExecute() {
-        Snapshot snapshot = get(ControllerService.class).snapshot();
+        Snapshot snapshot = StarResources.of(get(ControllerService.class)).snapshot();
         if (outputJson()) {
             print("%s", SnapshotCodec.status(snapshot));
             return;

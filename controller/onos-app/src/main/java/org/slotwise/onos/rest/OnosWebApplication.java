@@ -11,12 +11,10 @@ import org.glassfish.jersey.server.ServerProperties;
 import org.onlab.osgi.DefaultServiceDirectory;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
+import org.slotwise.apps.AppResources;
 import org.slotwise.onos.RemoteLeader;
-import org.slotwise.rest.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.SlotwiseApplication;
-import org.slotwise.star.SchedulerChosen;
-import org.slotwise.star.Snapshot;
 
 /** The REST resources in ONOS, at {@code /onos/slotwise/v1}; ONOS asks for its own users' names and passwords. */
 public final class OnosWebApplication extends Application {
@@ -61,16 +59,6 @@ public final class OnosWebApplication extends Application {
 
         CurrentController(ServiceDirectory directory) {
             this.directory = directory;
-        }
-
-        @Override
-        public Snapshot snapshot() {
-            return now().snapshot();
-        }
-
-        @Override
-        public void choose(SchedulerChosen choice) {
-            now().choose(choice);
         }
 
         @Override

@@ -7,20 +7,37 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Running;
+import org.slotwise.apps.ring.RingResources;
 import org.slotwise.control.Event;
-import org.slotwise.rest.RingResources;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.ring.FairnessApp;
 import org.slotwise.ring.ReportMessage;
-import org.slotwise.ring.RingChoice;
+import org.slotwise.ring.RingView;
 import org.slotwise.ring.Rings;
 import org.slotwise.wire.RingMode;
 import org.slotwise.wire.WireConstants;
 
 class RingCommandTest {
     private final FairnessApp app = new FairnessApp(Rings.of(2).mode(RingMode.CONTROLLER).build());
-    private final List<RingChoice> chosen = new ArrayList<>();
-    private final RingResources ring = new RingResources(app::view, chosen::add, told -> { });
+    private final List<Choice<RingView>> chosen = new ArrayList<>();
+    private final RingResources ring = new RingResources(new Running<>() {
+        @Override
+        public RingView view() {
+            return app.view();
+        }
+
+        @Override
+        public void order(Event.Order order) {
+            app.onEvent(0, order);
+        }
+
+        @Override
+        public void choose(Choice<RingView> choice) {
+            chosen.add(choice);
+        }
+    });
 
     @Test
     void stationsAndCongestedLinksHaveALineEach() throws Exception {

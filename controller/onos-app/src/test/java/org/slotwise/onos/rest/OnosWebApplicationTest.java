@@ -20,6 +20,11 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.junit.jupiter.api.Test;
 import org.onlab.osgi.ServiceDirectory;
 import org.onlab.osgi.ServiceNotFoundException;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.Running;
+import org.slotwise.apps.star.StarResources;
+import org.slotwise.control.Event;
 import org.slotwise.onos.RemoteLeader;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.star.Networks;
@@ -49,16 +54,26 @@ class OnosWebApplicationTest {
         }
     }
 
-    private final class FixedController implements ControllerService {
+    private final class FixedController implements ControllerService, Running<Snapshot> {
         @Override
-        public Snapshot snapshot() {
+        public List<AppResources> apps() {
+            return List.of(new StarResources(this, Networks.scheduler(Kinds.FAIR)));
+        }
+
+        @Override
+        public Snapshot view() {
             return new StarController(Networks.star(4, 20), Networks.scheduler(Kinds.FAIR), () -> 0)
                     .snapshot();
         }
 
         @Override
-        public void choose(SchedulerChosen choice) {
-            choices.add(choice);
+        public void order(Event.Order order) {
+            throw new AssertionError("nobody orders anything that is not kept");
+        }
+
+        @Override
+        public void choose(Choice<Snapshot> choice) {
+            choices.add((SchedulerChosen) choice.order());
         }
     }
 

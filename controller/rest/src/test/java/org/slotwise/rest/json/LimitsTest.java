@@ -14,6 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.slotwise.apps.ring.RingCodec;
+import org.slotwise.apps.routes.RoutesCodec;
+import org.slotwise.apps.star.NetworkCodec;
 
 /** The controller takes and refuses what the engine and the Python package do: their tests read the same file. */
 class LimitsTest {

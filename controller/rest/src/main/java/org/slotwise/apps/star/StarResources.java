@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest;
+package org.slotwise.apps.star;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Metric;
+import org.slotwise.apps.Running;
+import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.SchedulerCodec;
-import org.slotwise.rest.json.ShutdownCodec;
-import org.slotwise.rest.json.SnapshotCodec;
 import org.slotwise.star.MasterShutdown;
 import org.slotwise.star.SchedulerChosen;
 import org.slotwise.star.Snapshot;
@@ -18,15 +20,20 @@ import org.slotwise.star.network.Network;
 import org.slotwise.star.schedule.InvalidSettingsException;
 
 /** The star's state, the choice of its scheduler, and which masters are shut down. */
-final class StarResources implements AppResources {
-    static final String SCHEDULER = "scheduler";
-    static final String SHUTDOWN = "shutdown";
+public final class StarResources implements AppResources {
+    /** The scheduler in use. */
+    public static final String SCHEDULER = "scheduler";
+    /** Masters that are shut down. */
+    public static final String SHUTDOWN = "shutdown";
 
-    private final ControllerService service;
+    private final Running<Snapshot> running;
+    private final SchedulerChosen configured;
     private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
 
-    StarResources(ControllerService service) {
-        this.service = service;
+    /** Takes the application, and the scheduler that is configured, in whose place another one can be chosen. */
+    public StarResources(Running<Snapshot> running, SchedulerChosen configured) {
+        this.running = running;
+        this.configured = configured;
         show("status", SnapshotCodec::status);
         show("topology", SnapshotCodec::topology);
         show("nodes", SnapshotCodec::nodes);
@@ -38,8 +45,13 @@ final class StarResources implements AppResources {
         show(SHUTDOWN, ShutdownCodec::encode);
     }
 
+    /** Those of the star that a controller runs; throws {@link ControllerService.NoSuchApplicationException} if it runs none. */
+    public static StarResources of(ControllerService controller) {
+        return (StarResources) controller.app(StarApp.ID);
+    }
+
     private void show(String name, Function<Snapshot, JsonNode> codec) {
-        reads.put(name, () -> codec.apply(service.snapshot()));
+        reads.put(name, () -> codec.apply(running.view()));
     }
 
     @Override
@@ -62,22 +74,37 @@ final class StarResources implements AppResources {
         return Map.of(SCHEDULER, this::choose, SHUTDOWN, this::shutDown);
     }
 
+    @Override
+    public List<Metric> metrics() {
+        return StarMetrics.of(running.view());
+    }
+
+    /** All of the star's state now. */
+    public Snapshot snapshot() {
+        return running.view();
+    }
+
+    /** Chooses a scheduler, with settings that are checked. */
+    public void choose(SchedulerChosen choice) {
+        running.choose(KeptStar.choice(choice, configured));
+    }
+
     private JsonNode choose(JsonNode body) throws InvalidJsonException, InvalidSettingsException {
-        Snapshot snapshot = service.snapshot();
+        Snapshot snapshot = running.view();
         SchedulerChosen choice = SchedulerCodec.decode("", body, snapshot.scheduler().catalogue());
         choice.kind().checkEdges(choice.settings(), snapshot.network().edges().size());
-        service.choose(choice);
+        choose(choice);
         return SchedulerCodec.encode(choice.kind(), choice.settings());
     }
 
     private JsonNode shutDown(JsonNode body) throws InvalidJsonException {
-        Network network = service.snapshot().network();
+        Network network = running.view().network();
         MasterShutdown shutdown = ShutdownCodec.decode(network, body);
         if (!network.canShutDown()) {
-            throw new ProblemException(409, "a master can be shut down where edges join by invitation, or another core"
+            throw new NotHereException("a master can be shut down where edges join by invitation, or another core"
                     + " takes the traffic over; this network has static membership and one core");
         }
-        service.shutDown(shutdown);
+        running.choose(KeptStar.choice(shutdown));
         return ShutdownCodec.encode(network, shutdown.core(), shutdown.isDown());
     }
 }

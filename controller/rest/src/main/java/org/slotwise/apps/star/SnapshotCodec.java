@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest.json;
+package org.slotwise.apps.star;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -12,8 +12,8 @@ import org.slotwise.control.topology.Host;
 import org.slotwise.star.Phase;
 import org.slotwise.star.Snapshot;
 import org.slotwise.star.StarSnapshot;
-import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.Statistics;
+import org.slotwise.star.Statistics.Counter;
 import org.slotwise.star.membership.Member;
 import org.slotwise.star.membership.MemberRefusal;
 import org.slotwise.star.network.Core;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.standalone;
+package org.slotwise.apps.star;
 
 import java.util.Random;
 import org.slf4j.Logger;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest;
+package org.slotwise.apps;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.slotwise.rest.json.InvalidJsonException;
@@ -9,7 +10,7 @@ import org.slotwise.star.schedule.InvalidSettingsException;
 
 /**
  * What one application shows and lets be changed over REST, below {@code /slotwise/v1/apps/{id}}: a host names one for each
- * application that it runs ({@link ControllerService#apps}). May be called from any thread.
+ * application that it runs ({@link org.slotwise.rest.ControllerService#apps}). May be called from any thread.
  */
 public interface AppResources {
     /** The application's name. */
@@ -24,9 +25,24 @@ public interface AppResources {
     /** Resources that can be changed, by name; each can be read, too. */
     Map<String, Change> changes();
 
+    /** What is counted and measured of it now. */
+    default List<Metric> metrics() {
+        return List.of();
+    }
+
+    /** What was asked for makes sense, but not of this network. */
+    final class NotHereException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        /** Takes the reason, which callers may see. */
+        public NotHereException(String reason) {
+            super(reason);
+        }
+    }
+
     /** Changes something. */
     interface Change {
-        /** Takes what was sent, and returns what holds now; throws for what makes no sense. */
+        /** Takes what was sent, and returns what holds now; throws for what makes no sense, or {@link NotHereException}. */
         JsonNode apply(JsonNode body) throws InvalidJsonException, InvalidSettingsException;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest.json;
+package org.slotwise.apps.ring;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -10,12 +10,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
 import org.slotwise.ring.RingChoice;
 import org.slotwise.ring.RingLink;
 import org.slotwise.ring.RingNetwork;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.slotwise.rest.json;
+package org.slotwise.apps.star;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
@@ -12,6 +12,8 @@ import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.network.Core;
 import org.slotwise.star.network.CoreId;
 import org.slotwise.star.network.Edge;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.Host;
+import org.slotwise.apps.Hosted;
+import org.slotwise.apps.NetworkDocument;
+import org.slotwise.apps.star.StarPart;
+import org.slotwise.control.AppHost;
+import org.slotwise.control.AppState;
+import org.slotwise.rest.ControllerService.NoSuchApplicationException;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.star.SchedulerChosen;
+import org.slotwise.star.StarApp;
+
+/** The applications of one configuration, as long as a node runs them. */
+final class HostedApps {
+    private final JsonNode configuration;
+    private final List<Hosted<?>> apps;
+    private final AppHost host;
+
+    /** Makes them, the star with the scheduler that was chosen; IllegalStateException if their configurations do not go together. */
+    HostedApps(JsonNode configuration, Applications known, SchedulerStore store) {
+        this.configuration = configuration;
+        try {
+            this.apps = Hosted.all(NetworkDocument.decode("", configuration, known), id -> id.equals(StarApp.ID) ? store : AppState.none());
+        } catch (InvalidJsonException e) {
+            throw new IllegalStateException("the applications' configurations do not go together: " + e.getMessage(), e);
+        }
+        this.host = Hosted.sideBySide(apps);
+    }
+
+    /** What they were made of. */
+    JsonNode configuration() {
+        return configuration;
+    }
+
+    /** All of them, side by side. */
+    AppHost host() {
+        return host;
+    }
+
+    /** One of them; throws {@link NoSuchApplicationException}. */
+    Hosted<?> find(String id) {
+        return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(
+                () -> new NoSuchApplicationException("the network has no " + id + "; GET /slotwise/v1/apps"));
+    }
+
+    /** Their names. */
+    List<String> names() {
+        return apps.stream().map(Hosted::id).collect(Collectors.toList());
+    }
+
+    /** Their resources. */
+    List<AppResources> resources(Host on) {
+        return apps.stream().map(app -> app.resources(on)).collect(Collectors.toList());
+    }
+
+    /** The scheduler that was chosen for the star, if there is one. */
+    Optional<SchedulerChosen> chosenScheduler(SchedulerStore store) {
+        return apps.stream().map(Hosted::part).filter(StarPart.class::isInstance).map(StarPart.class::cast)
+                .findFirst().flatMap(star -> star.chosen(store));
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/**
+ * A kind of application, and the only door by which one comes into a controller: {@link Applications#ours} lists all. Whatever a
+ * host does for an application, it does by this and by what {@link #read} gives, so that no host names one.
+ *
+ * @param <V> what it shows of itself, immutable
+ */
+public interface Application<V> {
+    /** Its name, as in {@link org.slotwise.control.App#id}: its key in the network's document, and its place in REST. */
+    String id();
+
+    /** Names of the P4 programs that its switches run; several applications may name one. */
+    List<String> programs();
+
+    /**
+     * Reads and checks its part of the network's document.
+     *
+     * @param where the place of {@code value} in the whole document, or empty
+     */
+    AppPart<V> read(String where, JsonNode value) throws InvalidJsonException;
+}

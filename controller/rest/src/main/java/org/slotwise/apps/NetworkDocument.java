@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Topology;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.star.StarApp;
+
+/**
+ * What a controller runs, in the form of {@code schema/network.schema.json}: {@code {"apps": {"star": ..., "routes": ..., ...}}}, or
+ * a star alone.
+ */
+public final class NetworkDocument {
+    private static final String APPS = "apps";
+
+    private final Map<String, AppPart<?>> parts;
+    private final List<Node> nodes;
+
+    /** Throws {@link InvalidJsonException} if the applications cannot run side by side. */
+    private NetworkDocument(String place, Map<String, AppPart<?>> parts) throws InvalidJsonException {
+        this.parts = parts;
+        try {
+            // Applications that have one switch both want different programs on it.
+            this.nodes = Topology.union(parts.values().stream().map(AppPart::topology).collect(Collectors.toList())).nodes();
+        } catch (IllegalArgumentException e) {
+            throw new InvalidJsonException(place, e.getMessage());
+        }
+    }
+
+    /** Reads and checks all of it; {@code where} is its place in a larger document, or empty. */
+    public static NetworkDocument decode(String where, JsonNode value, Applications applications) throws InvalidJsonException {
+        JsonFields document = JsonFields.open(where, value);
+        if (document.optional(APPS).isEmpty()) {
+            return new NetworkDocument(where, Map.of(StarApp.ID, applications.all().get(StarApp.ID).read(where, value)));
+        }
+        JsonFields.of(where, value, APPS);
+        String place = document.place(APPS);
+        JsonFields apps = JsonFields.of(place, document.required(APPS), applications.all().keySet().toArray(new String[0]));
+        Map<String, AppPart<?>> parts = new LinkedHashMap<>();
+        for (Application<?> application : applications.all().values()) {
+            Optional<JsonNode> part = apps.optional(application.id());
+            if (part.isPresent()) {
+                parts.put(application.id(), application.read(apps.place(application.id()), part.get()));
+            }
+        }
+        if (parts.isEmpty()) {
+            throw new InvalidJsonException(place, "there is no application");
+        }
+        return new NetworkDocument(place, parts);
+    }
+
+    /** All switches. */
+    public List<Node> nodes() {
+        return nodes;
+    }
+
+    /** The part of each application that there is, by its name, in the order of the applications. */
+    public Map<String, AppPart<?>> parts() {
+        return parts;
+    }
+}
