@@ -3,7 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, HostId};
-use slotwise_wire::Ethernet;
+use slotwise_wire::PORT_LINECARD;
 
 use crate::api::HostFrame;
 use crate::dispatch::Origin;
@@ -11,12 +11,16 @@ use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::fifo::Fifo;
+use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
+use crate::message::{self, ToCard};
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::traffic::Traffic;
 
 /// A host, by the port of the switch to which it is linked.
 pub(crate) struct Host {
+    /// Its name in a star; other hosts are in none.
+    pub(crate) id: Option<HostId>,
     pub(crate) device: Device,
     pub(crate) port: Port,
     /// Cards of its link, from it and to it.
@@ -25,21 +29,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Its name in a star; other hosts are in none.
-    pub(crate) fn id(&self) -> Option<HostId> {
-        let Device::Edge(edge) = self.device else {
-            return None;
-        };
-        let index = self.port - 1;
-        Some(HostId { edge, index })
-    }
-
     fn place(&self) -> Place {
         let place = Place::HostAt {
             device: self.device,
             port: self.port,
         };
-        self.id().map_or(place, Place::Host)
+        self.id.map_or(place, Place::Host)
     }
 }
 
@@ -53,6 +48,18 @@ pub(crate) struct FifoCard {
     pub(crate) is_dark: bool,
 }
 
+/// Cards with one queue, in their places.
+pub(crate) static FIFO: Discipline = Discipline {
+    is_link: true,
+    obey: |fabric, card, message| fabric.apply_to_fifo(card, message),
+    timer: Fabric::fifo_timer,
+    set_dark: |fabric, card, is_dark| {
+        fabric.fifos[card].is_dark = is_dark;
+        fabric.lose_what_waits(card, DropCause::LinkDown);
+    },
+    ..Discipline::new("fifo", Fabric::enqueue_fifo)
+};
+
 impl Fabric {
     /// Puts a packet into a host's card.
     pub(crate) fn send_uplink(&mut self, at_ns: u64, host: usize, frame: Frame) {
@@ -60,11 +67,7 @@ impl Fabric {
             device, uplink: card, ..
         } = self.hosts[host];
         // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
-        let born_ns = if matches!(device, Device::Edge(_)) {
-            at_ns
-        } else {
-            UNBORN
-        };
+        let born_ns = if device.kind().is_slotted { at_ns } else { UNBORN };
         let mut packet = Packet { frame, born_ns };
         let FifoCard { queue, place, .. } = &mut self.fifos[card];
         match queue.enqueue(at_ns, packet.frame.len()) {
@@ -81,27 +84,10 @@ impl Fabric {
 
     /// Puts a packet into the card before a port of a switch.
     pub(crate) fn enqueue_fifo(&mut self, card: usize, frame: Frame, origin: Origin) {
+        self.leaves_star(origin, frame.len());
         let FifoCard {
-            queue,
-            place,
-            port,
-            is_dark,
+            queue, place, is_dark, ..
         } = &mut self.fifos[card];
-        // It has crossed the star, whatever becomes of it here.
-        if let (
-            Origin::Fibre {
-                card: fibre,
-                optical: Some(optical),
-                ..
-            },
-            Some((Device::Edge(edge), _)),
-        ) = (origin, *port)
-        {
-            let ip_bytes = frame.len().saturating_sub(Ethernet::SIZE) as u64;
-            self.star
-                .telemetry
-                .delivered(fibre, optical.src_edge, edge, optical.queue, ip_bytes);
-        }
         if *is_dark {
             queue.lose(frame.len());
             let place = *place;
@@ -117,6 +103,27 @@ impl Fabric {
                 let place = *place;
                 self.drop(place, cause, frame);
             }
+        }
+    }
+
+    /// P4 sets a timer of a card whose one queue has the port's number; false if it says something else.
+    fn apply_to_fifo(&mut self, card: usize, message: &ToCard) -> bool {
+        let asked = message.flow_control().filter(|control| control.queue == message.port);
+        asked.is_some_and(|control| self.fifos[card].queue.control(self.now_ns, &control).is_ok())
+    }
+
+    /// Interval timers of a card with one queue, whose number is the port's.
+    fn fifo_timer(&mut self, card: usize) {
+        let Some((device, port)) = self.fifos[card].port else {
+            return;
+        };
+        while let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
+            let tick = message::interval_tick(port, &tick, port, &state);
+            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+        }
+        if let Some(at_ns) = self.fifos[card].queue.next_tick_ns() {
+            let at_ns = at_ns.max(self.now_ns + 1);
+            self.events.schedule(at_ns, Event::timer(CardAt::new(&FIFO, card)));
         }
     }
 

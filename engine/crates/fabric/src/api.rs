@@ -2,7 +2,7 @@
 //! What goes into a fabric and comes out of it.
 
 use slotwise_p4::{Bits, Port};
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, DeviceKind};
 use slotwise_wire::DropReason;
 
 use crate::capture::Capturing;
@@ -44,11 +44,17 @@ pub struct FabricOptions {
     pub frame_records: bool,
 }
 
+/// By kind.
+fn first_ids() -> String {
+    let ids = DeviceKind::all().map(|kind| format!("{} is {}", kind.name, kind.first_id));
+    ids.collect::<Vec<String>>().join(", ")
+}
+
 /// A call that names what the scenario does not have. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// No such device.
-    #[error("there is no device {0}; edge e is e + 1, core c is 1001 + c, router r is 2001 + r")]
+    #[error("there is no device {_0}; the first {first_ids}", first_ids = first_ids())]
     UnknownDevice(u64),
     /// No such access port.
     #[error(

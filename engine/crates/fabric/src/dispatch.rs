@@ -2,8 +2,8 @@
 //! What happens at each event, and where each frame goes next.
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Device, LinkChange};
-use slotwise_wire::{Optical, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
+use slotwise_scenario::Device;
+use slotwise_wire::{Optical, PORT_CPU, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::api::{ControlEvent, ControlMessage};
 use crate::capture::CapturePoint;
@@ -12,9 +12,9 @@ use crate::event::{Event, Order};
 use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
+use crate::kind::CardAt;
 use crate::lane::LaneEnd;
-use crate::message;
-use crate::node::PortTo;
+use crate::message::ToCard;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
 
@@ -54,7 +54,7 @@ impl Origin {
 
 /// Whether light passes this port; it is captured in the fibre then.
 fn is_fibre(device: Device, port: Port) -> bool {
-    matches!(device, Device::Edge(_) | Device::Core(_)) && (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
+    device.kind().is_slotted && (PORT_OPTICAL_BASE..PORT_LINECARD).contains(&port)
 }
 
 impl Fabric {
@@ -68,8 +68,8 @@ impl Fabric {
             Event::CardTick { card, generation } => self.card_tick(card as usize, generation),
             Event::CardAlarm { card, code, over } => self.card_alarm(card as usize, code, over),
             Event::CardAnswer { card } => self.card_answer(card as usize),
-            Event::CardTimer { card } => self.card_timer(card as usize),
-            Event::FifoTimer { fifo } => self.fifo_timer(fifo as usize),
+            Event::Timer { of, card } => (of.timer)(self, card as usize),
+            Event::Wake { of, card } => (of.wake)(self, card as usize),
             Event::Arrival { lane } => self.arrival(lane as usize, order),
             Event::Parcel(number) => self.parcel(number),
             Event::Source(index) => self.source(index as usize),
@@ -78,15 +78,6 @@ impl Fabric {
                     traffic.timeout(host as usize, self.now_ns);
                 }
                 self.drain_hosts();
-            }
-            Event::RingTick { card } => self.ring_tick(card as usize),
-            Event::RingWake { card } => self.ring_wake(card as usize),
-            Event::CardWake { card } => {
-                let card = card as usize;
-                if self.star.cards[card].wake_ns == Some(self.now_ns) {
-                    self.star.cards[card].wake_ns = None;
-                    self.drain_card(card);
-                }
             }
         }
         self.events.settle();
@@ -106,9 +97,7 @@ impl Fabric {
                 self.pool.give_back(frame);
             }
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
-            LaneEnd::Core { fibre } => self.light_at_core(fibre, flying),
-            LaneEnd::Edge { fibre } => self.light_at_edge(fibre, flying),
-            LaneEnd::Station { station, ringlet } => self.at_station(station, ringlet, flying.packet),
+            LaneEnd::Own { end, number } => (end.arrive)(self, number as usize, flying),
             LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
     }
@@ -149,13 +138,6 @@ impl Fabric {
         }
     }
 
-    pub(crate) fn change_link(&mut self, change: &LinkChange) {
-        if let Some(fibre) = self.star.edges[usize::from(change.edge)].cards[usize::from(change.core)] {
-            let changed = self.star.fibres[fibre].change(change);
-            self.light_changed(fibre, changed);
-        }
-    }
-
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.control.push_back(ControlEvent {
@@ -163,21 +145,6 @@ impl Fabric {
             device_id: device.id(),
             message,
         });
-    }
-
-    /// Interval timers of a card with one queue, whose number is the port's.
-    fn fifo_timer(&mut self, card: usize) {
-        let Some((device, port)) = self.fifos[card].port else {
-            return;
-        };
-        while let Some((tick, state)) = self.fifos[card].queue.tick(self.now_ns) {
-            let tick = message::interval_tick(port, &tick, port, &state);
-            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
-        }
-        if let Some(at_ns) = self.fifos[card].queue.next_tick_ns() {
-            let at_ns = at_ns.max(self.now_ns + 1);
-            self.events.schedule(at_ns, Event::FifoTimer { fifo: card as u32 });
-        }
     }
 
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
@@ -214,33 +181,39 @@ impl Fabric {
         if !is_fibre(device, port) {
             self.capture_port(device, port, &frame);
         }
-        match (port, device) {
-            (PORT_CPU, _) => return self.packet_in(device, frame),
-            (PORT_LINECARD, Device::Edge(_) | Device::Router(_) | Device::Station(_)) => {
-                self.tell_card(device, &frame);
-                return self.pool.give_back(frame);
-            }
-            (PORT_CORE_CONTROL, _) => return self.send_by_control(device, frame),
-            _ => {}
+        if port == PORT_CPU {
+            return self.packet_in(device, frame);
         }
-        match self.nodes[self.node(device)].port(port) {
-            PortTo::Card(card) => self.enqueue(card, frame, origin),
-            PortTo::Fifo(card) => self.enqueue_fifo(card, frame, origin),
-            PortTo::Ring(card) => self.enqueue_ring(card, frame, origin),
-            PortTo::Fibres(port) => self.send_light(device, port, frame, origin),
-            PortTo::Nowhere => self.send_nowhere(device, frame, origin),
+        let node = &self.nodes[self.node(device)];
+        if port == PORT_LINECARD && node.kind.has_cards {
+            self.tell_card(device, &frame);
+            return self.pool.give_back(frame);
+        }
+        match node.card(port) {
+            Some(CardAt { of, card }) => (of.enqueue)(self, card as usize, frame, origin),
+            None => self.send_nowhere(device, frame, origin),
         }
     }
 
-    /// A message of P4 to a line card.
-    fn tell_card(&mut self, device: Device, bytes: &[u8]) {
-        let port = message::card_port(bytes).unwrap_or_default();
-        match (self.nodes[self.node(device)].port(port), message::flow_control(bytes)) {
-            (PortTo::Ring(card), _) => self.set_ring_limits(card, bytes),
-            (PortTo::Card(card), Some(message)) => self.apply_to_card(card, message, bytes.len()),
-            (PortTo::Fifo(card), Some(message))
-                if message.queue == port && self.fifos[card].queue.control(self.now_ns, &message).is_ok() => {}
-            _ => self.count_drop(Place::Device(device), DropCause::Malformed, bytes.len()),
+    /// P4 sent a packet to a port that leads nowhere.
+    pub(crate) fn send_nowhere(&mut self, device: Device, frame: Frame, origin: Origin) {
+        if let Origin::Light { .. } = origin {
+            self.light_goes_nowhere(device, &frame);
+        }
+        self.drop(Place::Device(device), DropCause::NoSuchPort, frame);
+    }
+
+    /// A message of P4 to a card.
+    fn tell_card(&mut self, device: Device, frame: &[u8]) {
+        let message = ToCard::read(frame);
+        let card = message
+            .as_ref()
+            .and_then(|message| self.nodes[self.node(device)].card(message.port));
+        let is_obeyed = message
+            .zip(card)
+            .is_some_and(|(message, CardAt { of, card })| (of.obey)(self, card as usize, &message));
+        if !is_obeyed {
+            self.count_drop(Place::Device(device), DropCause::Malformed, frame.len());
         }
     }
 
@@ -250,14 +223,14 @@ impl Fabric {
         self.pool.give_back(frame);
     }
 
-    fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
+    pub(crate) fn count_drop(&mut self, place: Place, cause: DropCause, bytes: usize) {
         self.drops.add(place, cause, bytes);
         let is_astray = matches!(
             cause,
             DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
         );
         if is_astray && place.is_beside_stars() {
-            self.invariants.violated(Invariant::Astray, self.now_ns, place, None);
+            self.invariants.violated(Invariant::ASTRAY, self.now_ns, place, None);
         }
     }
 

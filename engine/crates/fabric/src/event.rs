@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 
 use slotwise_wire::FaultCode;
 
+use crate::kind::{CardAt, Discipline};
+
 /// Something that happens at one time in one place. Indices only, so that the queue moves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -25,10 +27,8 @@ pub(crate) enum Event {
     CardAlarm { card: u32, code: FaultCode, over: bool },
     /// The tick that P4 asked a line card for.
     CardAnswer { card: u32 },
-    /// Interval timers of a line card may expire.
-    CardTimer { card: u32 },
-    /// The same of a card with one queue.
-    FifoTimer { fifo: u32 },
+    /// A card may have something to tell P4: an interval has ended.
+    Timer { of: &'static Discipline, card: u32 },
     /// The head of a lane arrives.
     Arrival { lane: u32 },
     /// What is on its way outside of lanes is there, by its number.
@@ -37,25 +37,31 @@ pub(crate) enum Event {
     Source(u32),
     /// Timers of a host's streams.
     HostTimer(u32),
-    /// A line card may be able to send.
-    CardWake { card: u32 },
-    /// An interval of a ring's card ends.
-    RingTick { card: u32 },
-    /// A ring's card may be able to send.
-    RingWake { card: u32 },
+    /// A card may be able to send.
+    Wake { of: &'static Discipline, card: u32 },
 }
 
 impl Event {
+    pub(crate) fn timer(card: CardAt) -> Event {
+        let CardAt { of, card } = card;
+        Event::Timer { of, card }
+    }
+
+    pub(crate) fn wake(card: CardAt) -> Event {
+        let CardAt { of, card } = card;
+        Event::Wake { of, card }
+    }
+
     /// Rank among events of one time: changes of the network, then clocks from the core outwards, then packets and
-    /// their senders in the order in which they were scheduled, and line cards last, so that they see all that came.
+    /// their senders in the order in which they were scheduled, and cards last, so that they see all that came.
     fn rank(self) -> u64 {
         match self {
             Event::Change(_) | Event::FaultBegins(_) | Event::FaultEnds(_) => 0,
             Event::CoreTick { .. } => 1,
             Event::CardTick { .. } | Event::CardAlarm { .. } | Event::CardAnswer { .. } => 2,
-            Event::CardTimer { .. } | Event::FifoTimer { .. } | Event::RingTick { .. } => 3,
+            Event::Timer { .. } => 3,
             Event::Arrival { .. } | Event::Parcel(_) | Event::Source(_) | Event::HostTimer(_) => 4,
-            Event::CardWake { .. } | Event::RingWake { .. } | Event::LookAfterFaults => 5,
+            Event::Wake { .. } | Event::LookAfterFaults => 5,
         }
     }
 }
@@ -159,10 +165,12 @@ mod tests {
     #[test]
     fn events_of_one_time_come_by_rank_then_by_age() {
         let mut queue = EventQueue::default();
+        static CARDS: Discipline = Discipline::new("test", |_, _, _, _| {});
+        let wake = |card| Event::wake(CardAt::new(&CARDS, card));
         let lane = Event::Arrival { lane: 3 };
         let early = queue.reserve(lane);
         let scheduled = [
-            Event::CardWake { card: 0 },
+            wake(0),
             Event::Source(1),
             Event::Source(0),
             Event::CardTick { card: 0, generation: 0 },
@@ -172,13 +180,13 @@ mod tests {
         for event in scheduled {
             queue.schedule(7, event);
         }
-        queue.schedule(6, Event::CardWake { card: 9 });
+        queue.schedule(6, wake(9));
         queue.schedule_as(7, early, lane);
         let popped = std::iter::from_fn(|| queue.pop_until(7));
         let order: Vec<(u64, Event)> = popped.map(|(at_ns, _, event)| (at_ns, event)).collect();
-        let [wake, source1, source0, card, core, change] = scheduled;
-        let at_7 = [change, core, card, lane, source1, source0, wake].map(|event| (7, event));
-        assert_eq!(order[0], (6, Event::CardWake { card: 9 }));
+        let [card_wakes, source1, source0, card, core, change] = scheduled;
+        let at_7 = [change, core, card, lane, source1, source0, card_wakes].map(|event| (7, event));
+        assert_eq!(order[0], (6, wake(9)));
         assert_eq!(order[1..], at_7, "the lane's place was reserved first");
     }
 

@@ -19,7 +19,6 @@ use crate::api::{FabricError, P4Drop};
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
-use crate::invariants::Invariant;
 use crate::message;
 use crate::packet::Frame;
 use crate::parcel::Parcel;
@@ -131,7 +130,7 @@ impl Fabric {
     }
 
     /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
-    /// router, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
+    /// router or station, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
     /// to another edge.
     ///
     /// # Errors
@@ -182,38 +181,17 @@ impl Fabric {
         }
     }
 
-    /// Gives up light that no switch has sent on by `now_ns`. At an edge that is nothing special: beacons and requests end there.
+    /// Gives up what no switch has sent on by `now_ns`.
     pub(crate) fn lose_overdue_light(&mut self, now_ns: u64) {
         while let Some(crossing) = self
             .external
             .as_mut()
             .and_then(|external| external.take_overdue(now_ns))
         {
-            let (Device::Core(core), Origin::Light { duration_ns, .. }) = (crossing.device, crossing.origin) else {
-                continue;
-            };
-            self.star.cores[usize::from(core)].lost += 1;
-            if self.is_in_slot(crossing.arrived_ns, duration_ns) {
-                let place = Place::Device(crossing.device);
-                self.invariants
-                    .violated(Invariant::Ungranted, crossing.arrived_ns, place, crossing.optical);
+            if let Origin::Light { duration_ns, .. } = crossing.origin {
+                let time = (crossing.arrived_ns, duration_ns);
+                self.light_is_overdue(crossing.device, time, crossing.optical);
             }
-        }
-    }
-
-    /// The origin of the ticks of a card's slot that starts now. Switches outside may answer when that slot is over, but the next
-    /// signaling slot leads to another edge: what is left of the last one is dropped.
-    pub(crate) fn tick_origin(&mut self, card: usize) -> Origin {
-        if self.external.is_none() {
-            return Origin::Local;
-        }
-        let place = self.star.cards[card].place();
-        for frame in self.star.cards[card].queues.take_late(self.now_ns) {
-            self.drops.add(place, DropCause::Late, frame.len());
-            self.pool.give_back(frame);
-        }
-        Origin::Tick {
-            until_ns: self.now_ns + self.star.slots.slot_ns,
         }
     }
 

@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange};
-use slotwise_wire::{DropReason, PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
+use slotwise_wire::DropReason;
 
-use crate::access::{FifoCard, Host};
-use crate::api::{ControlEvent, CoreLosses, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
+use crate::access::{FIFO, FifoCard, Host};
+use crate::api::{ControlEvent, FabricError, FabricOptions, HostFrame, LinkReport, P4Drop};
 use crate::capture::{CaptureFailure, CapturePoint, Captures};
-use crate::drops::{DropCause, Drops, Place};
+use crate::drops::{Drops, Place};
 use crate::event::{Event, EventQueue};
 use crate::external::External;
 use crate::faults::Faults;
 use crate::fifo::Fifo;
 use crate::invariants::Invariants;
+use crate::kind::{CardAt, NodeKind, Part};
 use crate::lane::{Lane, LaneEnd};
-use crate::link::FibrePair;
-use crate::node::{self, Node, Outbox, PortTo};
+use crate::node::{self, Node, Outbox};
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::ring::Ring;
 use crate::routed::Routed;
-use crate::slots::{Core, Delivered, FrameRecord, Star};
+use crate::slots::Star;
 use crate::span::Span;
 use crate::traffic::{FlowResult, Traffic};
 
@@ -60,7 +60,7 @@ pub struct Fabric {
     first_nodes: [usize; Device::KINDS],
     /// Set when the switches run outside; then there are no pipelines.
     pub(crate) external: Option<External>,
-    pub(crate) star: Star,
+    pub(crate) star: Part<Star>,
     pub(crate) fifos: Vec<FifoCard>,
     pub(crate) spans: Vec<Span>,
     pub(crate) hosts: Vec<Host>,
@@ -69,8 +69,8 @@ pub struct Fabric {
     pub(crate) host_timers: Vec<(usize, u64)>,
     pub(crate) host_output: VecDeque<HostFrame>,
     pub(crate) control: VecDeque<ControlEvent>,
-    pub(crate) routed: Routed,
-    pub(crate) ring: Ring,
+    pub(crate) routed: Part<Routed>,
+    pub(crate) ring: Part<Ring>,
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
@@ -80,7 +80,7 @@ pub struct Fabric {
 
 impl Fabric {
     /// Nothing at time 0.
-    pub(crate) fn bare(star: Star, options: FabricOptions) -> Fabric {
+    pub(crate) fn bare(options: FabricOptions) -> Fabric {
         Fabric {
             now_ns: 0,
             seed: options.seed,
@@ -93,7 +93,7 @@ impl Fabric {
             nodes: Vec::new(),
             first_nodes: [0; Device::KINDS],
             external: None,
-            star,
+            star: Part::default(),
             fifos: Vec::new(),
             spans: Vec::new(),
             hosts: Vec::new(),
@@ -101,8 +101,8 @@ impl Fabric {
             host_timers: Vec::new(),
             host_output: VecDeque::new(),
             control: VecDeque::new(),
-            routed: Routed::default(),
-            ring: Ring::default(),
+            routed: Part::default(),
+            ring: Part::default(),
             p4_passes: 0,
             drops: Drops::default(),
             invariants: Invariants::default(),
@@ -117,12 +117,12 @@ impl Fabric {
     }
 
     /// Adds the devices of a kind, by number from 0.
-    pub(crate) fn add_nodes(&mut self, devices: impl Iterator<Item = Device>) {
+    pub(crate) fn add_nodes(&mut self, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
         for device in devices {
             if let (kind, 0) = device.place() {
                 self.first_nodes[kind] = self.nodes.len();
             }
-            self.nodes.push(Node::new(device));
+            self.nodes.push(Node::new(device, kind));
         }
     }
 
@@ -143,7 +143,7 @@ impl Fabric {
         });
         if let Some((device, port)) = port {
             let node = self.node(device);
-            self.nodes[node].set_port(port, PortTo::Fifo(card));
+            self.nodes[node].set_card(port, CardAt::new(&FIFO, card));
         }
         card
     }
@@ -257,30 +257,9 @@ impl Fabric {
     pub fn install_pipeline(&mut self, device_id: u64, pipeline: Pipeline) -> Result<(), FabricError> {
         let device = self.device(device_id)?;
         *self.pipeline_slot(device) = Some(pipeline);
-        match device {
-            Device::Edge(edge) => {
-                self.reset_edge(edge);
-                let programs = &mut self.star.edges[usize::from(edge)].programs;
-                *programs += 1;
-                self.star.numbers.program_starts(edge, *programs);
-                self.tell_of_darkness(edge);
-            }
-            Device::Core(core) => self.star.cores[usize::from(core)].knows_slot = false,
-            Device::Router(_) => {}
-            Device::Station(_) => self.reset_station(device),
-        }
+        let starts = self.nodes[self.node(device)].kind.starts;
+        starts(self, device);
         Ok(())
-    }
-
-    /// What waits in the line cards of an edge is gone.
-    pub(crate) fn reset_edge(&mut self, edge: u16) {
-        for card in self.star.cards.iter_mut().filter(|card| card.edge == edge) {
-            let place = Place::LineCard { edge, core: card.core };
-            for frame in card.queues.reset() {
-                self.drops.add(place, DropCause::PipelineReplaced, frame.len());
-                self.pool.give_back(frame);
-            }
-        }
     }
 
     /// A device's pipeline, for table access between events.
@@ -330,14 +309,6 @@ impl Fabric {
         }
     }
 
-    /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
-    pub fn apply_link_change(&mut self, change: &LinkChange) {
-        let cards = self.star.edges.get(usize::from(change.edge)).map(|edge| &edge.cards);
-        if cards.is_some_and(|cards| usize::from(change.core) < cards.len()) {
-            self.change_link(change);
-        }
-    }
-
     /// Violated invariants.
     pub fn invariants(&self) -> &Invariants {
         &self.invariants
@@ -346,36 +317,6 @@ impl Fabric {
     /// What the fabric itself lost.
     pub fn drops(&self) -> &Drops {
         &self.drops
-    }
-
-    /// The next frame that is over everywhere.
-    pub fn poll_frame(&mut self) -> Option<FrameRecord> {
-        self.star.telemetry.poll_frame()
-    }
-
-    /// IP traffic of `src_edge` that `dst_edge` sent on to its hosts.
-    pub fn delivered(&self, src_edge: u16, dst_edge: u16) -> Delivered {
-        self.star.telemetry.delivered_between(src_edge, dst_edge)
-    }
-
-    /// Every direction of every fibre. Utilization is `used.busy_ns` by the time that has passed.
-    pub fn links(&self) -> Vec<LinkReport> {
-        let both = |pair: &FibrePair| {
-            let (edge, core) = (Device::Edge(pair.edge), Device::Core(pair.core));
-            [
-                LinkReport {
-                    from: edge,
-                    to: core,
-                    used: pair.to_core.used,
-                },
-                LinkReport {
-                    from: core,
-                    to: edge,
-                    used: pair.to_edge.used,
-                },
-            ]
-        };
-        self.star.fibres.iter().flat_map(both).collect()
     }
 
     /// What became of each simulated flow; empty with external hosts.
@@ -400,42 +341,12 @@ impl Fabric {
         Some(drops)
     }
 
-    /// Losses in a core, counted by the fabric and by P4, which must agree; `None` if P4 does not count.
-    pub fn core_losses(&self, core: u16) -> Option<CoreLosses> {
-        let in_core = [
-            DropReason::Dark,
-            DropReason::Guard,
-            DropReason::Overrun,
-            DropReason::Collision,
-        ];
-        let Core {
-            lost, p4_lost_before, ..
-        } = *self.star.cores.get(usize::from(core))?;
-        let drops = self.p4_drops(Device::Core(core))?;
-        let p4: u64 = drops
-            .iter()
-            .filter(|drop| in_core.contains(&drop.reason))
-            .map(|drop| drop.packets)
-            .sum();
-        Some(CoreLosses {
-            fabric: lost,
-            p4: p4_lost_before + p4,
-        })
-    }
-
     /// Every place where frames may be captured: fibres, then ports by device.
     pub fn capture_points(&self) -> Vec<CapturePoint> {
-        let fibres = self.star.fibres.iter().flat_map(|pair| {
-            let (edge, core) = (Device::Edge(pair.edge), Device::Core(pair.core));
-            [(edge, core), (core, edge)].map(|(from, to)| CapturePoint::Fibre { from, to })
-        });
+        let links = self.links().into_iter();
+        let fibres = links.map(|LinkReport { from, to, .. }| CapturePoint::Fibre { from, to });
         let ports = self.nodes.iter().flat_map(|node| {
-            let device = node.device;
-            let control = [PORT_CORE_CONTROL]
-                .into_iter()
-                .filter(move |_| matches!(device, Device::Edge(_) | Device::Core(_)));
-            let inner = [PORT_LINECARD].into_iter().chain(control).chain([PORT_CPU]);
-            let ports = node.link_ports().chain(inner);
+            let ports = node.link_ports().chain(node.kind.inner_ports.iter().copied());
             ports.map(|port| node.capture_point(port))
         });
         fibres.chain(ports).collect()

@@ -16,7 +16,7 @@ use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE, SlotTick};
 
 use crate::drops::{DropCause, Drops, Place};
 use crate::linecard::{Controlled, LineCard, Next};
-use crate::message;
+use crate::message::{self, ToCard};
 use crate::packet::Packet;
 use crate::slots::TimeDifference;
 
@@ -109,8 +109,8 @@ impl GateCard {
 
     /// A frame from the switch's PORT_LINECARD.
     pub fn handle_control(&mut self, now_ns: u64, frame: &[u8]) {
-        let is_ours = message::card_port(frame) == Some(optical_port(self.config.core));
-        let Some(message) = message::flow_control(frame).filter(|_| is_ours) else {
+        let ours = ToCard::read(frame).filter(|message| message.port == optical_port(self.config.core));
+        let Some(message) = ours.and_then(|message| message.flow_control()) else {
             return self.drop(DropCause::Malformed, frame.len());
         };
         match self.queues.control(now_ns, &message) {

@@ -9,23 +9,27 @@ use std::collections::VecDeque;
 use slotwise_scenario::Device;
 
 use crate::event::{Event, EventQueue, Order};
+use crate::kind::End;
 use crate::packet::Packet;
 
 /// Where a lane ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum LaneEnd {
     /// A port of a switch; packets come from hosts and other switches.
     Port { device: Device, port: u16 },
     /// A host, by its number.
     Host(usize),
-    /// A port of a core, by the fibre's number: light passes it, and what counts is its head.
-    Core { fibre: usize },
-    /// An edge, by the fibre's number: what counts is the tail.
-    Edge { fibre: usize },
-    /// A station, by the ringlet on which packets come.
-    Station { station: u16, ringlet: u8 },
+    /// Where a kind of networks does more than that, by a number of its own.
+    Own { end: &'static End, number: u32 },
     /// Who drives a card by itself.
     Outside,
+}
+
+impl LaneEnd {
+    pub(crate) fn own(end: &'static End, number: usize) -> LaneEnd {
+        let number = number as u32;
+        LaneEnd::Own { end, number }
+    }
 }
 
 /// Something in a lane.

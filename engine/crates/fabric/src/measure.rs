@@ -122,19 +122,11 @@ impl Meter {
 }
 
 impl Fabric {
-    /// What a VOQ of an edge's line card for `core` did since the last call; `None` if there is no such queue.
-    pub fn take_queue_use(&mut self, edge: u16, core: u16, voq: u16) -> Option<QueueUse> {
-        let now_ns = self.now_ns;
-        let cards = &self.star.edges.get(usize::from(edge))?.cards;
-        let card = cards.get(usize::from(core)).copied().flatten()?;
-        self.star.cards[card].queues.take_use(now_ns, voq)
-    }
-
     /// All access links of edges, by edge and host, since the start.
     pub fn access_links(&self) -> Vec<AccessReport> {
         let report = |host: &Host| {
             Some(AccessReport {
-                host: host.id()?,
+                host: host.id?,
                 up: self.fifos[host.uplink].queue.total(),
                 down: self.fifos[host.downlink].queue.total(),
             })

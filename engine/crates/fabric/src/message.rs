@@ -3,15 +3,14 @@
 
 use slotwise_p4::Port;
 use slotwise_wire::{
-    AddLimits, Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FAIRNESS_ENTRIES, FaultCode, FlowControl,
-    IntervalTick, LINECARD_VERSION, LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, RING_VERSION, Ring,
-    RingData, RingKind, RingTick, SlotTick,
+    Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FaultCode, FlowControl, IntervalTick, LINECARD_VERSION,
+    LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
 };
 
 use crate::linecard::QueueState;
-use crate::transit_first::AddLimit;
 
-const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
+/// Of every message.
+pub(crate) const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
 
 /// A slot starts.
 pub(crate) fn slot_tick(port: u16, tick: &SlotTick) -> [u8; HEADER + SlotTick::SIZE] {
@@ -66,7 +65,7 @@ fn report(queue: u16, state: &QueueState) -> QueueReport {
     }
 }
 
-fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
+pub(crate) fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
     // On this wire nobody has an address.
     let ethernet = Ethernet {
         dst: 0,
@@ -84,66 +83,38 @@ fn header(port: u16, kind: LineCardKind) -> [u8; HEADER] {
     bytes
 }
 
-/// An interval of a ring's card has ended, or P4 has asked for a tick.
-pub(crate) fn ring_tick(port: Port, tick: &RingTick) -> [u8; HEADER + RingTick::SIZE] {
-    let mut message = [0; HEADER + RingTick::SIZE];
-    message[..HEADER].copy_from_slice(&header(port, LineCardKind::RingTick));
-    message[HEADER..].copy_from_slice(&tick.encode());
-    message
+/// A message of P4 to a card.
+pub(crate) struct ToCard<'a> {
+    /// The port before which the card is.
+    pub(crate) port: Port,
+    kind: u8,
+    content: &'a [u8],
 }
 
-/// The port whose card P4's message is for.
-pub(crate) fn card_port(frame: &[u8]) -> Option<Port> {
-    let ethernet = Ethernet::decode(frame)?;
-    let linecard = Linecard::decode(&frame[Ethernet::SIZE..])?;
-    let known = ethernet.ether_type == ETHERTYPE_LINECARD && linecard.version == LINECARD_VERSION;
-    known.then_some(linecard.port)
-}
-
-/// What is behind the headers of a message of this kind to a card.
-fn content(frame: &[u8], kind: LineCardKind) -> Option<&[u8]> {
-    card_port(frame)?;
-    let linecard = Linecard::decode(&frame[Ethernet::SIZE..])?;
-    (linecard.kind == u8::from(kind)).then(|| &frame[HEADER..])
-}
-
-/// Reads what P4 tells a line card to do.
-pub(crate) fn flow_control(frame: &[u8]) -> Option<FlowControl> {
-    FlowControl::decode(content(frame, LineCardKind::FlowControl)?)
-}
-
-/// P4's answer to a ring tick.
-pub(crate) struct LimitsToAdd {
-    /// From the end of the interval that the tick was about.
-    pub(crate) next_ns: u32,
-    pub(crate) ticks: u16,
-    /// Those of no rate are none.
-    pub(crate) limits: [AddLimit; FAIRNESS_ENTRIES as usize],
-}
-
-/// Reads it.
-pub(crate) fn add_limits(frame: &[u8]) -> Option<LimitsToAdd> {
-    let bytes = content(frame, LineCardKind::AddLimits)?;
-    let AddLimits { next_ns, ticks } = AddLimits::decode(bytes)?;
-    let mut limits = [AddLimit { hops: 0, rate: 0 }; FAIRNESS_ENTRIES as usize];
-    for (index, limit) in limits.iter_mut().enumerate() {
-        let entry = bytes.get(AddLimits::SIZE + index * slotwise_wire::AddLimit::SIZE..)?;
-        let slotwise_wire::AddLimit { hops, rate } = slotwise_wire::AddLimit::decode(entry)?;
-        *limit = AddLimit { hops, rate };
+impl ToCard<'_> {
+    /// What a frame that left by PORT_LINECARD says.
+    pub(crate) fn read(frame: &[u8]) -> Option<ToCard<'_>> {
+        let ethernet = Ethernet::decode(frame)?;
+        let Linecard { version, kind, port } = Linecard::decode(&frame[Ethernet::SIZE..])?;
+        let is_known = ethernet.ether_type == ETHERTYPE_LINECARD && version == LINECARD_VERSION;
+        let content = &frame[HEADER..];
+        is_known.then_some(ToCard { port, kind, content })
     }
-    Some(LimitsToAdd { next_ns, ticks, limits })
-}
 
-/// The ring header of a frame that has one, and what follows in one that carries data.
-pub(crate) fn ring(frame: &[u8]) -> Option<(Ring, Option<RingData>)> {
-    let ethernet = Ethernet::decode(frame)?;
-    let ring = Ring::decode(&frame[Ethernet::SIZE..])?;
-    if ethernet.ether_type != ETHERTYPE_OPTICAL || ring.version != RING_VERSION {
-        return None;
+    /// Of the whole frame.
+    pub(crate) fn bytes(&self) -> usize {
+        HEADER + self.content.len()
     }
-    let is_data = ring.kind == u8::from(RingKind::Data);
-    let data = RingData::decode(&frame[Ethernet::SIZE + Ring::SIZE..]).filter(|_| is_data);
-    Some((ring, data))
+
+    /// What follows the headers of a message of this kind.
+    pub(crate) fn content(&self, kind: LineCardKind) -> Option<&[u8]> {
+        (self.kind == u8::from(kind)).then_some(self.content)
+    }
+
+    /// What a line card is told to do.
+    pub(crate) fn flow_control(&self) -> Option<FlowControl> {
+        FlowControl::decode(self.content(LineCardKind::FlowControl)?)
+    }
 }
 
 /// The optical header of a frame that has one.

@@ -1,46 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A P4 switch in the network: its program, what its ports lead to, and what came out of it.
+//! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
 use slotwise_p4::{Bits, Executor, Output, Pipeline, PipelineConfig, Port, TimestampUnit};
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_DROP};
 
 use crate::capture::CapturePoint;
+use crate::kind::{CardAt, Discipline, NodeKind};
 use crate::packet::{Frame, FramePool};
 use crate::random;
-
-/// What a port of a switch leads to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PortTo {
-    /// Nothing.
-    #[default]
-    Nowhere,
-    /// A card with a queue in order, by its number.
-    Fifo(usize),
-    /// A card with queues and gates, by its number.
-    Card(usize),
-    /// Fibres of a core, by its port's number.
-    Fibres(usize),
-    /// A card of a ring, by its number.
-    Ring(usize),
-}
 
 /// A switch.
 pub(crate) struct Node {
     pub(crate) device: Device,
+    pub(crate) kind: &'static NodeKind,
     /// `None` while it has no program, and if it runs outside.
     pub(crate) pipeline: Option<Pipeline>,
-    /// By number.
-    ports: Vec<PortTo>,
+    /// The card before each port that has one, by the port's number.
+    ports: Vec<Option<CardAt>>,
     /// Hosts by the number of their port.
     hosts: Vec<(Port, usize)>,
 }
 
 impl Node {
     /// One without program and ports.
-    pub(crate) fn new(device: Device) -> Node {
+    pub(crate) fn new(device: Device, kind: &'static NodeKind) -> Node {
         Node {
             device,
+            kind,
             pipeline: None,
             ports: Vec::new(),
             hosts: Vec::new(),
@@ -50,15 +37,13 @@ impl Node {
     /// Ports of links, in order: fibres are none.
     pub(crate) fn link_ports(&self) -> impl Iterator<Item = Port> {
         let ports = self.ports.iter().zip(0..);
-        ports.filter_map(|(to, port)| matches!(to, PortTo::Fifo(_) | PortTo::Ring(_)).then_some(port))
+        ports.filter_map(|(card, port)| card.is_some_and(|card| card.of.is_link).then_some(port))
     }
 
-    /// These cards.
-    pub(crate) fn fifos(&self) -> impl Iterator<Item = usize> {
-        self.ports.iter().filter_map(|to| match to {
-            PortTo::Fifo(card) => Some(*card),
-            _ => None,
-        })
+    /// The cards of this discipline.
+    pub(crate) fn cards(&self, of: &'static Discipline) -> impl Iterator<Item = usize> {
+        let cards = self.ports.iter().flatten().filter(move |card| card.of == of);
+        cards.map(|card| card.card as usize)
     }
 
     /// A host is at a port; they come in order of ports.
@@ -75,23 +60,24 @@ impl Node {
     /// A port that is no fibre as a place of captures.
     pub(crate) fn capture_point(&self, port: Port) -> CapturePoint {
         let device = self.device;
-        if matches!(self.port(port), PortTo::Fifo(_) | PortTo::Ring(_)) && self.host(port).is_none() {
+        if self.card(port).is_some_and(|card| card.of.is_link) && self.host(port).is_none() {
             CapturePoint::Link { device, port }
         } else {
             CapturePoint::Port { device, port }
         }
     }
 
-    pub(crate) fn port(&self, port: Port) -> PortTo {
-        self.ports.get(usize::from(port)).copied().unwrap_or_default()
+    /// The card before a port.
+    pub(crate) fn card(&self, port: Port) -> Option<CardAt> {
+        self.ports.get(usize::from(port)).copied().flatten()
     }
 
-    pub(crate) fn set_port(&mut self, port: Port, to: PortTo) {
+    pub(crate) fn set_card(&mut self, port: Port, card: CardAt) {
         let index = usize::from(port);
         if index >= self.ports.len() {
-            self.ports.resize(index + 1, PortTo::Nowhere);
+            self.ports.resize(index + 1, None);
         }
-        self.ports[index] = to;
+        self.ports[index] = Some(card);
     }
 }
 

@@ -8,7 +8,7 @@ use slotwise_wire::Ethernet;
 use crate::event::EventQueue;
 use crate::fifo::{Fifo, FifoUse, Limit};
 use crate::lane::{Flying, Lane, LaneEnd};
-use crate::message;
+use crate::message::{self, ToCard};
 use crate::packet::{Frame, FramePool, Packet};
 
 /// What a card sends.
@@ -63,9 +63,9 @@ impl PortCard {
     /// Obeys a frame that left the switch by its line card port. One for another card is none of this one's business; one
     /// that sets no timer changes nothing and is counted.
     pub fn control(&mut self, now_ns: u64, frame: &[u8]) {
-        match (message::card_port(frame), message::flow_control(frame)) {
-            (Some(port), Some(_)) if port != self.port => {}
-            (Some(port), Some(message)) if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
+        match ToCard::read(frame).and_then(|message| Some((message.port, message.flow_control()?))) {
+            Some((port, _)) if port != self.port => {}
+            Some((port, message)) if message.queue == port && self.queue.control(now_ns, &message).is_ok() => {}
             _ => self.malformed += 1,
         }
     }

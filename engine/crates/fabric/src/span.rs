@@ -5,14 +5,13 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
 use crate::api::ControlMessage;
-use crate::drops::DropCause;
 use crate::fabric::Fabric;
-use crate::node::PortTo;
+use crate::kind::CardAt;
 
 /// Links between two ports.
 pub(crate) struct Span {
     /// Cards before its lanes.
-    pub(crate) cards: Vec<PortTo>,
+    pub(crate) cards: Vec<CardAt>,
     pub(crate) ends: [(Device, Port); 2],
     /// What the scenario's changes say.
     pub(crate) is_up: bool,
@@ -27,23 +26,23 @@ impl Span {
 }
 
 impl Fabric {
-    /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
-    /// One that the scenario does not have is left alone.
-    pub fn set_link_up(&mut self, link: usize, is_up: bool) {
-        let card = self.routed.links.get(link).map(|card| PortTo::Fifo(*card));
-        let span = card.and_then(|card| self.spans.iter().position(|span| span.cards.contains(&card)));
-        if let Some(span) = span {
-            self.set_span_up(span, is_up);
+    /// Both ways between two ports go dark together.
+    pub(crate) fn add_to_span(&mut self, card: CardAt, near: (Device, Port), far: (Device, Port)) {
+        let same = |span: &&mut Span| span.ends == [far, near];
+        match self.spans.iter_mut().find(same) {
+            Some(span) => span.cards.push(card),
+            None => self.spans.push(Span {
+                cards: vec![card],
+                ends: [near, far],
+                is_up: true,
+                is_cut: false,
+            }),
         }
     }
 
-    /// Lets a span of a ring, by its number in the scenario, carry packets from now on or not. One that the scenario does not have is
-    /// left alone.
-    pub fn set_ring_span_up(&mut self, span: usize, is_up: bool) {
-        let is_of_ring = |span: &Span| span.cards.iter().all(|card| matches!(card, PortTo::Ring(_)));
-        if self.spans.get(span).is_some_and(is_of_ring) {
-            self.set_span_up(span, is_up);
-        }
+    /// The span that a card's link is of.
+    pub(crate) fn span_of(&self, card: CardAt) -> Option<usize> {
+        self.spans.iter().position(|span| span.cards.contains(&card))
     }
 
     /// A change lets a span carry packets or not.
@@ -70,14 +69,7 @@ impl Fabric {
         }
         let (cards, ends) = (self.spans[span].cards.clone(), self.spans[span].ends);
         for card in cards {
-            match card {
-                PortTo::Fifo(card) => {
-                    self.fifos[card].is_dark = !is_up;
-                    self.lose_what_waits(card, DropCause::LinkDown);
-                }
-                PortTo::Ring(card) => self.set_ring_dark(card, !is_up),
-                _ => {}
-            }
+            (card.of.set_dark)(self, card.card as usize, !is_up);
         }
         for (device, port) in ends {
             self.tell(device, ControlMessage::Link { port, is_up });

@@ -121,10 +121,10 @@ fn two_edges_of_a_port_that_send_at_once_collide() {
         entry(&[0, 0, SLOT], "EdgeIngress.grant", &[3]),
     );
     send(&mut fabric, &scenario, &[(1, 3), (2, 3)]);
-    assert_eq!(fabric.invariants().count(Invariant::Collision), 1);
-    assert_eq!(fabric.invariants().count(Invariant::Ungranted), 0);
+    assert_eq!(fabric.invariants().count(Invariant::COLLISION), 1);
+    assert_eq!(fabric.invariants().count(Invariant::UNGRANTED), 0);
     let place = Place::Device(Device::Core(0));
-    assert_eq!(fabric.invariants().first(Invariant::Collision)[0].place, place);
+    assert_eq!(fabric.invariants().first(Invariant::COLLISION)[0].place, place);
     assert_eq!(fabric.drops().get(place, DropCause::Collision).packets, 1);
     assert_eq!(received(&mut fabric), [3]);
     let losses = fabric.core_losses(0).unwrap();

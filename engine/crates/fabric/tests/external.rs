@@ -125,7 +125,7 @@ fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
     });
     assert!(outside.fabric.invariants().held(), "an answer may still come");
     outside.fabric.settle_switches();
-    assert_eq!(outside.fabric.invariants().count(Invariant::Ungranted), 1);
+    assert_eq!(outside.fabric.invariants().count(Invariant::UNGRANTED), 1);
     outside.fabric.set_p4_drops(Device::Core(0), Vec::new());
     let losses = outside.fabric.core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (1, 0));

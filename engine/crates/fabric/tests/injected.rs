@@ -39,7 +39,7 @@ fn cut_links_recover_within_frames_and_the_run_repeats() {
         assert!(frames <= 4, "{frames} frames after {record:?}");
         let fibre = Place::Fibre {
             from: Device::Core(0),
-            to: Device::Edge(record.edge.unwrap()),
+            to: Device::Edge(record.edge().unwrap()),
         };
         assert!(fabric.drops().get(fibre, DropCause::LinkDown).packets > 0);
     }

@@ -191,7 +191,7 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
     assert_eq!(cuts, run(1));
     assert_ne!(cuts, run(2));
     let routers = [0, 1].map(Device::Router);
-    assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.routers == routers));
+    assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.devices == routers));
     let recovered = cuts.iter().filter(|cut| cut.recovered_ns.is_some()).count();
     assert_eq!(recovered, cuts.len(), "{cuts:?}");
 }
@@ -232,7 +232,7 @@ fn a_router_that_restarts_comes_back_empty_and_says_so() {
     }
     let restarts = network.faults().to_vec();
     let expected = restarts.iter().flat_map(|fault| {
-        let [router] = fault.routers[..] else {
+        let [router] = fault.devices[..] else {
             panic!("one router: {fault:?}")
         };
         [(fault.start_ns, false), (fault.end_ns, true)]
@@ -259,7 +259,7 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
     let start_ns = network
         .faults()
         .iter()
-        .find(|fault| fault.routers == [left])
+        .find(|fault| fault.devices == [left])
         .expect("seed 1 has one")
         .start_ns;
     let lost = |network: &Fabric| {

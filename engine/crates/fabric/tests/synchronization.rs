@@ -104,7 +104,7 @@ fn long_fibres_cost_no_precision() {
         assert_eq!(error.slots, 400 * u64::from(scenario.frame.slots), "edge {edge}");
         assert!(error.max_ns < 1_000 && error.min_ns > -1_000, "edge {edge}: {error:?}");
     }
-    assert_eq!(fabric.invariants().count(Invariant::Guard), 0);
+    assert_eq!(fabric.invariants().count(Invariant::GUARD), 0);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
 

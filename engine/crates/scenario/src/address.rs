@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 
 use slotwise_wire::{MAX_FIBRES, MAX_STATIONS, PORT_OPTICAL_BASE};
 
+use crate::model::Scenario;
+
 /// An Ethernet address.
 pub type MacAddress = [u8; 6];
 
@@ -23,10 +25,11 @@ pub enum Device {
 }
 
 /// What switches of one kind have in common.
-#[derive(Debug)]
 pub struct DeviceKind {
     /// In their names: `edge0`.
     pub name: &'static str,
+    /// With an article.
+    pub called: &'static str,
     /// P4Runtime device id of number 0; those of the others follow.
     pub first_id: u64,
     /// How many ids there are.
@@ -39,56 +42,110 @@ pub struct DeviceKind {
     pub routes: Option<&'static str>,
     /// Whether their light comes in slots: then the program sees itself where there is none. Of others' ports the controller is told.
     pub is_slotted: bool,
+    /// Whether hosts may be linked to them.
+    pub has_hosts: bool,
+    /// Whether packets that enter at one of them leave at any other, whatever is between them.
+    pub reach_each_other: bool,
+    /// The fault that stops one of them for a while, by its name in a scenario.
+    pub restart: Option<&'static str>,
+    /// How many a scenario has.
+    pub count: fn(&Scenario) -> usize,
+    mac: fn(u16) -> MacAddress,
     of: fn(u16) -> Device,
 }
 
+/// In the order of [`Device`].
 static KINDS: [DeviceKind; Device::KINDS] = [
     DeviceKind {
         name: "edge",
+        called: "an edge",
         first_id: 1,
         most: MAX_FIBRES,
         program: "edge",
         drop_counter: "EdgeIngress.drops",
         routes: None,
         is_slotted: true,
+        has_hosts: true,
+        reach_each_other: false,
+        restart: Some("edge-restart"),
+        count: |scenario| scenario.edges.len(),
+        mac: edge_mac,
         of: Device::Edge,
     },
     DeviceKind {
         name: "core",
+        called: "a core",
         first_id: 1001,
         most: MAX_FIBRES,
         program: "core",
         drop_counter: "CoreIngress.drops",
         routes: None,
         is_slotted: true,
+        has_hosts: false,
+        reach_each_other: false,
+        restart: Some("core-down"),
+        count: |scenario| scenario.cores.len(),
+        mac: |core| mac_of_kind(0xfb, core),
         of: Device::Core,
     },
     DeviceKind {
         name: "router",
+        called: "a router",
         first_id: 2001,
         most: MAX_FIBRES,
         program: "router",
         drop_counter: "RouterIngress.drops",
         routes: Some("RouterIngress.ipv4_route"),
         is_slotted: false,
+        has_hosts: true,
+        reach_each_other: false,
+        restart: Some("router-restart"),
+        count: |scenario| scenario.routed.routers.len(),
+        mac: |router| mac_of_kind(0xfe, router),
         of: Device::Router,
     },
     DeviceKind {
         name: "station",
+        called: "a station",
         first_id: 3001,
         most: MAX_STATIONS,
         program: "ring",
         drop_counter: "RingIngress.drops",
         routes: Some("RingIngress.ipv4_route"),
         is_slotted: false,
+        has_hosts: true,
+        reach_each_other: true,
+        restart: Some("station-restart"),
+        count: |scenario| scenario.ring.as_ref().map_or(0, |ring| ring.stations.len()),
+        mac: |station| mac_of_kind(0xfd, station),
         of: Device::Station,
     },
 ];
 
 impl DeviceKind {
-    /// All kinds, by the first of [`Device::place`].
-    pub fn all() -> &'static [DeviceKind] {
-        &KINDS
+    /// All kinds.
+    pub fn all() -> impl Iterator<Item = &'static DeviceKind> {
+        KINDS.iter()
+    }
+
+    /// The one of this number.
+    pub fn device(&self, number: u16) -> Device {
+        (self.of)(number)
+    }
+}
+
+// Each has a name of its own.
+impl PartialEq for DeviceKind {
+    fn eq(&self, other: &DeviceKind) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DeviceKind {}
+
+impl fmt::Debug for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
@@ -106,6 +163,11 @@ impl Device {
         }
     }
 
+    /// Its number among those of its kind.
+    pub fn number(self) -> u16 {
+        self.place().1
+    }
+
     /// What it has in common with others of its kind.
     pub fn kind(self) -> &'static DeviceKind {
         &KINDS[self.place().0]
@@ -113,38 +175,44 @@ impl Device {
 
     /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`, station s is `3001 + s`.
     pub fn id(self) -> u64 {
-        self.kind().first_id + u64::from(self.place().1)
+        self.kind().first_id + u64::from(self.number())
     }
 
-    /// Its own Ethernet address; a core has none and gets that of the edge with its number.
+    /// Its own Ethernet address.
     pub fn mac(self) -> MacAddress {
-        let (of_kind, number) = match self {
-            Device::Edge(number) | Device::Core(number) => return edge_mac(number),
-            Device::Router(number) => (0xfe, number),
-            Device::Station(number) => (0xfd, number),
-        };
-        let [high, low] = number.to_be_bytes();
-        [0x02, of_kind, 0, 0, high, low]
+        (self.kind().mac)(self.number())
     }
 
     /// The device with this id, whether or not a scenario has it.
     pub fn from_id(id: u64) -> Option<Device> {
         KINDS.iter().find_map(|kind| {
             let number = id.checked_sub(kind.first_id)?;
-            (number < u64::from(kind.most)).then(|| (kind.of)(number as u16))
+            (number < u64::from(kind.most)).then(|| kind.device(number as u16))
         })
+    }
+}
+
+impl Scenario {
+    /// Kinds of switches that it has.
+    pub fn device_kinds(&self) -> impl Iterator<Item = &'static DeviceKind> + '_ {
+        KINDS.iter().filter(|kind| (kind.count)(self) > 0)
     }
 }
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.kind().name, self.place().1)
+        write!(f, "{}{}", self.kind().name, self.number())
     }
 }
 
 /// Port of the fibre to core `peer` at an edge, to edge `peer` at a core.
 pub fn optical_port(peer: u16) -> u16 {
     PORT_OPTICAL_BASE + peer
+}
+
+fn mac_of_kind(kind: u8, number: u16) -> MacAddress {
+    let [high, low] = number.to_be_bytes();
+    [0x02, kind, 0, 0, high, low]
 }
 
 /// Address by which hosts know their edge.
@@ -286,15 +354,12 @@ mod tests {
     fn no_two_of_the_largest_network_have_one_address() {
         let edges = 0..MAX_FIBRES;
         let at_an_edge = *limits::EDGE_HOSTS.end() as u16;
-        let of_edges = edges
-            .clone()
-            .flat_map(|edge| (0..at_an_edge).map(move |index| HostId { edge, index }));
+        let of_edges = edges.flat_map(|edge| (0..at_an_edge).map(move |index| HostId { edge, index }));
         let groups = 0..*limits::ROUTES.end() as usize;
         let of_groups = groups.clone().map(group_host_ip);
         let ips: Vec<_> = of_edges.clone().map(HostId::ip).chain(of_groups).collect();
         let of_hosts = of_edges.map(HostId::mac).chain(groups.map(group_host_mac));
-        let switches = edges.clone().map(Device::Edge).chain(edges.map(Device::Router));
-        let switches = switches.chain((0..MAX_STATIONS).map(Device::Station));
+        let switches = DeviceKind::all().flat_map(|kind| (0..kind.most).map(|number| kind.device(number)));
         let macs: Vec<_> = of_hosts.chain(switches.map(Device::mac)).collect();
         assert_eq!(ips.iter().collect::<BTreeSet<_>>().len(), ips.len());
         assert_eq!(macs.iter().collect::<BTreeSet<_>>().len(), macs.len());

@@ -13,8 +13,8 @@ use crate::faults;
 use crate::model::{Scenario, Signaling, Traffic, TrafficKind};
 use crate::optics;
 use crate::out_of_band;
+use crate::own::SECTIONS;
 use crate::reader::Reader;
-use crate::ring;
 use crate::routed;
 use crate::scheduler;
 
@@ -38,7 +38,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         queues(scenario, r);
     }
     let is_sound = r.problems.is_empty();
-    ring::check(scenario, r);
+    SECTIONS.iter().for_each(|section| (section.check)(scenario, r));
     if scenario.has_groups() {
         routed::cross_check(scenario, r);
     }

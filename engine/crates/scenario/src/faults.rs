@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
 
+use crate::address::{Device, DeviceKind};
 use crate::model::Scenario;
 use crate::parse::{DURATION_MS, STATION};
 use crate::reader::{Fields, Reader};
@@ -31,16 +32,10 @@ pub struct Faults {
 pub enum FaultKind {
     /// A pair of fibres carries no light.
     LinkCut,
-    /// A core passes no light, and comes back without program and tables.
-    CoreDown,
-    /// An edge does nothing, and comes back without program, tables and queues.
-    EdgeRestart,
+    /// A switch of a kind does nothing, a core passes no light, and comes back without program, tables and queues.
+    Restart(&'static DeviceKind),
     /// The controller's process is killed, and started again.
     ControllerRestart,
-    /// A router does nothing, and comes back without program, tables and queues.
-    RouterRestart,
-    /// The same of a station of a ring.
-    StationRestart,
     /// An edge's clock jumps, either way, by a time between these (the logarithm is drawn evenly).
     ClockStep {
         /// Shortest jump.
@@ -57,7 +52,7 @@ pub enum FaultKind {
     },
 }
 
-/// What happens to a control message: light of signaling, a message on a ring, a packet-in or a packet-out.
+/// What happens to a control message: light of signaling, a packet-in or a packet-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Treatment {
     /// It does not arrive.
@@ -75,11 +70,8 @@ impl FaultKind {
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::LinkCut => "link-cut",
-            FaultKind::CoreDown => "core-down",
-            FaultKind::EdgeRestart => "edge-restart",
+            FaultKind::Restart(kind) => kind.restart.unwrap_or_default(),
             FaultKind::ControllerRestart => "controller-restart",
-            FaultKind::RouterRestart => "router-restart",
-            FaultKind::StationRestart => "station-restart",
             FaultKind::ClockStep { .. } => "clock-step",
             FaultKind::Messages { treatment, .. } => match treatment {
                 Treatment::Lost => "messages-lost",
@@ -91,6 +83,17 @@ impl FaultKind {
     }
 }
 
+impl FaultKind {
+    /// Whether a network has what it happens to.
+    fn may_be_in(self, scenario: &Scenario) -> bool {
+        match self {
+            FaultKind::ClockStep { .. } => scenario.has_star(),
+            FaultKind::Restart(kind) => (kind.count)(scenario) > 0,
+            _ => true,
+        }
+    }
+}
+
 const COMMON_KEYS: [&str; 2] = ["kind", "every_ms"];
 const LENGTH: &[&str] = &["for_ms"];
 const LENGTH_AND_EDGE: &[&str] = &["for_ms", "edge"];
@@ -98,25 +101,30 @@ const STEP: &[&str] = &["edge", "least_ns", "most_ns"];
 const MESSAGES: &[&str] = &["for_ms", "share"];
 
 /// Kinds by name, with the keys that only they have; what a kind says for itself is read afterwards.
-fn kinds() -> [(FaultKind, &'static [&'static str]); 11] {
+fn kinds() -> Vec<(FaultKind, &'static [&'static str])> {
     let messages = |treatment| (FaultKind::Messages { treatment, share: 1.0 }, MESSAGES);
     let clock_step = FaultKind::ClockStep {
         least_ns: 1,
         most_ns: 1,
     };
-    [
+    let restarts = DeviceKind::all().filter(|kind| kind.restart.is_some()).map(|kind| {
+        let keys = if *kind == *Device::Edge(0).kind() {
+            LENGTH_AND_EDGE
+        } else {
+            LENGTH
+        };
+        (FaultKind::Restart(kind), keys)
+    });
+    let others = [
         (FaultKind::LinkCut, LENGTH_AND_EDGE),
-        (FaultKind::CoreDown, LENGTH),
-        (FaultKind::EdgeRestart, LENGTH_AND_EDGE),
         (FaultKind::ControllerRestart, LENGTH),
-        (FaultKind::RouterRestart, LENGTH),
-        (FaultKind::StationRestart, LENGTH),
         (clock_step, STEP),
         messages(Treatment::Lost),
         messages(Treatment::Duplicated),
         messages(Treatment::Reordered),
         messages(Treatment::Corrupted),
-    ]
+    ];
+    restarts.chain(others).collect()
 }
 
 /// The optional section `faults`.
@@ -134,7 +142,8 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
             pointer,
             &[&COMMON_KEYS[..], LENGTH_AND_EDGE, STEP, MESSAGES].concat(),
         );
-        r.choice(&fields, "kind", &kinds.map(|(kind, _)| (kind.name(), kind)));
+        let names: Vec<(&str, FaultKind)> = kinds.iter().map(|(kind, _)| (kind.name(), *kind)).collect();
+        r.choice(&fields, "kind", &names);
         return None;
     };
     let fields = r.fields(value, pointer, &[&COMMON_KEYS[..], own].concat());
@@ -162,13 +171,8 @@ fn entry(r: &mut Reader, value: &Value, pointer: String) -> Option<Faults> {
 
 /// Whether the section fits the network.
 pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
-    let switches = [
-        FaultKind::CoreDown,
-        FaultKind::EdgeRestart,
-        FaultKind::RouterRestart,
-        FaultKind::StationRestart,
-    ];
-    let has_switches = scenario.faults.iter().any(|faults| switches.contains(&faults.kind));
+    let mut faults = scenario.faults.iter();
+    let has_switches = faults.any(|faults| matches!(faults.kind, FaultKind::Restart(_)));
     for (index, faults) in scenario.faults.iter().enumerate() {
         let place = format!("/faults/{index}");
         if faults
@@ -182,11 +186,12 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("{place}/edge"), "there is no such edge", expected);
         }
         match faults.kind {
-            FaultKind::CoreDown | FaultKind::EdgeRestart | FaultKind::ClockStep { .. } if !scenario.has_star() => {
-                let reason = format!("'{}' is of stars", faults.kind.name());
-                let restart = if scenario.has_ring() { "station" } else { "router" };
-                let expected = format!("link-cut, {restart}-restart, controller-restart or messages-...");
-                r.report(format!("{place}/kind"), reason, expected);
+            kind if !kind.may_be_in(scenario) => {
+                let reason = format!("nothing is there to which '{}' may happen", kind.name());
+                let there = scenario.device_kinds().filter_map(|kind| kind.restart);
+                let others = ["link-cut", "controller-restart", "messages-..."];
+                let expected: Vec<&str> = there.chain(others).collect();
+                r.report(format!("{place}/kind"), reason, expected.join(", "));
             }
             FaultKind::ClockStep { least_ns, most_ns } => {
                 if scenario.clocks.is_none() {
@@ -212,27 +217,11 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
                     );
                 }
             }
-            FaultKind::RouterRestart if !scenario.has_routers() => {
-                let expected = if scenario.has_ring() { "station" } else { "edge" };
-                r.report(
-                    format!("{place}/kind"),
-                    "there are no routers",
-                    format!("{expected}-restart"),
-                )
-            }
-            FaultKind::StationRestart if !scenario.has_ring() => {
-                let expected = if scenario.has_routers() { "router" } else { "edge" };
-                r.report(
-                    format!("{place}/kind"),
-                    "there are no stations",
-                    format!("{expected}-restart"),
-                )
-            }
             // It waits until every switch is there, so a switch that is down would stop time.
             FaultKind::ControllerRestart if has_switches => r.report(
                 format!("{place}/kind"),
                 "a controller starts when all switches are there",
-                "no core-down and no restart of a switch beside it",
+                "no fault beside it that stops a switch",
             ),
             _ => {}
         }

@@ -18,6 +18,7 @@ mod live;
 mod model;
 mod optics;
 mod out_of_band;
+mod own;
 mod own_scheduler;
 mod parse;
 mod problem;

@@ -14,10 +14,10 @@ use crate::depth::check_structure;
 use crate::faults::faults;
 use crate::model::*;
 use crate::optics::{ATTENUATION_MDB, optics};
+use crate::own::{SECTIONS, Section};
 use crate::own_scheduler::OwnScheduler;
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
-use crate::ring::ring;
 use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
 use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
@@ -65,11 +65,12 @@ pub(crate) fn read_checked<T>(
 }
 
 /// What a file has nodes of, and what else it may say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Parts {
     pub(crate) star: bool,
     pub(crate) routers: bool,
-    pub(crate) ring: bool,
+    /// A network of a section of its own.
+    pub(crate) own: Option<&'static Section>,
 }
 
 const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
@@ -87,31 +88,31 @@ const STAR_KEYS: &[&str] = &[
 /// Where hosts stand in groups.
 const GROUP_KEYS: &[&str] = &["duration_ms", "sample_ms", "packet_bytes", "flows", "changes"];
 const ROUTER_KEYS: &[&str] = &["routers", "links"];
-const RING_KEY: &str = "ring";
 
 impl Parts {
     fn of(value: &Value) -> Parts {
         let has = |keys: &[&str]| keys.iter().any(|key| value.get(key).is_some());
-        let (routers, has_ring) = (has(ROUTER_KEYS), has(&[RING_KEY]));
-        let star = !routers && !has_ring || has(&["frame", "cores", "edges", "queues"]);
+        let own = SECTIONS.iter().copied().find(|section| has(&[section.key]));
+        let routers = has(ROUTER_KEYS);
+        let star = !routers && own.is_none() || has(&["frame", "cores", "edges", "queues"]);
         Parts {
             star,
             routers,
-            ring: has_ring && !routers && !star,
+            own: own.filter(|_| !routers && !star),
         }
     }
 
     fn keys(self) -> Vec<&'static str> {
         let star = if self.star { STAR_KEYS } else { &[] };
         let routers = if self.routers { ROUTER_KEYS } else { &[] };
-        let ring: &[&str] = if self.ring { &[RING_KEY] } else { &[] };
+        let own = self.own.map(|section| section.key);
         let groups = if self.has_groups() { GROUP_KEYS } else { &[] };
-        [COMMON_KEYS, star, routers, ring, groups].concat()
+        [COMMON_KEYS, star, routers, own.as_slice(), groups].concat()
     }
 
     /// Whether there may be hosts that stand in groups.
     pub(crate) fn has_groups(self) -> bool {
-        self.routers || self.ring
+        self.routers || self.own.is_some()
     }
 }
 
@@ -123,16 +124,18 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         r.report("/kind".into(), "'kind' is no key any more", expected);
         keys.push("kind");
     }
-    if value.get(RING_KEY).is_some() && !parts.ring {
-        r.report("/ring".into(), "a ring beside a star or routers", "a ring alone");
-        keys.push(RING_KEY);
+    for Section { key, called, .. } in SECTIONS {
+        if value.get(key).is_some() && parts.own.is_none_or(|own| own.key != *key) {
+            let reason = format!("{called} beside another network");
+            r.report(format!("/{key}"), reason, format!("{called} alone"));
+            keys.push(key);
+        }
     }
     let fields = r.fields(value, String::new(), &keys);
     r.integer(&fields, "version", 1..=1);
     let schedulers = own_scheduler::all(r, &fields);
-    let ring = if parts.ring { ring(r, &fields) } else { None };
     let (name, seed) = (r.name(&fields, "name"), r.integer(&fields, "seed", SEED));
-    Scenario {
+    let mut scenario = Scenario {
         name,
         seed,
         frame: if parts.star { frame(r, &fields) } else { Frame::NONE },
@@ -151,11 +154,8 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
             Hosts::NONE
         },
         controller: controller(r, &fields, &schedulers, parts),
-        routed: match (parts.has_groups(), &ring) {
-            (true, ring) => routed::parse(r, &fields, parts, ring.as_ref()),
-            (false, _) => Routed::default(),
-        },
-        ring,
+        routed: Routed::default(),
+        ring: None,
         phases: phases(r, &fields, parts),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),
@@ -163,7 +163,15 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         link_changes: link_changes(r, &fields),
         faults: faults(r, &fields),
         schedulers,
+    };
+    if let Some(section) = parts.own {
+        (section.read)(r, &fields, &mut scenario);
     }
+    if parts.has_groups() {
+        let nodes = scenario.own_nodes().map(|(_, nodes)| nodes);
+        scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref());
+    }
+    scenario
 }
 
 /// A list that a star must have; where there is none it is empty.

@@ -11,7 +11,9 @@ use slotwise_wire::limits::{
 };
 use slotwise_wire::{Ethernet, Ring as RingHeader, RingClass, RingData, RingMode};
 
+use crate::address::Device;
 use crate::model::Scenario;
+use crate::own::{OwnNodes, Section};
 use crate::parse::{DELAY_NS, FLOW_RATE_BPS};
 use crate::reader::{Fields, Reader};
 
@@ -128,7 +130,7 @@ impl Ring {
     /// Pairs of stations that are joined: s and the next one.
     pub fn spans(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         let stations = self.stations.len();
-        let count = stations - usize::from(self.half);
+        let count = stations.saturating_sub(usize::from(self.half));
         (0..count).map(move |station| (station as u16, ((station + 1) % stations) as u16))
     }
 
@@ -159,7 +161,24 @@ fn is_rpr(mode: RingMode) -> bool {
     matches!(mode, RingMode::RprAggressive | RingMode::RprConservative)
 }
 
-pub(crate) fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
+/// The section `ring`.
+pub(crate) static SECTION: Section = Section {
+    key: "ring",
+    called: "a ring",
+    device: Device::Station,
+    read: |r, fields, scenario| scenario.ring = ring(r, fields),
+    check,
+    nodes: |scenario| {
+        let ring = scenario.ring.as_ref()?;
+        Some(OwnNodes {
+            list: "/ring/stations",
+            names: ring.stations.iter().map(|station| station.name.clone()).collect(),
+            spans: ring.spans().map(|span| ring.span_name(span)).collect(),
+        })
+    },
+};
+
+fn ring(r: &mut Reader, parent: &Fields) -> Option<Ring> {
     let value = r.optional(parent, "ring")?;
     let keys = [
         "mode",
@@ -289,7 +308,7 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
 }
 
 /// Whether a ring's parts fit together.
-pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
+fn check(scenario: &Scenario, r: &mut Reader) {
     let Some(ring) = &scenario.ring else { return };
     let mut names = BTreeSet::new();
     for (index, station) in ring.stations.iter().enumerate() {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The list of interfaces that `emulate --attach` joins to access ports, looked at before anything starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use slotwise_fabric::Fabric;
 use slotwise_scenario::{Device, DeviceKind};
 
@@ -14,18 +17,10 @@ use slotwise_scenario::{Device, DeviceKind};
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// An interface and the access port that it is joined to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Number of the edge, if the port is one's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    edge: Option<u16>,
-    /// Number of the router, if the port is one's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    router: Option<u16>,
-    /// Number of the station, if the port is one's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    station: Option<u16>,
+    /// The switches that the entry names, each under what its kind is called; it has to be one.
+    switches: Vec<Device>,
     /// The switch's port.
     pub port: u16,
     /// The interface's name.
@@ -35,12 +30,74 @@ pub struct Attachment {
 impl Attachment {
     /// The switch, if the entry names one.
     pub fn device(&self) -> Option<Device> {
-        match (self.edge, self.router, self.station) {
-            (Some(edge), None, None) => Some(Device::Edge(edge)),
-            (None, Some(router), None) => Some(Device::Router(router)),
-            (None, None, Some(station)) => Some(Device::Station(station)),
+        match self.switches[..] {
+            [device] => Some(device),
             _ => None,
         }
+    }
+}
+
+/// Kinds of switches to which hosts of Linux may be linked.
+fn kinds() -> impl Iterator<Item = &'static DeviceKind> {
+    DeviceKind::all().filter(|kind| kind.has_hosts)
+}
+
+/// What they are called in an entry.
+fn keys(between: &str) -> String {
+    let keys: Vec<String> = kinds().map(|kind| format!("\"{}\"", kind.name)).collect();
+    keys.join(between)
+}
+
+impl Serialize for Attachment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut entry = serializer.serialize_map(None)?;
+        for device in &self.switches {
+            entry.serialize_entry(device.kind().name, &device.number())?;
+        }
+        entry.serialize_entry("port", &self.port)?;
+        entry.serialize_entry("interface", &self.interface)?;
+        entry.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Attachment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Attachment, D::Error> {
+        deserializer.deserialize_map(Entry)
+    }
+}
+
+/// Reads an entry.
+struct Entry;
+
+impl<'de> Visitor<'de> for Entry {
+    type Value = Attachment;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an entry with a switch, \"port\" and \"interface\"")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attachment, A::Error> {
+        let (mut switches, mut port, mut interface) = (Vec::new(), None, None);
+        let mut known = BTreeSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if !known.insert(key.clone()) {
+                return Err(A::Error::custom(format!("duplicate field `{key}`")));
+            }
+            match key.as_str() {
+                "port" => port = Some(map.next_value()?),
+                "interface" => interface = Some(map.next_value()?),
+                name => {
+                    let kind = kinds().find(|kind| kind.name == name);
+                    let kind = kind.ok_or_else(|| A::Error::custom(format!("unknown field `{key}`")))?;
+                    switches.push(kind.device(map.next_value()?));
+                }
+            }
+        }
+        Ok(Attachment {
+            switches,
+            port: port.ok_or_else(|| A::Error::missing_field("port"))?,
+            interface: interface.ok_or_else(|| A::Error::missing_field("interface"))?,
+        })
     }
 }
 
@@ -55,11 +112,12 @@ pub enum AttachError {
     TooLong,
     /// It is no list.
     #[error(
-        "--attach: {0}; expected a JSON list of {{\"edge\": N, \"port\": N, \"interface\": \"NAME\"}}, or with \"router\" or \"station\" in place of \"edge\""
+        "--attach: {0}; expected a JSON list of {{SWITCH: N, \"port\": N, \"interface\": \"NAME\"}} with {keys} as SWITCH",
+        keys = keys(" or ")
     )]
     NoList(#[from] serde_json::Error),
     /// An entry does not say of which switch the port is.
-    #[error("--attach: entry {index}: expected one of \"edge\", \"router\" and \"station\"")]
+    #[error("--attach: entry {index}: expected one of {}", keys(", "))]
     NotOneSwitch {
         /// Its place, from 0.
         index: usize,
@@ -160,25 +218,18 @@ fn check(list: &[Attachment], fabric: &Fabric) -> Result<(), AttachError> {
 }
 
 fn called(device: Device) -> String {
-    format!("{} {}", device.kind().name, device.place().1)
+    format!("{} {}", device.kind().name, device.number())
 }
 
 /// What an entry may name, of the kinds that have access ports; switches of each count from 0.
 fn known_switches(ports: &BTreeMap<Device, Vec<u16>>) -> String {
-    let mut last = BTreeMap::new();
-    for (device, ports) in ports {
-        let (kind, number) = device.place();
-        let (has_ports, last_number) = last.entry(kind).or_insert((false, 0));
-        *has_ports |= !ports.is_empty();
-        *last_number = number;
-    }
-    let known = last.into_iter().filter(|(_, (has_ports, _))| *has_ports);
-    let known = known.map(|(kind, (_, last))| {
-        let name = DeviceKind::all()[kind].name;
-        let article = if name.starts_with('e') { "an" } else { "a" };
-        format!("{article} {name} from 0 to {last}")
+    let known = kinds().filter_map(|kind| {
+        let of_kind = || ports.iter().filter(|(device, _)| device.kind() == kind);
+        let (last, _) = of_kind().next_back()?;
+        let has_ports = of_kind().any(|(_, ports)| !ports.is_empty());
+        has_ports.then(|| format!("{} from 0 to {}", kind.called, last.number()))
     });
-    known.collect::<Vec<_>>().join(", or ")
+    known.collect::<Vec<String>>().join(", or ")
 }
 
 #[cfg(test)]
@@ -242,8 +293,6 @@ mod tests {
         assert!(entry(r#""router": 4"#, 3).ends_with("there is no router 4; expected a router from 0 to 3"));
         assert!(entry(r#""edge": 0"#, 1).ends_with("there is no edge 0; expected a router from 0 to 3"));
         assert!(entry(r#""station": 0"#, 1).ends_with("there is no station 0; expected a router from 0 to 3"));
-        assert!(
-            entry(r#""edge": 0, "router": 0"#, 3).ends_with("expected one of \"edge\", \"router\" and \"station\"")
-        );
+        assert!(entry(r#""edge": 0, "router": 0"#, 3).ends_with("expected one of \"edge\", \"router\", \"station\""));
     }
 }

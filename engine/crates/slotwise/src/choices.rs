@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use slotwise_fabric::Fabric;
 use slotwise_p4::Port;
-use slotwise_scenario::{Changed as Change, Device, Scenario, SchedulerChoice};
+use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};
 
 use crate::controller::ControllerError;
 use crate::rest::Rest;
@@ -85,17 +85,10 @@ impl Choices {
             else {
                 return None;
             };
-            let from = scenario.routed.links[link].from;
-            let Device::Router(router) = from else {
-                return None;
-            };
-            let port = fabric
-                .router_ports(usize::from(router))
-                .iter()
-                .find(|port| port.link == Some(link))?;
+            let (router, port) = fabric.router_port_of(link)?;
             let order = Order::Capacity {
-                device_id: from.id(),
-                port: port.port,
+                device_id: router.id(),
+                port,
                 xcp_bps,
             };
             Some((at_ms, order))
@@ -194,6 +187,8 @@ impl Choices {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    use slotwise_scenario::Device;
 
     use super::*;
     use crate::network::Network;

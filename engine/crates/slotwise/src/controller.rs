@@ -3,6 +3,7 @@
 
 mod ring;
 mod routes;
+mod star;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,10 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use slotwise_fabric::Fabric;
 use slotwise_netio::{CpuPlan, be_realtime};
-use slotwise_scenario::{
-    Device, HostId, MacAddress, OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue, edge_mac,
-    optical_port,
-};
+use slotwise_scenario::{OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue};
 
 use crate::child::{ChildEvent, JsonChild};
 use crate::home::{Home, HomeError};
@@ -100,11 +98,26 @@ const JVM_OPTIONS: [&str; 7] = [
 /// Real-time priority of whatever answers within frames, the controller and the P4Runtime server: below the fabric's, above the hosts'.
 pub const CONTROL_PRIORITY: i32 = 10;
 
+/// An application of the controller that a scenario may be for.
+struct App {
+    /// Its name in the document.
+    name: &'static str,
+    /// The REST resource that says at the end what it did.
+    statistics: &'static str,
+    /// Whether a scenario has what it controls.
+    is_for: fn(&Scenario) -> bool,
+    /// What it is told of that, as schema/network.schema.json has it; the fabric is the scenario's.
+    network: fn(&Scenario, &Fabric, Timestamps) -> Value,
+}
+
+/// All of them. What a run asks at its end is the first one that it has.
+static APPS: [&App; 3] = [&star::APP, &routes::APP, &ring::APP];
+
 /// What a controller is told of the network that it is for.
 #[derive(Debug, Clone)]
 pub struct ControllerPlan {
     /// Names of the programs that it gives the switches.
-    pub programs: &'static [&'static str],
+    pub programs: Vec<&'static str>,
     /// The REST resource that says at the end what it did.
     pub statistics: &'static str,
     /// The network as schema/network.schema.json has it.
@@ -117,21 +130,19 @@ impl ControllerPlan {
     /// Of a scenario, whose fabric this is; the switches are the fabric's own, or BMv2 processes.
     pub fn of(scenario: &Scenario, fabric: &Fabric, has_bmv2: bool) -> ControllerPlan {
         let timestamps = if has_bmv2 { BMV2 } else { EXACT };
-        let star = || star_network(scenario, fabric, timestamps);
-        let routes = || routes::network(scenario, fabric);
-        let kinds = (scenario.has_star(), scenario.has_routers(), &scenario.ring);
-        let (statistics, network) = match kinds {
-            (_, _, Some(of_ring)) => {
-                let network = json!({"apps": {"ring": ring::network(scenario, of_ring, fabric)}});
-                ("apps/ring/status", network)
+        let apps: Vec<&App> = APPS.iter().copied().filter(|app| (app.is_for)(scenario)).collect();
+        let network = |app: &App| (app.network)(scenario, fabric, timestamps);
+        let network = match apps[..] {
+            // A star alone is told as it was before there was anything else.
+            [app] if *app.name == *star::APP.name => network(app),
+            _ => {
+                let parts = apps.iter().map(|app| (app.name.to_owned(), network(app)));
+                json!({"apps": parts.collect::<serde_json::Map<_, _>>()})
             }
-            (true, false, None) => ("statistics", star()),
-            (false, _, None) => ("apps/routes/status", json!({"apps": {"routes": routes()}})),
-            (true, true, None) => ("statistics", json!({"apps": {"star": star(), "routes": routes()}})),
         };
         ControllerPlan {
             programs: program_names(scenario),
-            statistics,
+            statistics: apps.first().map_or(star::APP.statistics, |app| app.statistics),
             network,
             schedulers: schedulers(scenario),
         }
@@ -139,13 +150,8 @@ impl ControllerPlan {
 }
 
 /// Names of the programs that the switches of a scenario run.
-pub fn program_names(scenario: &Scenario) -> &'static [&'static str] {
-    match (scenario.has_star(), scenario.has_routers(), scenario.has_ring()) {
-        (_, _, true) => &["ring"],
-        (true, false, false) => &["edge", "core"],
-        (false, _, false) => &["router"],
-        (true, true, false) => &["edge", "core", "router"],
-    }
+pub fn program_names(scenario: &Scenario) -> Vec<&'static str> {
+    scenario.device_kinds().map(|kind| kind.program).collect()
 }
 
 /// Digests of the programs of these names.
@@ -180,7 +186,7 @@ pub fn start<E: Send + 'static>(
     wrap: impl Fn(ChildEvent) -> E + Send + 'static,
 ) -> Result<JsonChild, ControllerError> {
     let mut pipelines = serde_json::Map::new();
-    for &name in plan.programs {
+    for &name in &plan.programs {
         let (json, p4info) = home.p4(name)?;
         pipelines.insert(name.to_owned(), json!({"json": json, "p4info": p4info}));
     }
@@ -280,68 +286,6 @@ const BMV2: Timestamps = Timestamps {
     tolerance_ns: 1_000_000_000,
 };
 
-/// The star as schema/network.schema.json has it. Hosts that reach it by a router are at the router's port, with its address.
-fn star_network(scenario: &Scenario, fabric: &Fabric, timestamps: Timestamps) -> Value {
-    let behind = routes::behind_edges(scenario, fabric);
-    let edges: Vec<Value> = scenario
-        .edges
-        .iter()
-        .map(|edge| {
-            let own = (0..edge.hosts)
-                .map(|index| {
-                    let host = HostId { edge: edge.id, index };
-                    json!({"name": host.to_string(), "ip": host.ip(), "mac": mac_text(host.mac()), "port": host.access_port()})
-                });
-            let behind = behind.iter().filter(|(of, _)| *of == edge.id);
-            let hosts: Vec<Value> = own.chain(behind.map(|(_, host)| host.clone())).collect();
-            let fibres: Vec<Value> = edge
-                .fibres
-                .iter()
-                .map(|fibre| {
-                    let mut entry = json!({"core": fibre.core, "port": optical_port(fibre.core), "rate_bps": fibre.rate_bps, "delay_ns": fibre.delay_ns});
-                    if fibre.port != edge.id {
-                        entry["core_port"] = fibre.port.into();
-                    }
-                    entry
-                })
-                .collect();
-            json!({
-                "id": edge.id,
-                "device_id": Device::Edge(edge.id).id(),
-                "mac": mac_text(edge_mac(edge.id)),
-                "hosts": hosts,
-                "fibres": fibres,
-            })
-        })
-        .collect();
-    let cores: Vec<Value> = scenario
-        .cores
-        .iter()
-        .map(|core| json!({"id": core.id, "master": core.master, "device_id": Device::Core(core.id).id()}))
-        .collect();
-    let mut network = json!({
-        "frame": {
-            "slots": scenario.frame.slots,
-            "slot_ns": scenario.frame.slot_ns,
-            "guard_ns": scenario.frame.guard_ns,
-            "signaling": scenario.frame.signaling.name(),
-        },
-        "timestamp_unit": timestamps.unit,
-        "timestamp_tolerance_ns": timestamps.tolerance_ns,
-        "cores": cores,
-        "edges": edges,
-        "scheduler": choice_json(&scenario.controller.scheduler),
-        "beacon_hold_frames": scenario.controller.beacon_hold_frames,
-        "mtu": scenario.hosts.mtu,
-        "xcp": scenario.has_xcp(),
-        "membership": if scenario.joins_by_invitation() { "invitation" } else { "static" },
-    });
-    if let Some(xcp_bps) = scenario.controller.xcp_bps {
-        network["xcp_bps"] = xcp_bps.into();
-    }
-    network
-}
-
 /// A scheduler as the controller reads it.
 pub fn choice_json(choice: &SchedulerChoice) -> Value {
     json!({"name": choice.scheduler, "settings": settings_json(&choice.settings)})
@@ -382,10 +326,6 @@ fn schedulers(scenario: &Scenario) -> Value {
         (own.name.clone(), entry)
     };
     Value::Object(scenario.schedulers.iter().map(entry).collect())
-}
-
-fn mac_text(mac: MacAddress) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 #[cfg(test)]

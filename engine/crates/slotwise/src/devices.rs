@@ -36,13 +36,9 @@ pub fn has_routes(fabric: &mut Fabric) -> bool {
 
 /// The table in which a switch has ways to hosts, if it leads to any.
 pub fn routes_of(fabric: &Fabric, device: Device) -> Option<&'static str> {
-    let leads_to_hosts = match device {
-        Device::Router(router) => {
-            let ports = fabric.router_ports(usize::from(router));
-            ports.iter().any(|port| !port.hosts.is_empty())
-        }
-        // Around the ring all are reached from everywhere.
-        _ => fabric.access_ports().next().is_some(),
+    let leads_to_hosts = match device.kind().reach_each_other {
+        true => fabric.access_ports().next().is_some(),
+        false => fabric.router_ports(device).iter().any(|port| !port.hosts.is_empty()),
     };
     device.kind().routes.filter(|_| leads_to_hosts)
 }

@@ -137,7 +137,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     let mut programs = BTreeMap::new();
     if !args.external_controller {
         home.controller_jar()?;
-        programs = controller::programs(&home, network.controller(&network.empty_fabric(), false).programs)?;
+        programs = controller::programs(&home, &network.controller(&network.empty_fabric(), false).programs)?;
         check_free(addresses.rest, "controller (REST)", "--rest-port")?;
     }
     let bmv2_program = match args.target {

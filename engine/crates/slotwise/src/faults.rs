@@ -52,7 +52,7 @@ pub struct FaultRow {
     pub edge: Option<u16>,
     /// The core that it happened to.
     pub core: Option<u16>,
-    /// The router that it happened to, or those at both ends of the link, `router0` first in the file.
+    /// The router or station that it happened to, or those at both ends of the link, `router0` first in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// When it began, fabric time.
@@ -93,9 +93,9 @@ fn absent(planned: &[Faults], happened: &[&'static str]) -> Vec<&'static str> {
 fn row(fault: &FaultRecord) -> FaultRow {
     FaultRow {
         kind: fault.kind.name(),
-        edge: fault.edge,
-        core: fault.core,
-        routers: fault.routers.iter().map(ToString::to_string).collect(),
+        edge: fault.edge(),
+        core: fault.core(),
+        routers: fault.beside_stars().map(|device| device.to_string()).collect(),
         start_ns: fault.start_ns,
         end_ns: fault.end_ns,
         step_ns: fault.step_ns,
@@ -129,7 +129,7 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::FaultKind;
+    use slotwise_scenario::{Device, FaultKind};
 
     use super::*;
 
@@ -141,8 +141,14 @@ mod tests {
             for_ms: 1,
             edge: None,
         };
+        let restart = |device: Device| FaultKind::Restart(device.kind());
         let cut = planned(FaultKind::LinkCut);
-        let all = [planned(FaultKind::EdgeRestart), cut, planned(FaultKind::CoreDown), cut];
+        let all = [
+            planned(restart(Device::Edge(0))),
+            cut,
+            planned(restart(Device::Core(0))),
+            cut,
+        ];
         assert_eq!(absent(&all, &["core-down"]), ["edge-restart", "link-cut"]);
         assert_eq!(absent(&[], &[]), [""; 0]);
     }

@@ -19,19 +19,6 @@ const PERIOD_NS: u64 = 1_000_000;
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
 
-/// Names of checks and what they are called in the summary, in its order.
-const CHECKS: [(&str, &str); 9] = [
-    ("collision", "collisions"),
-    ("guard", "guard violations"),
-    ("ungranted", "ungranted"),
-    ("duplicate", "duplicated"),
-    ("astray", "packets astray"),
-    ("transit_loss", "lost in transit"),
-    ("round", "gone round"),
-    ("add_rate", "added beyond a limit"),
-    ("insertion", "insertion buffers overrun"),
-];
-
 /// A whole run.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -160,6 +147,9 @@ pub struct Invariants {
     /// How often, by the name of the check; those of this kind of network.
     #[serde(flatten)]
     pub counts: BTreeMap<&'static str, u64>,
+    /// The checks in the summary's order: their names, and what packets that break them are called.
+    #[serde(skip)]
+    pub called: Vec<(&'static str, &'static str)>,
     /// The first violations: when, where, what.
     pub first: Vec<String>,
 }
@@ -287,7 +277,7 @@ impl Report {
             let count = self.invariants.counts.get(name)?;
             Some(format!("{label} {count}"))
         };
-        let counts: Vec<String> = CHECKS.iter().filter_map(counted).collect();
+        let counts: Vec<String> = self.invariants.called.iter().filter_map(counted).collect();
         let _ = writeln!(text, "  invariants   {}", counts.join(", "));
         if let Some(lateness) = &self.lateness {
             let beat = self

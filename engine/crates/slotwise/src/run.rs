@@ -463,6 +463,11 @@ pub fn invariants(fabric: &Fabric) -> Invariants {
             .iter()
             .map(|&kind| (kind.name(), found.count(kind)))
             .collect(),
+        called: found
+            .checked()
+            .iter()
+            .map(|kind| (kind.name(), kind.broken()))
+            .collect(),
         first: first.collect(),
     }
 }

@@ -72,7 +72,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
         frame_records: true,
     });
     let plan = network.plan(&fabric);
-    let programs = controller::programs(&home, plan.controller.programs)?;
+    let programs = controller::programs(&home, &plan.controller.programs)?;
     let session = Session::start(&home, (fabric, plan), addresses, Stdio::inherit(), &interrupts)?;
     say!(
         "the controller's REST server is at http://{}/slotwise/v1/",

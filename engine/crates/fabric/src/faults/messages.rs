@@ -13,8 +13,7 @@ use crate::api::ControlMessage;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
-use crate::message;
-use crate::packet::{Frame, UNBORN};
+use crate::packet::Frame;
 use crate::parcel::Parcel;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
@@ -26,16 +25,29 @@ const MAX_WRONG_BITS: u32 = 4;
 const CONTROLLER_HEADER: usize = PacketIn::SIZE;
 
 /// The way of a control message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// From a fibre to the edge's program, by the line card.
-    Light { card: usize },
-    /// To a station of a ring, by a ringlet.
-    Ringlet { station: u16, ringlet: u8 },
+    /// By light, to where a kind of networks takes it, by a number of its own.
+    Light { way: &'static LightWay, number: u32 },
     /// From a switch to the controller.
     In(Device),
     /// From the controller to a switch.
     Out(Device),
+}
+
+/// Where control messages come by light.
+pub(crate) struct LightWay {
+    /// Where one is lost.
+    pub(crate) place: fn(&Fabric, usize) -> Place,
+    /// One that was late is there.
+    pub(crate) arrive: fn(&mut Fabric, usize, Frame),
+}
+
+impl Way {
+    pub(crate) fn light(way: &'static LightWay, number: usize) -> Way {
+        let number = number as u32;
+        Way::Light { way, number }
+    }
 }
 
 impl Fabric {
@@ -51,10 +63,9 @@ impl Fabric {
             }
             self.faults.records[index].messages += 1;
             match (treatment, way) {
-                (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. } | Way::Ringlet { .. }) => {
+                (Treatment::Lost, _) | (Treatment::Corrupted, Way::Light { .. }) => {
                     let place = match way {
-                        Way::Light { card } => self.star.cards[card].place(),
-                        Way::Ringlet { station, .. } => Place::Device(Device::Station(station)),
+                        Way::Light { way, number } => (way.place)(self, number as usize),
                         Way::In(device) | Way::Out(device) => Place::Device(device),
                     };
                     self.drops.add(place, DropCause::Fault, frame.len());
@@ -82,11 +93,8 @@ impl Fabric {
     }
 
     fn arrive_late(&mut self, way: Way, frame: &Frame) {
-        let most_ns = if self.star.edges.is_empty() {
-            MAX_LATE_NS
-        } else {
-            MAX_LATE_FRAMES * self.star.slots.frame_ns()
-        };
+        let star = self.star.get();
+        let most_ns = star.map_or(MAX_LATE_NS, |star| MAX_LATE_FRAMES * star.slots.frame_ns());
         let late_ns = self.faults.random.random_range(1..=most_ns);
         let frame = self.pool.copy_of(frame);
         self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
@@ -94,23 +102,7 @@ impl Fabric {
 
     pub(crate) fn late_message(&mut self, way: Way, frame: Frame) {
         match way {
-            Way::Light { card } => {
-                let (edge, core) = (self.star.cards[card].edge, self.star.cards[card].core);
-                let optical = message::optical(&frame);
-                let origin = Origin::Fibre {
-                    card,
-                    optical,
-                    born_ns: UNBORN,
-                };
-                self.run_p4(
-                    Device::Edge(edge),
-                    slotwise_scenario::optical_port(core),
-                    &frame,
-                    origin,
-                );
-                self.pool.give_back(frame);
-            }
-            Way::Ringlet { station, ringlet } => self.message_at_station(station, ringlet, frame),
+            Way::Light { way, number } => (way.arrive)(self, number as usize, frame),
             Way::In(device) => self.send_packet_in(device, frame),
             Way::Out(device) => {
                 self.run_p4(device, PORT_CPU, &frame, Origin::Local);

@@ -9,7 +9,7 @@ mod plan;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Scenario};
 
-pub(crate) use messages::Way;
+pub(crate) use messages::{LightWay, Way};
 
 use crate::event::{Event, EventQueue};
 use crate::random::{self, Stream};
@@ -22,13 +22,9 @@ use flows::FlowWatch;
 pub struct FaultRecord {
     /// What failed.
     pub kind: FaultKind,
-    /// The edge that it happened to.
-    pub edge: Option<u16>,
-    /// The core that it happened to, or at the other end of the fibre.
-    pub core: Option<u16>,
-    /// The router that it happened to, or those at both ends of the link.
-    pub routers: Vec<Device>,
-    /// That link.
+    /// The switch that it happened to, or those at both ends of the link.
+    pub devices: Vec<Device>,
+    /// That link, if it is none of fibres.
     pub(crate) span: Option<usize>,
     /// When it began, fabric time.
     pub start_ns: u64,
@@ -50,6 +46,33 @@ impl FaultRecord {
     /// Time from its end until all was well again.
     pub fn recovery_ns(&self) -> Option<u64> {
         self.recovered_ns.map(|at_ns| at_ns - self.end_ns)
+    }
+
+    /// The edge that it happened to, or at the end of the fibre.
+    pub fn edge(&self) -> Option<u16> {
+        self.in_star().find_map(|device| match device {
+            Device::Edge(edge) => Some(edge),
+            _ => None,
+        })
+    }
+
+    /// The core that it happened to, or at the other end of the fibre.
+    pub fn core(&self) -> Option<u16> {
+        self.in_star().find_map(|device| match device {
+            Device::Core(core) => Some(core),
+            _ => None,
+        })
+    }
+
+    fn in_star(&self) -> impl Iterator<Item = Device> {
+        let devices = self.devices.iter().copied();
+        devices.filter(|device| self.span.is_none() && device.kind().is_slotted)
+    }
+
+    /// The switch outside of stars that it happened to, or those at both ends of the link.
+    pub fn beside_stars(&self) -> impl Iterator<Item = Device> {
+        let devices = self.devices.iter().copied();
+        devices.filter(|device| self.span.is_some() || !device.kind().is_slotted)
     }
 }
 

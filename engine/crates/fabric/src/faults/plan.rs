@@ -68,9 +68,7 @@ fn again_and_again(
             }
             let record = FaultRecord {
                 kind: faults.kind,
-                edge: None,
-                core: None,
-                routers: Vec::new(),
+                devices: Vec::new(),
                 span: None,
                 start_ns,
                 end_ns,
@@ -96,7 +94,7 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
         FaultKind::LinkCut => {
             if let Some(span) = span(scenario, spans, faults, random) {
                 record.span = Some(span);
-                record.routers = spans[span].ends.map(|(device, _)| device).to_vec();
+                record.devices = spans[span].ends.map(|(device, _)| device).to_vec();
                 return;
             }
             if !scenario.has_star() {
@@ -104,24 +102,21 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
             }
             let edge = edge(scenario, faults, random, |_| true);
             let fibres = &scenario.edges[usize::from(edge)].fibres;
-            record.edge = Some(edge);
-            record.core = Some(fibres[random.random_range(0..fibres.len())].core);
+            let core = fibres[random.random_range(0..fibres.len())].core;
+            record.devices = vec![Device::Edge(edge), Device::Core(core)];
         }
-        FaultKind::CoreDown => record.core = Some(random.random_range(0..scenario.cores.len()) as u16),
-        FaultKind::EdgeRestart => record.edge = Some(edge(scenario, faults, random, |_| true)),
+        FaultKind::Restart(kind) => {
+            let number = match faults.edge {
+                Some(edge) => edge,
+                None => random.random_range(0..(kind.count)(scenario)) as u16,
+            };
+            record.devices = vec![kind.device(number)];
+        }
         FaultKind::ControllerRestart => record.in_turn = random.random(),
         FaultKind::ClockStep { least_ns, most_ns } => {
             let is_slave = |edge| scenario.cores.iter().all(|core| core.master != edge);
-            record.edge = Some(edge(scenario, faults, random, is_slave));
+            record.devices = vec![Device::Edge(edge(scenario, faults, random, is_slave))];
             record.step_ns = step(random, least_ns, most_ns);
-        }
-        FaultKind::RouterRestart => {
-            let router = random.random_range(0..scenario.routed.routers.len());
-            record.routers = vec![Device::Router(router as u16)];
-        }
-        FaultKind::StationRestart => {
-            let stations = scenario.ring.as_ref().map_or(0, |ring| ring.stations.len());
-            record.routers = vec![Device::Station(random.random_range(0..stations) as u16)];
         }
         FaultKind::Messages { .. } => {}
     }
@@ -186,7 +181,7 @@ mod tests {
         }
         let last_ns = records.iter().map(|record| record.end_ns).max().unwrap();
         assert!(last_ns + 100 * NS_PER_MS <= scenario.end_ns());
-        assert!((0..4).all(|edge| cuts.iter().any(|cut| cut.edge == Some(edge))));
+        assert!((0..4).all(|edge| cuts.iter().any(|cut| cut.edge() == Some(edge))));
     }
 
     #[test]
@@ -226,7 +221,7 @@ mod tests {
         assert!(
             records
                 .iter()
-                .all(|record| record.edge != Some(0) && record.start_ns == record.end_ns)
+                .all(|record| record.edge() != Some(0) && record.start_ns == record.end_ns)
         );
         assert!(lengths().all(|length_ns| (50..=3_000_000).contains(&length_ns)));
         assert!(lengths().any(|length_ns| length_ns < 1000) && lengths().any(|length_ns| length_ns > 500_000));

@@ -3,20 +3,21 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{MAX_STATIONS, PORT_LINECARD, REPORT_SOURCES, Ring, RingData, RingTick, TIMER_RETRY_NS};
+use slotwise_wire::{MAX_STATIONS, PORT_LINECARD, REPORT_SOURCES, RINGLETS, Ring, RingData, RingTick, TIMER_RETRY_NS};
 
 use super::measure::Meters;
+use super::message;
 use super::watch::{Allowances, OnRing, Taken};
 use super::{device, port_in, port_out};
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::faults::Way;
+use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
+use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
-use crate::message;
-use crate::node::PortTo;
+use crate::message::ToCard;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::transit_first::{self, Added, Next, Settings, TransitFirst};
 
@@ -65,15 +66,50 @@ impl Card {
     }
 }
 
+/// Cards of stations.
+static TRANSIT_FIRST: Discipline = Discipline {
+    is_link: true,
+    obey: |fabric, card, message| {
+        fabric.set_ring_limits(card, message);
+        true
+    },
+    timer: Fabric::ring_tick,
+    wake: Fabric::ring_wake,
+    set_dark: Fabric::set_ring_dark,
+    ..Discipline::new("transit first", Fabric::enqueue_ring)
+};
+
+/// Where ringlets come to stations, by number.
+static AT_STATION: End = End {
+    arrive: |fabric, end, flying| fabric.at_station(end, flying.packet),
+};
+
+/// Messages that come there.
+static TO_STATION: LightWay = LightWay {
+    place: |_, end| Place::Device(device(station_at(end).0)),
+    arrive: Fabric::message_at_station,
+};
+
+/// The number of the end of a ringlet at a station.
+fn end_at(station: u16, ringlet: u8) -> usize {
+    usize::from(station) * usize::from(RINGLETS) + usize::from(ringlet)
+}
+
+/// The station and the ringlet that meet at an end.
+fn station_at(end: usize) -> (u16, u8) {
+    let ringlets = usize::from(RINGLETS);
+    ((end / ringlets) as u16, (end % ringlets) as u8)
+}
+
 impl Fabric {
     /// Adds the card of a station for a ringlet, and its link to another station; its first interval ends at time 0.
-    pub(crate) fn add_ring_card(
+    pub(super) fn add_ring_card(
         &mut self,
         (station, ringlet, to): (u16, u8, u16),
         settings: Settings,
         delay_ns: u64,
-    ) -> usize {
-        let lane = self.add_lane(LaneEnd::Station { station: to, ringlet });
+    ) -> CardAt {
+        let lane = self.add_lane(LaneEnd::own(&AT_STATION, end_at(to, ringlet)));
         let index = self.ring.cards.len();
         self.ring.cards.push(Card {
             station,
@@ -92,13 +128,14 @@ impl Fabric {
             is_dark: false,
         });
         let node = self.node(device(station));
-        self.nodes[node].set_port(port_out(ringlet), PortTo::Ring(index));
-        self.events.schedule(0, Event::RingTick { card: index as u32 });
-        index
+        let card = CardAt::new(&TRANSIT_FIRST, index);
+        self.nodes[node].set_card(port_out(ringlet), card);
+        self.events.schedule(0, Event::timer(card));
+        card
     }
 
     /// An interval has ended, or the card has had no answer for long.
-    pub(crate) fn ring_tick(&mut self, index: usize) {
+    fn ring_tick(&mut self, index: usize) {
         let now_ns = self.now_ns;
         let card = &mut self.ring.cards[index];
         if card.due_ns != now_ns {
@@ -125,7 +162,8 @@ impl Fabric {
             self.ring.cards[index].is_ticking = false;
         }
         let due_ns = self.ring.cards[index].due_ns;
-        self.events.schedule(due_ns, Event::RingTick { card: index as u32 });
+        self.events
+            .schedule(due_ns, Event::timer(CardAt::new(&TRANSIT_FIRST, index)));
     }
 
     fn tick_station(&mut self, index: usize, tick: RingTick) {
@@ -142,13 +180,13 @@ impl Fabric {
     }
 
     /// Obeys P4's answer to a tick, which comes while the card tells it, or later from a switch outside.
-    pub(crate) fn set_ring_limits(&mut self, index: usize, frame: &[u8]) {
+    fn set_ring_limits(&mut self, index: usize, message: &ToCard) {
         let now_ns = self.now_ns;
         let card = &mut self.ring.cards[index];
-        let answer = message::add_limits(frame).filter(|answer| answer.next_ns > 0 && answer.ticks <= MAX_TICKS);
+        let answer = message::add_limits(message).filter(|answer| answer.next_ns > 0 && answer.ticks <= MAX_TICKS);
         let Some(answer) = answer else {
             let place = card.place();
-            return self.drops.add(place, DropCause::Malformed, frame.len());
+            return self.drops.add(place, DropCause::Malformed, message.bytes());
         };
         let due_ns = card.ended_ns + u64::from(answer.next_ns);
         card.due_ns = due_ns.max(now_ns + MIN_INTERVAL_NS);
@@ -158,7 +196,7 @@ impl Fabric {
         card.allowances.set(now_ns, &answer.limits);
         if !card.is_ticking {
             self.events
-                .schedule(card.due_ns, Event::RingTick { card: index as u32 });
+                .schedule(card.due_ns, Event::timer(CardAt::new(&TRANSIT_FIRST, index)));
             if let Some(first) = first {
                 self.ring.cards[index].is_ticking = true;
                 self.tick_again(index, first);
@@ -169,7 +207,7 @@ impl Fabric {
     }
 
     /// Puts what leaves a station by a ring port into its card.
-    pub(crate) fn enqueue_ring(&mut self, index: usize, frame: Frame, origin: Origin) {
+    fn enqueue_ring(&mut self, index: usize, frame: Frame, origin: Origin) {
         let now_ns = self.now_ns;
         let card = &mut self.ring.cards[index];
         let bytes = frame.len() as u64;
@@ -184,7 +222,7 @@ impl Fabric {
             }
             Some((_, Some(_))) => card.queues.pass_on(now_ns, packet, bytes).map_err(|packet| {
                 let place = card.place();
-                self.invariants.violated(Invariant::Insertion, now_ns, place, None);
+                self.invariants.violated(Invariant::INSERTION, now_ns, place, None);
                 (DropCause::QueueFull, packet)
             }),
             // Of fairness, or what the controller sends.
@@ -205,7 +243,7 @@ impl Fabric {
     }
 
     /// Lets a card send what it may, and wakes it when it may be able to send more.
-    pub(crate) fn drain_ring(&mut self, index: usize) {
+    fn drain_ring(&mut self, index: usize) {
         loop {
             let now_ns = self.now_ns;
             let card = &mut self.ring.cards[index];
@@ -227,7 +265,8 @@ impl Fabric {
                 Next::At(at_ns) => {
                     if card.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         card.wake_ns = Some(at_ns);
-                        self.events.schedule(at_ns, Event::RingWake { card: index as u32 });
+                        self.events
+                            .schedule(at_ns, Event::wake(CardAt::new(&TRANSIT_FIRST, index)));
                     }
                     return;
                 }
@@ -236,7 +275,7 @@ impl Fabric {
         }
     }
 
-    pub(crate) fn ring_wake(&mut self, index: usize) {
+    fn ring_wake(&mut self, index: usize) {
         let card = &mut self.ring.cards[index];
         if card.wake_ns == Some(self.now_ns) {
             card.wake_ns = None;
@@ -248,7 +287,7 @@ impl Fabric {
         let card = &mut self.ring.cards[index];
         let (place, bytes) = (card.place(), packet.frame.len() as u64);
         if !card.allowances.take(self.now_ns, added.queue, bytes) {
-            self.invariants.violated(Invariant::AddRate, self.now_ns, place, None);
+            self.invariants.violated(Invariant::ADD_RATE, self.now_ns, place, None);
         }
         if let Some((ring, Some(data))) = message::ring(&packet.frame) {
             self.ring.watch.enters(&ring, &data, added.accepted_ns);
@@ -256,28 +295,26 @@ impl Fabric {
     }
 
     /// A packet arrives at a station by a ringlet.
-    pub(crate) fn at_station(&mut self, station: u16, ringlet: u8, packet: Packet) {
+    fn at_station(&mut self, end: usize, packet: Packet) {
         let Packet { mut frame, born_ns } = packet;
         let Some((ring, Some(data))) = message::ring(&frame) else {
-            match self.passes_faults(Way::Ringlet { station, ringlet }, &mut frame) {
-                true => self.message_at_station(station, ringlet, frame),
+            match self.passes_faults(Way::light(&TO_STATION, end), &mut frame) {
+                true => self.message_at_station(end, frame),
                 false => self.pool.give_back(frame),
             }
             return;
         };
+        let (station, ringlet) = station_at(end);
         let outputs = self.run_p4(device(station), port_in(ringlet), &frame, Origin::Lane { born_ns });
         self.watch_arrival((station, ringlet), (&ring, &data), outputs);
         self.pool.give_back(frame);
     }
 
     /// What is no data reaches a station's program.
-    pub(crate) fn message_at_station(&mut self, station: u16, ringlet: u8, frame: Frame) {
-        self.run_p4(
-            device(station),
-            port_in(ringlet),
-            &frame,
-            Origin::Lane { born_ns: UNBORN },
-        );
+    fn message_at_station(&mut self, end: usize, frame: Frame) {
+        let (station, ringlet) = station_at(end);
+        let origin = Origin::Lane { born_ns: UNBORN };
+        self.run_p4(device(station), port_in(ringlet), &frame, origin);
         self.pool.give_back(frame);
     }
 
@@ -288,7 +325,7 @@ impl Fabric {
             port: port_in(ringlet),
         };
         if !self.ring.watch.is_on_its_way(ring, station, ringlet) {
-            self.invariants.violated(Invariant::Round, self.now_ns, place, None);
+            self.invariants.violated(Invariant::ROUND, self.now_ns, place, None);
         }
         // A switch outside answers later.
         let is_over = ring.destination == station || ring.source == station;
@@ -306,9 +343,9 @@ impl Fabric {
                 return self.ring.watch.delivered(ring.source, self.now_ns - accepted_ns);
             }
             // It came back to its source, which takes it off.
-            Taken::Once(_) => (Invariant::TransitLoss, usize::from(!is_over)),
-            Taken::After { lost } => (Invariant::TransitLoss, lost),
-            Taken::Never => (Invariant::Duplicate, 1),
+            Taken::Once(_) => (Invariant::TRANSIT_LOSS, usize::from(!is_over)),
+            Taken::After { lost } => (Invariant::TRANSIT_LOSS, lost),
+            Taken::Never => (Invariant::DUPLICATE, 1),
         };
         for _ in 0..times {
             self.invariants.violated(broken, self.now_ns, place, None);
@@ -341,15 +378,23 @@ impl Fabric {
     }
 
     /// Lets the link behind a card carry packets or not.
-    pub(crate) fn set_ring_dark(&mut self, index: usize, is_dark: bool) {
+    fn set_ring_dark(&mut self, index: usize, is_dark: bool) {
         self.ring.cards[index].is_dark = is_dark;
         if is_dark {
             self.reset_ring_card(index, DropCause::LinkDown);
         }
     }
 
+    /// Lets a span of a ring, by its number in the scenario, carry packets from now on or not. One that the scenario does not have is
+    /// left alone.
+    pub fn set_ring_span_up(&mut self, span: usize, is_up: bool) {
+        if self.ring.get().is_some() && span < self.spans.len() {
+            self.set_span_up(span, is_up);
+        }
+    }
+
     /// What waits in the cards of a station is gone, and its limits with it.
-    pub(crate) fn reset_station(&mut self, device: Device) {
+    pub(super) fn reset_station(&mut self, device: Device) {
         for index in 0..self.ring.cards.len() {
             if self.ring.cards[index].device() == device {
                 self.reset_ring_card(index, DropCause::PipelineReplaced);

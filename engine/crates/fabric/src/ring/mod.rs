@@ -1,20 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What packet rings have: the cards of their stations, what is on its way on a ring, and what is checked and measured of it.
 
+mod build;
 mod cards;
 mod measure;
+mod message;
 mod watch;
 
 use slotwise_p4::Port;
-use slotwise_scenario::Device;
+use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
 pub(crate) use cards::Card;
 pub use measure::{RingLinkState, RingLinkUse};
-pub(crate) use watch::Watch;
+use watch::Watch;
 
-/// Everything that a ring has; nothing where there is none.
-#[derive(Default)]
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::kind::{Kind, NodeKind};
+
+/// Packet rings.
+pub(crate) static KIND: Kind = Kind {
+    is_in: Scenario::has_ring,
+    build: |fabric, plan| {
+        if let Some(ring) = &plan.scenario.ring {
+            fabric.add_ring(plan.scenario, ring);
+        }
+    },
+    checks: &[
+        Invariant::DUPLICATE,
+        Invariant::ASTRAY,
+        Invariant::TRANSIT_LOSS,
+        Invariant::ROUND,
+        Invariant::ADD_RATE,
+        Invariant::INSERTION,
+    ],
+};
+
+/// Stations. What waits in the cards of one is gone with its program, and so are its limits.
+static STATION: NodeKind = NodeKind {
+    starts: Fabric::reset_station,
+    stops: Fabric::reset_station,
+    ..NodeKind::PLAIN
+};
+
+impl Invariant {
+    /// On a ring no packet lost by a station that it passes.
+    pub const TRANSIT_LOSS: Invariant = Invariant::new("transit_loss", "lost in transit");
+    /// No packet at a station of a ring twice.
+    pub const ROUND: Invariant = Invariant::new("round", "gone round");
+    /// Nothing added to a ring beyond what P4 told the card, and its bucket.
+    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "added beyond a limit");
+    /// Never more than two of the longest frames in an insertion buffer of a ring.
+    pub const INSERTION: Invariant = Invariant::new("insertion", "insertion buffers overrun");
+}
+
+/// Everything that a ring has.
 pub(crate) struct Ring {
     /// By link between stations, that of ringlet 0 before that of ringlet 1.
     pub(crate) cards: Vec<Card>,

@@ -1,41 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Line cards before fibres: what P4 tells them, what they take and send.
 
-use slotwise_scenario::Device;
-use slotwise_wire::{FlowControl, SIGNALING_QUEUE};
+use slotwise_wire::{FlowControl, MAX_FIBRES, SIGNALING_QUEUE};
 
-use super::Core;
 use crate::dispatch::Origin;
-use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
 use crate::linecard::{Controlled, Next};
 use crate::packet::{Frame, Packet};
 
+/// Line cards of edges, by fibre.
+pub(super) static LINE_CARD: Discipline = Discipline {
+    obey: |fabric, card, message| {
+        let control = message.flow_control();
+        control.is_some_and(|control| {
+            fabric.apply_to_card(card, control, message.bytes());
+            true
+        })
+    },
+    timer: Fabric::card_timer,
+    wake: Fabric::card_wakes,
+    ..Discipline::new("line card", Fabric::enqueue)
+};
+
+/// Outputs of cores, which have no cards: by core and port.
+pub(super) static OUTPUT: Discipline = Discipline::new("core output", |fabric, output, frame, origin| {
+    let (core, port) = (output / OUTPUTS, output % OUTPUTS);
+    fabric.send_light((core as u16, port), frame, origin);
+});
+/// Numbers of a core's outputs.
+const OUTPUTS: usize = MAX_FIBRES as usize;
+
+/// The card before a port of a core.
+pub(super) fn output(core: u16, port: usize) -> CardAt {
+    CardAt::new(&OUTPUT, usize::from(core) * OUTPUTS + port)
+}
+
+/// Ends of links between masters and their cores: by core, to it and from it.
+pub(super) static CONTROL: Discipline = Discipline::new("control link", |fabric, link, frame, _| {
+    fabric.send_by_control(link, frame)
+});
+/// Ends of such a link.
+pub(super) const CONTROL_ENDS: usize = 2;
+
 impl Fabric {
     /// The link between a master and its core runs beside the master's fibre and takes as long. So the master's
     /// slot 0 reaches the core when the core's slot 0 starts, after the core's own tick.
-    pub(crate) fn send_by_control(&mut self, device: Device, frame: Frame) {
-        let core = match device {
-            Device::Edge(edge) => self.star.cores.iter().position(|core| core.master == edge),
-            Device::Core(core) => Some(usize::from(core)),
-            Device::Router(_) | Device::Station(_) => None,
-        };
-        let way = core.and_then(|core| {
-            let Core { master, control, .. } = self.star.cores[core];
-            let fibre = self.star.edges[usize::from(master)].cards[core]?;
-            let [to_core, to_master] = control;
-            let is_masters = device == Device::Edge(master);
-            Some((if is_masters { to_core } else { to_master }, fibre))
-        });
-        match way {
-            Some((lane, fibre)) => {
-                let at_ns = self.now_ns + self.star.fibres[fibre].delay_ns;
-                self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet::unborn(frame)));
-            }
-            None => self.drop(Place::Device(device), DropCause::NoSuchPort, frame),
-        }
+    fn send_by_control(&mut self, link: usize, frame: Frame) {
+        let star = &*self.star;
+        let core = &star.cores[link / CONTROL_ENDS];
+        let lane = core.control[link % CONTROL_ENDS];
+        let fibre = star.edges[usize::from(core.master)].cards[link / CONTROL_ENDS];
+        let fibre = fibre.expect("a master has a fibre to its core");
+        let at_ns = self.now_ns + star.fibres[fibre].delay_ns;
+        self.lanes[lane].enter(&mut self.events, at_ns, Flying::plain(Packet::unborn(frame)));
     }
 
     pub(crate) fn apply_to_card(&mut self, card: usize, mut message: FlowControl, bytes: usize) {
@@ -44,7 +64,8 @@ impl Fabric {
         let result = match controlled {
             Ok(Controlled::Done) => Ok(()),
             Ok(Controlled::Granted { voq }) => {
-                if let Some(record) = self.star.telemetry.voq(card, self.star.cards[card].edge, voq) {
+                let edge = self.star.cards[card].edge;
+                if let Some(record) = self.star.telemetry.voq(card, edge, voq) {
                     record.granted_slots += 1;
                 }
                 Ok(())
@@ -83,6 +104,13 @@ impl Fabric {
         }
     }
 
+    fn card_wakes(&mut self, card: usize) {
+        if self.star.cards[card].wake_ns == Some(self.now_ns) {
+            self.star.cards[card].wake_ns = None;
+            self.drain_card(card);
+        }
+    }
+
     /// Lets a line card send what it may, and wakes it when it may be able to send more.
     pub(crate) fn drain_card(&mut self, card: usize) {
         loop {
@@ -102,7 +130,7 @@ impl Fabric {
                 Next::At(at_ns) => {
                     if self.star.cards[card].wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         self.star.cards[card].wake_ns = Some(at_ns);
-                        self.events.schedule(at_ns, Event::CardWake { card: card as u32 });
+                        self.events.schedule(at_ns, Event::wake(CardAt::new(&LINE_CARD, card)));
                     }
                     return;
                 }

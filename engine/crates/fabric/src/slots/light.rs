@@ -4,17 +4,39 @@
 use slotwise_scenario::{Device, optical_port};
 use slotwise_wire::{FaultCode, Optical, OpticalKind};
 
+use super::Edge;
 use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::fabric::Fabric;
-use crate::faults::Way;
+use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
 use crate::lane::Flying;
 use crate::link::{LightChange, Passage, transmission_ns};
 use crate::message;
-use crate::packet::{Frame, Packet};
+use crate::packet::{Frame, Packet, UNBORN};
+
+/// Control messages that an edge's line card takes, by fibre.
+static TO_EDGE: LightWay = LightWay {
+    place: |fabric, card| fabric.star.cards[card].place(),
+    arrive: |fabric, card, frame| {
+        let (edge, core) = (fabric.star.cards[card].edge, fabric.star.cards[card].core);
+        let origin = Origin::Fibre {
+            card,
+            optical: message::optical(&frame),
+            born_ns: UNBORN,
+        };
+        fabric.run_p4(Device::Edge(edge), optical_port(core), &frame, origin);
+        fabric.pool.give_back(frame);
+    },
+};
+
+/// The latest program of the edge that a packet comes from; 0 if there is none.
+fn program_of(edges: &[Edge], packet: Option<Optical>) -> u32 {
+    let source = packet.and_then(|packet| edges.get(usize::from(packet.src_edge)));
+    source.map_or(0, |edge| edge.programs)
+}
 
 impl Fabric {
     /// Both ends see at once what has become of the light of a fibre.
@@ -64,12 +86,11 @@ impl Fabric {
     }
 
     /// Light leaves a port of a core for all edges behind it. An output carries one packet at a time.
-    pub(crate) fn send_light(&mut self, device: Device, port: usize, frame: Frame, origin: Origin) {
-        let Device::Core(core) = device else {
-            return self.send_nowhere(device, frame, origin);
-        };
+    pub(super) fn send_light(&mut self, (core, port): (u16, usize), frame: Frame, origin: Origin) {
         // All fibres of a core have one rate.
-        let first = &self.star.fibres[self.star.cores[usize::from(core)].ports[port].fibres[0]];
+        let star = &mut *self.star;
+        let output = &mut star.cores[usize::from(core)].ports[port];
+        let first = &star.fibres[output.fibres[0]];
         let (start_ns, duration_ns, program) = match origin {
             Origin::Light {
                 arrived_ns,
@@ -80,17 +101,17 @@ impl Fabric {
             // It came by no fibre: what source it names is taken to have numbered it now.
             _ => {
                 let duration_ns = transmission_ns(frame.len() as u64, first.rate_bps);
-                (self.now_ns, duration_ns, self.program_of(message::optical(&frame)))
+                let program = program_of(&star.edges, message::optical(&frame));
+                (self.now_ns, duration_ns, program)
             }
         };
-        let output = &mut self.star.cores[usize::from(core)].ports[port];
         if output.busy_until_ns > start_ns {
             let place = Place::Fibre {
                 from: Device::Core(core),
                 to: Device::Edge(first.edge),
             };
             self.invariants
-                .violated(Invariant::Collision, self.now_ns, place, message::optical(&frame));
+                .violated(Invariant::COLLISION, self.now_ns, place, message::optical(&frame));
             return self.drop(place, DropCause::Collision, frame);
         }
         output.busy_until_ns = start_ns + duration_ns;
@@ -102,12 +123,6 @@ impl Fabric {
         }
         let last = self.star.cores[usize::from(core)].ports[port].fibres[fibres - 1];
         self.enter_to_edge(last, Packet { frame, born_ns }, (start_ns, duration_ns), program);
-    }
-
-    /// The latest program of the edge that a packet comes from; 0 if there is none.
-    fn program_of(&self, packet: Option<Optical>) -> u32 {
-        let source = packet.and_then(|packet| self.star.edges.get(usize::from(packet.src_edge)));
-        source.map_or(0, |edge| edge.programs)
     }
 
     fn enter_to_edge(&mut self, fibre: usize, packet: Packet, (start_ns, duration_ns): (u64, u64), program: u32) {
@@ -125,15 +140,11 @@ impl Fabric {
         self.pass_fibre(passage, (from, to), (lane, at_ns), flying);
     }
 
-    /// P4 sent a packet to a port that leads nowhere.
-    pub(crate) fn send_nowhere(&mut self, device: Device, frame: Frame, origin: Origin) {
-        let place = Place::Device(device);
-        if let Origin::Light { .. } = origin {
-            let packet = message::optical(&frame);
-            self.invariants
-                .violated(Invariant::Ungranted, self.now_ns, place, packet);
-        }
-        self.drop(place, DropCause::NoSuchPort, frame);
+    /// P4 sent light to a port that leads nowhere.
+    pub(crate) fn light_goes_nowhere(&mut self, device: Device, frame: &[u8]) {
+        let (place, packet) = (Place::Device(device), message::optical(frame));
+        self.invariants
+            .violated(Invariant::UNGRANTED, self.now_ns, place, packet);
     }
 
     fn pass_fibre(
@@ -164,11 +175,11 @@ impl Fabric {
         let has_pipeline = self.nodes[self.node(Device::Core(core))].pipeline.is_some();
         let in_slot = self.is_in_slot(self.now_ns, duration_ns);
         if !in_slot {
-            self.invariants.violated(Invariant::Guard, self.now_ns, place, optical);
+            self.invariants.violated(Invariant::GUARD, self.now_ns, place, optical);
         }
         if self.meets_other_light(fibre, duration_ns) {
             self.invariants
-                .violated(Invariant::Collision, self.now_ns, place, optical);
+                .violated(Invariant::COLLISION, self.now_ns, place, optical);
             return self.drop(place, DropCause::Collision, frame);
         }
         // Before the pass, as the pass makes outputs busy.
@@ -190,10 +201,10 @@ impl Fabric {
             let knows_slot = self.star.cores[usize::from(core)].knows_slot;
             if knows_slot && wanted_until_ns.is_some_and(|until_ns| until_ns > self.now_ns) {
                 self.invariants
-                    .violated(Invariant::Collision, self.now_ns, place, optical);
+                    .violated(Invariant::COLLISION, self.now_ns, place, optical);
             } else if knows_slot && in_slot {
                 self.invariants
-                    .violated(Invariant::Ungranted, self.now_ns, place, optical);
+                    .violated(Invariant::UNGRANTED, self.now_ns, place, optical);
             }
         }
         self.pool.give_back(frame);
@@ -201,8 +212,9 @@ impl Fabric {
 
     /// Light enters a core's port: whether light of another fibre is entering there.
     fn meets_other_light(&mut self, fibre: usize, duration_ns: u64) -> bool {
-        let pair = &self.star.fibres[fibre];
-        let port = &mut self.star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
+        let star = &mut *self.star;
+        let pair = &star.fibres[fibre];
+        let port = &mut star.cores[usize::from(pair.core)].ports[usize::from(pair.port)];
         let meets = port
             .entering
             .is_some_and(|(other, until_ns)| other != fibre && until_ns > self.now_ns);
@@ -234,6 +246,22 @@ impl Fabric {
         })
     }
 
+    /// A switch outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
+    /// end there.
+    pub(crate) fn light_is_overdue(
+        &mut self,
+        device: Device,
+        (arrived_ns, duration_ns): (u64, u64),
+        packet: Option<Optical>,
+    ) {
+        self.star.cores[usize::from(device.number())].lost += 1;
+        if self.is_in_slot(arrived_ns, duration_ns) {
+            let place = Place::Device(device);
+            self.invariants
+                .violated(Invariant::UNGRANTED, arrived_ns, place, packet);
+        }
+    }
+
     /// The tail of a packet reaches an edge.
     pub(crate) fn light_at_edge(&mut self, fibre: usize, flying: Flying) {
         let Packet { mut frame, born_ns } = flying.packet;
@@ -246,15 +274,15 @@ impl Fabric {
             if packet.dst_edge != edge {
                 if !self.shares_port(fibre, packet.dst_edge) {
                     self.invariants
-                        .violated(Invariant::Ungranted, self.now_ns, place, optical);
+                        .violated(Invariant::UNGRANTED, self.now_ns, place, optical);
                 }
             } else if !self.star.numbers.is_new(&packet, flying.program) {
                 self.invariants
-                    .violated(Invariant::Duplicate, self.now_ns, place, optical);
+                    .violated(Invariant::DUPLICATE, self.now_ns, place, optical);
             }
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
-        if !is_control || self.passes_faults(Way::Light { card: fibre }, &mut frame) {
+        if !is_control || self.passes_faults(Way::light(&TO_EDGE, fibre), &mut frame) {
             self.run_p4(
                 Device::Edge(edge),
                 optical_port(core),

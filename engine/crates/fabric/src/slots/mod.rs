@@ -2,19 +2,26 @@
 //! Stars in time slots: edges, cores, line cards and their light; guards, T_d, clocks, records of frames. Nothing outside of
 //! this folder knows of slots.
 
+mod build;
 mod cards;
 mod clock;
+mod faults;
 mod first_light;
 mod light;
 mod numbering;
 mod synchronization;
 mod telemetry;
 mod ticks;
+mod view;
 mod wellness;
 
 use slotwise_scenario::{Scenario, Signaling};
+use slotwise_wire::{PORT_CORE_CONTROL, PORT_CPU, PORT_LINECARD};
 
 use crate::drops::Place;
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::kind::{End, Kind, NodeKind};
 use crate::linecard::LineCard;
 use crate::link::FibrePair;
 pub(crate) use clock::Clock;
@@ -26,6 +33,55 @@ pub(crate) use synchronization::TimeDifference;
 pub(crate) use telemetry::Telemetry;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub(crate) use wellness::Watch;
+
+/// Stars.
+pub(crate) static KIND: Kind = Kind {
+    is_in: Scenario::has_star,
+    build: |fabric, plan| fabric.add_star(plan.scenario, plan.frame_records),
+    checks: &[
+        Invariant::COLLISION,
+        Invariant::GUARD,
+        Invariant::UNGRANTED,
+        Invariant::DUPLICATE,
+    ],
+};
+
+static EDGE: NodeKind = NodeKind {
+    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
+    starts: Fabric::edge_starts,
+    stops: Fabric::edge_stops,
+    ..NodeKind::PLAIN
+};
+
+static CORE: NodeKind = NodeKind {
+    inner_ports: &[PORT_LINECARD, PORT_CORE_CONTROL, PORT_CPU],
+    has_cards: false,
+    starts: |fabric, device| fabric.star.cores[usize::from(device.number())].knows_slot = false,
+    stops: |fabric, device| {
+        let core = device.number();
+        let lost = fabric.core_losses(core).map_or(0, |losses| losses.p4);
+        fabric.star.cores[usize::from(core)].p4_lost_before = lost;
+    },
+};
+
+/// The end of a fibre at its core: light passes it, and what counts is its head.
+static AT_CORE: End = End {
+    arrive: Fabric::light_at_core,
+};
+
+/// The end of a fibre at its edge: what counts is the tail.
+static AT_EDGE: End = End {
+    arrive: Fabric::light_at_edge,
+};
+
+impl Invariant {
+    /// No two packets at once in one core output, nor in one input that edges share.
+    pub const COLLISION: Invariant = Invariant::new("collision", "collisions");
+    /// No packet in a guard or across a slot's end at a core.
+    pub const GUARD: Invariant = Invariant::new("guard", "guard violations");
+    /// No packet lost in a core, and none at an edge that it is not for.
+    pub const UNGRANTED: Invariant = Invariant::new("ungranted", "ungranted");
+}
 
 /// How time is cut.
 pub(crate) struct Slots {
@@ -50,17 +106,6 @@ impl Slots {
             guard_ns: frame.guard_ns,
             signaling: u64::from(scenario.signaling_slots()),
             has_alarms: scenario.joins_by_invitation() || frame.signaling == Signaling::OutOfBand,
-        }
-    }
-
-    fn none() -> Slots {
-        Slots {
-            epoch_ns: 0,
-            count: 1,
-            slot_ns: 1,
-            guard_ns: 0,
-            signaling: 0,
-            has_alarms: false,
         }
     }
 
@@ -106,11 +151,6 @@ impl Star {
             telemetry,
             first_light: FirstLight::default(),
         }
-    }
-
-    /// Of a network that has none.
-    pub(crate) fn none() -> Star {
-        Star::new(Slots::none(), Telemetry::none())
     }
 }
 

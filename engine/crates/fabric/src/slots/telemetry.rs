@@ -71,11 +71,6 @@ impl Telemetry {
         }
     }
 
-    /// Of a network without slots.
-    pub(super) fn none() -> Telemetry {
-        Telemetry::new(0, 0, 0, (0, 1), false)
-    }
-
     /// A line card enters a frame.
     pub(crate) fn frame_starts(&mut self, card: usize, frame: u64) {
         if !self.keep_frames {

@@ -4,9 +4,12 @@
 use slotwise_scenario::{Device, optical_port};
 use slotwise_wire::{PORT_LINECARD, SlotTick};
 
+use super::cards::LINE_CARD;
 use crate::dispatch::Origin;
+use crate::drops::DropCause;
 use crate::event::Event;
 use crate::fabric::Fabric;
+use crate::kind::CardAt;
 use crate::message;
 
 impl Fabric {
@@ -19,7 +22,7 @@ impl Fabric {
                 .filter(|card| self.star.cards[*card].core == core && self.star.cards[*card].time_difference.is_none())
                 .collect();
             for card in without {
-                self.star.telemetry.frame_starts(card, slot / self.star.slots.count);
+                self.frame_starts(card, slot);
             }
         }
         self.lose_overdue_light(self.now_ns);
@@ -37,6 +40,11 @@ impl Fabric {
         }
     }
 
+    fn frame_starts(&mut self, card: usize, slot: u64) {
+        let star = &mut *self.star;
+        star.telemetry.frame_starts(card, slot / star.slots.count);
+    }
+
     fn tick(&self, slot: u64, repeat: u16, local_ns: u64) -> SlotTick {
         let frame = (slot / self.star.slots.count) as u32;
         SlotTick {
@@ -44,6 +52,22 @@ impl Fabric {
             slot: (slot % self.star.slots.count) as u16,
             repeat,
             local_ns,
+        }
+    }
+
+    /// The origin of the ticks of a card's slot that starts now. Switches outside may answer when that slot is over, but the next
+    /// signaling slot leads to another edge: what is left of the last one is dropped.
+    pub(crate) fn tick_origin(&mut self, card: usize) -> Origin {
+        if self.external.is_none() {
+            return Origin::Local;
+        }
+        let place = self.star.cards[card].place();
+        for frame in self.star.cards[card].queues.take_late(self.now_ns) {
+            self.drops.add(place, DropCause::Late, frame.len());
+            self.pool.give_back(frame);
+        }
+        Origin::Tick {
+            until_ns: self.now_ns + self.star.slots.slot_ns,
         }
     }
 
@@ -66,16 +90,15 @@ impl Fabric {
         let Some(local_ns) = self.card_slot_start_ns(card, slot) else {
             return;
         };
-        self.star.cards[card]
-            .clock
-            .forget_before(self.now_ns.saturating_sub(self.star.slots.frame_ns()));
+        let last_frame_ns = self.now_ns.saturating_sub(self.star.slots.frame_ns());
+        self.star.cards[card].clock.forget_before(last_frame_ns);
         self.note_sync_error(card, slot);
         self.star.cards[card].next_slot = slot + 1;
         self.schedule_card_tick(card);
 
         let slot_of_frame = slot % self.star.slots.count;
         if slot_of_frame == 0 {
-            self.star.telemetry.frame_starts(card, slot / self.star.slots.count);
+            self.frame_starts(card, slot);
         }
         if !self.runs(Device::Edge(edge)) {
             return;
@@ -106,7 +129,7 @@ impl Fabric {
             }
         }
         if let Some(at_ns) = self.star.cards[card].queues.next_tick_ns() {
-            self.events.schedule(at_ns, Event::CardTimer { card: card as u32 });
+            self.events.schedule(at_ns, Event::timer(CardAt::new(&LINE_CARD, card)));
         }
     }
 

@@ -11,7 +11,7 @@ use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, MacAddress, Scenario,
 use slotwise_transport::RtoConfig;
 
 use crate::api::HostMode;
-use crate::build::group_hosts;
+use crate::groups::group_hosts;
 use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
 use crate::random;

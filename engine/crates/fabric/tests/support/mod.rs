@@ -265,7 +265,7 @@ pub fn core_port(scenario: &Scenario, core: u16, edge: u16) -> u64 {
 /// The P4 crate's plain IP router, with a route to every host.
 pub fn configure_router(fabric: &mut Fabric, router: u16) {
     let program = Program::from_json(include_bytes!("../../../p4/tests/programs/router.json"));
-    let ports = fabric.router_ports(usize::from(router)).to_vec();
+    let ports = fabric.router_ports(Device::Router(router)).to_vec();
     let id = Device::Router(router).id();
     fabric.set_pipeline(id, Arc::new(program.unwrap())).unwrap();
     let pipeline = fabric.pipeline_mut(id).unwrap();

@@ -55,20 +55,20 @@ impl Direct {
         while let Some(at_ns) = recorder.next_ns() {
             while let Some((due_ns, link, xcp_bps)) = capacities.next_if(|(due_ns, ..)| *due_ns <= at_ns) {
                 fabric.run_until(due_ns);
-                set_capacity(&mut fabric, scenario, link, xcp_bps);
+                set_capacity(&mut fabric, link, xcp_bps);
             }
             fabric.run_until(at_ns);
             recorder.sample(&mut fabric);
             progress(at_ns / NS_PER_MS);
         }
         assert_eq!(recorder.wrong_bytes(), None);
-        assert_eq!(fabric.invariants().count(Invariant::Astray), 0);
+        assert_eq!(fabric.invariants().count(Invariant::ASTRAY), 0);
         (recorder.finish(), fabric.p4_passes())
     }
 
     fn configure(&self, fabric: &mut Fabric, scenario: &Scenario, router: usize) {
-        let ports = fabric.router_ports(router).to_vec();
         let device = Device::Router(router as u16);
+        let ports = fabric.router_ports(device).to_vec();
         let (mac, device) = (fabric.device_mac(device), device.id());
         fabric.set_pipeline(device, self.program.clone()).unwrap();
         let pipeline = fabric.pipeline_mut(device).unwrap();
@@ -105,13 +105,11 @@ impl Runner for Direct {
     }
 }
 
-fn set_capacity(fabric: &mut Fabric, scenario: &Scenario, link: usize, xcp_bps: u64) {
-    let Device::Router(router) = scenario.routed.links[link].from else {
-        panic!("an edge's outputs have no capacity of their own");
-    };
-    let ports = fabric.router_ports(router.into());
-    let port = ports.iter().find(|port| port.link == Some(link)).unwrap().port;
-    let pipeline = fabric.pipeline_mut(Device::Router(router).id()).unwrap();
+fn set_capacity(fabric: &mut Fabric, link: usize, xcp_bps: u64) {
+    let (router, port) = fabric
+        .router_port_of(link)
+        .expect("an edge's outputs have no capacity of their own");
+    let pipeline = fabric.pipeline_mut(router.id()).unwrap();
     pipeline.table_modify(CAPACITIES, capacity(port, xcp_bps)).unwrap();
 }
 

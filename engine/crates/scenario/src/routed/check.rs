@@ -122,32 +122,30 @@ fn buffers(scenario: &Scenario, r: &mut Reader) {
 
 fn ports(scenario: &Scenario, r: &mut Reader) {
     let routed = &scenario.routed;
+    let hosts_at = |node: Device| -> usize {
+        let groups = routed.hosts.iter().filter(|group| group.node == node);
+        groups.map(|group| group.count as usize).sum()
+    };
     for (index, name) in routed.routers.iter().enumerate() {
-        let neighbours = scenario.neighbours(Device::Router(index as u16)).len();
-        let groups = routed
-            .hosts
-            .iter()
-            .filter(|group| group.node == Device::Router(index as u16));
-        let hosts: usize = groups.map(|group| group.count as usize).sum();
+        let node = Device::Router(index as u16);
+        let (neighbours, hosts) = (scenario.neighbours(node).len(), hosts_at(node));
         if neighbours + hosts > MAX_PORTS {
             let reason = format!("router '{name}' has {neighbours} neighbours and {hosts} hosts");
             r.report(format!("/routers/{index}"), reason, format!("at most {MAX_PORTS}"));
         }
     }
-    let stations = scenario.ring.iter().flat_map(|ring| &ring.stations);
-    for (index, station) in stations.enumerate() {
-        let groups = routed
-            .hosts
-            .iter()
-            .filter(|group| group.node == Device::Station(index as u16));
-        let hosts: usize = groups.map(|group| group.count as usize).sum();
-        if hosts > MAX_PORTS {
-            let reason = format!("station '{}' has {hosts} hosts", station.name);
-            r.report(
-                format!("/ring/stations/{index}"),
-                reason,
-                format!("at most {MAX_PORTS}"),
-            );
+    if let Some((section, nodes)) = scenario.own_nodes() {
+        for (index, name) in nodes.names.iter().enumerate() {
+            let node = (section.device)(index as u16);
+            let hosts = hosts_at(node);
+            if hosts > MAX_PORTS {
+                let reason = format!("{} '{name}' has {hosts} hosts", node.kind().name);
+                r.report(
+                    format!("{}/{index}", nodes.list),
+                    reason,
+                    format!("at most {MAX_PORTS}"),
+                );
+            }
         }
     }
     for (index, edge) in scenario.edges.iter().enumerate() {
@@ -408,7 +406,7 @@ impl Scenario {
         {
             return true;
         }
-        if let (Device::Station(_), Device::Station(_)) = (here, there) {
+        if here.kind() == there.kind() && here.kind().reach_each_other {
             return true;
         }
         let borders = [here, there].map(|node| self.border(next_hops, node));

@@ -7,9 +7,9 @@ use serde_yaml_ng::Value;
 
 use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint};
+use crate::own::OwnNodes;
 use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
 use crate::reader::{Fields, Reader};
-use crate::ring::Ring;
 use crate::sources;
 
 const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -51,24 +51,29 @@ fn shortened(names: &[String]) -> String {
 }
 
 /// The part of a file that is of routers and of groups of hosts; `parts` says what else there is.
-pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, ring: Option<&Ring>) -> Routed {
+pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&OwnNodes>) -> Routed {
     let sample_ms = r.optional_integer(fields, "sample_ms", 1..=60_000).unwrap_or(100);
     let packet_bytes = r.integer(fields, "packet_bytes", 128..=9000) as u32;
     let elements = of_routers(r, fields, parts, "routers", 1..=200).into_iter();
     let routers: Vec<String> = elements.map(|(value, pointer)| r.name_value(value, pointer)).collect();
-    let stations = ring.iter().flat_map(|ring| &ring.stations);
-    let stations: Vec<String> = stations.map(|station| station.name.clone()).collect();
-    let spans = ring
-        .iter()
-        .flat_map(|ring| ring.spans().map(|span| ring.span_name(span)));
-    let spans: Vec<String> = spans.collect();
     let known = Names {
         what: "router",
         names: &routers,
     };
-    let known_stations = Names {
-        what: "station",
-        names: &stations,
+    // Groups are at routers, or at the nodes of a network with a section of its own.
+    let device = parts
+        .own
+        .map_or(Device::Router as fn(u16) -> Device, |section| section.device);
+    let nodes = match parts.own {
+        None => known.names,
+        Some(_) => own.map_or(&[][..], |own| &own.names),
+    };
+    let at = At {
+        known: Names {
+            what: device(0).kind().name,
+            names: nodes,
+        },
+        device,
     };
     let elements = of_routers(r, fields, parts, "links", 1..=10_000);
     let links: Vec<RoutedLink> = elements
@@ -76,10 +81,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, ring: Option<
         .map(|(v, p)| link(r, &known, parts, v, p))
         .collect();
     let elements = groups(r, fields, parts);
-    let hosts: Vec<HostGroup> = elements
-        .into_iter()
-        .map(|(v, p)| hosts_group(r, parts, (&known, &known_stations), v, p))
-        .collect();
+    let hosts: Vec<HostGroup> = elements.into_iter().map(|(v, p)| hosts_group(r, &at, v, p)).collect();
     let group_names: Vec<String> = hosts.iter().map(|group| group.name.clone()).collect();
     let groups = Names {
         what: "group of hosts",
@@ -97,7 +99,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, ring: Option<
     };
     let known_spans = Names {
         what: "span",
-        names: &spans,
+        names: own.map_or(&[], |own| &own.spans),
     };
     let elements = r.optional_list(fields, "changes", 0..=10_000);
     let changes = elements
@@ -200,18 +202,18 @@ fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: S
     }
 }
 
-fn hosts_group(
-    r: &mut Reader,
-    parts: Parts,
-    (routers, stations): (&Names, &Names),
-    value: &Value,
-    pointer: String,
-) -> HostGroup {
-    let at = if parts.ring { "station" } else { "router" };
+/// Where a group may be: its key is what such a node is called.
+struct At<'a> {
+    known: Names<'a>,
+    device: fn(u16) -> Device,
+}
+
+fn hosts_group(r: &mut Reader, at: &At, value: &Value, pointer: String) -> HostGroup {
+    let key = at.known.what;
     let keys = [
         "name",
         "count",
-        at,
+        key,
         "rate_bps",
         "up_delay_ns",
         "down_delay_ns",
@@ -221,10 +223,7 @@ fn hosts_group(
     HostGroup {
         name: r.name(&fields, "name"),
         count: r.integer(&fields, "count", 1..=10_000) as u32,
-        node: match parts.ring {
-            true => Device::Station(stations.find(r, &fields, at) as u16),
-            false => Device::Router(routers.find(r, &fields, at) as u16),
-        },
+        node: (at.device)(at.known.find(r, &fields, key) as u16),
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         up_delay_ns: r.integer(&fields, "up_delay_ns", DELAY_NS),
         down_delay_ns: r.integer(&fields, "down_delay_ns", DELAY_NS),

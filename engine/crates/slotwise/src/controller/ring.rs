@@ -5,10 +5,21 @@ use serde_json::{Value, json};
 use slotwise_fabric::Fabric;
 use slotwise_scenario::{Device, Party, Ring, Scenario};
 
+use super::App;
 use super::routes::mac;
 
-/// What the application is told; `fabric` is the scenario's.
-pub(super) fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
+/// The application.
+pub(super) static APP: App = App {
+    name: "ring",
+    statistics: "apps/ring/status",
+    is_for: Scenario::has_ring,
+    network: |scenario, fabric, _| {
+        let ring = scenario.ring.as_ref();
+        ring.map_or(Value::Null, |ring| network(scenario, ring, fabric))
+    },
+};
+
+fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
     let stations: Vec<Value> = (0..ring.stations.len())
         .map(|number| station(scenario, ring, fabric, number as u16))
         .collect();

@@ -7,11 +7,20 @@ use serde_json::{Value, json};
 use slotwise_fabric::{Fabric, RouterPort};
 use slotwise_scenario::{Device, Party, Scenario};
 
+use super::App;
+
 /// XCP counts IP bytes here: a routed link's rate does.
 const OVERHEAD_BYTES: u64 = 0;
 
-/// What the application is told; `fabric` is the scenario's.
-pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
+/// The application.
+pub(super) static APP: App = App {
+    name: "routes",
+    statistics: "apps/routes/status",
+    is_for: Scenario::has_routers,
+    network: |scenario, fabric, _| network(scenario, fabric),
+};
+
+fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
     let routed = &scenario.routed;
     let groups: Vec<_> = routed
         .hosts
@@ -23,12 +32,11 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
         .iter()
         .enumerate()
         .map(|(router, name)| {
+            let device = Device::Router(router as u16);
             // By the numbers of hosts, which are in the order of groups.
-            let mut here = groups
-                .iter()
-                .filter(|(group, _)| group.node == Device::Router(router as u16));
+            let mut here = groups.iter().filter(|(group, _)| group.node == device);
             let mut ports = Vec::new();
-            for port in fabric.router_ports(router) {
+            for port in fabric.router_ports(device) {
                 ports.push(match (port.link, port.peer) {
                     (Some(link), Some(peer)) => to_peer(scenario, port, link, peer),
                     _ => {
@@ -45,8 +53,8 @@ pub(super) fn network(scenario: &Scenario, fabric: &Fabric) -> Value {
             }
             json!({
                 "name": name,
-                "device_id": Device::Router(router as u16).id(),
-                "mac": mac(fabric.device_mac(Device::Router(router as u16))),
+                "device_id": device.id(),
+                "mac": mac(fabric.device_mac(device)),
                 "ports": ports,
             })
         })

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of a network of routers, and of hosts in groups: ports and addresses, for who writes tables, and what links and
-//! flows did.
+//! Networks of routers: what is asked of them, and of hosts in groups: ports and addresses, for who writes tables, and what links
+//! and flows did.
+
+mod build;
 
 use std::net::Ipv4Addr;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Device, group_host_ip, group_host_mac};
+use slotwise_scenario::{Device, Scenario, group_host_ip, group_host_mac};
 
+use crate::access::FIFO;
+use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
+use crate::invariants::Invariant;
+use crate::kind::{CardAt, Kind, NodeKind};
 use crate::traffic::{FlowUse, RoutedFlow, Traffic, mac_number};
+
+/// Networks of routers.
+pub(crate) static KIND: Kind = Kind {
+    is_in: Scenario::has_routers,
+    build: |fabric, plan| fabric.add_routers(plan.scenario),
+    checks: &[Invariant::ASTRAY],
+};
+
+/// Routers.
+static ROUTER: NodeKind = NodeKind {
+    stops: |fabric, device| {
+        let cards: Vec<usize> = fabric.nodes[fabric.node(device)].cards(&FIFO).collect();
+        for card in cards {
+            fabric.lose_what_waits(card, DropCause::PipelineReplaced);
+        }
+    },
+    ..NodeKind::PLAIN
+};
 
 /// A port of a router, for the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +51,6 @@ pub struct RouterPort {
 }
 
 /// Where what a scenario of routers names has gone.
-#[derive(Default)]
 pub(crate) struct Routed {
     /// Cards by the scenario's link.
     pub(crate) links: Vec<usize>,
@@ -41,9 +64,21 @@ impl Fabric {
         self.p4_passes
     }
 
-    /// The ports of a router.
-    pub fn router_ports(&self, router: usize) -> &[RouterPort] {
-        &self.routed.ports[router]
+    /// The ports of a router; of anything else none.
+    pub fn router_ports(&self, device: Device) -> &[RouterPort] {
+        let ports = self.routed.get().map(|routed| &routed.ports);
+        match (device, ports) {
+            (Device::Router(router), Some(ports)) => &ports[usize::from(router)],
+            _ => &[],
+        }
+    }
+
+    /// The router's port by which a link of the scenario begins, by its number there; one of an edge's is none.
+    pub fn router_port_of(&self, link: usize) -> Option<(Device, Port)> {
+        let card = *self.routed.get()?.links.get(link)?;
+        self.fifos[card]
+            .port
+            .filter(|(device, _)| matches!(device, Device::Router(_)))
     }
 
     /// A switch's own Ethernet address.
@@ -59,6 +94,16 @@ impl Fabric {
     /// Address of a host of a group, by its number among those.
     pub fn group_host_ip(&self, host: usize) -> Ipv4Addr {
         group_host_ip(host)
+    }
+
+    /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
+    /// One that the scenario does not have is left alone.
+    pub fn set_link_up(&mut self, link: usize, is_up: bool) {
+        let card = self.routed.get().and_then(|routed| routed.links.get(link));
+        let span = card.and_then(|card| self.span_of(CardAt::new(&FIFO, *card)));
+        if let Some(span) = span {
+            self.set_span_up(span, is_up);
+        }
     }
 
     /// What a link between routers did since the last call, by the scenario's number.

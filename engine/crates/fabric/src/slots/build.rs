@@ -4,23 +4,30 @@
 use slotwise_scenario::{Device, Edge as EdgeOfScenario, Fibre, HostId, Scenario, optical_port};
 use slotwise_wire::{Ethernet, PORT_CORE_CONTROL};
 
+use super::cards::{CONTROL, CONTROL_ENDS, LINE_CARD, output};
+use super::{AT_CORE, AT_EDGE, CORE, Card, Core, EDGE, Edge, Star, SyncError};
 use crate::access::Host;
+use crate::build::NS_PER_MS;
 use crate::drops::Place;
 use crate::event::Event;
-use crate::fabric::Fabric;
+use crate::fabric::{Change, Fabric};
 use crate::fifo::{Fifo, Limit};
+use crate::kind::{CardAt, Part};
 use crate::lane::LaneEnd;
 use crate::linecard::LineCard;
 use crate::link::{FibrePair, transmission_ns};
-use crate::node::PortTo;
-use crate::slots::{Card, Core, Edge, SyncError};
 
 impl Fabric {
     /// Edges, cores, what joins them, and the edges' hosts.
-    pub(super) fn add_star(&mut self, scenario: &Scenario) {
+    pub(super) fn add_star(&mut self, scenario: &Scenario, frame_records: bool) {
+        self.star = Part::of(Star::of(scenario, frame_records));
+        let changes = scenario.link_changes.iter();
+        self.changes
+            .extend(changes.map(|change| (change.at_ms * NS_PER_MS, Change::Fibre(*change))));
         let edges = scenario.edges.iter().map(|edge| Device::Edge(edge.id));
         let cores = scenario.cores.iter().map(|core| Device::Core(core.id));
-        self.add_nodes(edges.chain(cores));
+        self.add_nodes(&EDGE, edges);
+        self.add_nodes(&CORE, cores);
         for _ in &scenario.edges {
             self.star.edges.push(Edge {
                 cards: vec![None; scenario.cores.len()],
@@ -41,12 +48,17 @@ impl Fabric {
         for core in &scenario.cores {
             let ends = [Device::Core(core.id), Device::Edge(core.master)];
             let port = PORT_CORE_CONTROL;
-            self.star.cores[usize::from(core.id)].control =
-                ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+            let control = ends.map(|device| self.add_lane(LaneEnd::Port { device, port }));
+            self.star.cores[usize::from(core.id)].control = control;
+            // What one end sends arrives at the other.
+            for (device, link) in ends.into_iter().rev().zip(usize::from(core.id) * CONTROL_ENDS..) {
+                let node = self.node(device);
+                self.nodes[node].set_card(port, CardAt::new(&CONTROL, link));
+            }
             for port in 0..self.star.cores[usize::from(core.id)].ports.len() {
                 if !self.star.cores[usize::from(core.id)].ports[port].fibres.is_empty() {
                     let node = self.node(Device::Core(core.id));
-                    self.nodes[node].set_port(optical_port(port as u16), PortTo::Fibres(port));
+                    self.nodes[node].set_card(optical_port(port as u16), output(core.id, port));
                 }
             }
         }
@@ -67,6 +79,7 @@ impl Fabric {
             let uplink = self.add_fifo(up, Place::Uplink(id), None);
             let downlink = self.add_fifo(down, Place::Downlink(id), Some((device, port)));
             self.add_host(Host {
+                id: Some(id),
                 device,
                 port,
                 uplink,
@@ -79,11 +92,11 @@ impl Fabric {
         let index = self.star.cards.len();
         self.star.edges[usize::from(edge)].cards[usize::from(fibre.core)] = Some(index);
         let node = self.node(Device::Edge(edge));
-        self.nodes[node].set_port(optical_port(fibre.core), PortTo::Card(index));
+        self.nodes[node].set_card(optical_port(fibre.core), CardAt::new(&LINE_CARD, index));
         self.star.cores[usize::from(fibre.core)].ports[usize::from(fibre.port)]
             .fibres
             .push(index);
-        let lanes = [LaneEnd::Core { fibre: index }, LaneEnd::Edge { fibre: index }].map(|end| self.add_lane(end));
+        let lanes = [&AT_CORE, &AT_EDGE].map(|end| self.add_lane(LaneEnd::own(end, index)));
         let pair = FibrePair::new(self.seed, edge, fibre, lanes);
         self.star
             .fibres
@@ -109,9 +122,10 @@ impl Fabric {
         });
         self.schedule_card_tick(index);
         if scenario.has_xcp() {
-            self.star.cards[index].queues.start_timers(self.star.slots.epoch_ns);
+            let epoch_ns = self.star.slots.epoch_ns;
+            self.star.cards[index].queues.start_timers(epoch_ns);
             self.events
-                .schedule(self.star.slots.epoch_ns, Event::CardTimer { card: index as u32 });
+                .schedule(epoch_ns, Event::timer(CardAt::new(&LINE_CARD, index)));
         }
     }
 }

@@ -4,16 +4,23 @@
 use slotwise_scenario::{Device, RING_OVERHEAD_BYTES, Ring, Scenario};
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
+use super::STATION;
+use super::watch::Watch;
 use crate::fabric::Fabric;
-use crate::node::PortTo;
-use crate::ring::Watch;
+use crate::kind::Part;
 use crate::transit_first::Settings;
 
 impl Fabric {
     /// Stations, what joins them, and their hosts.
     pub(super) fn add_ring(&mut self, scenario: &Scenario, ring: &Ring) {
-        self.add_nodes((0..ring.stations.len()).map(|station| Device::Station(station as u16)));
-        self.ring.watch = Watch::new(ring.stations.len());
+        self.add_nodes(
+            &STATION,
+            (0..ring.stations.len()).map(|station| Device::Station(station as u16)),
+        );
+        self.ring = Part::of(super::Ring {
+            cards: Vec::new(),
+            watch: Watch::new(ring.stations.len()),
+        });
         let settings = Settings {
             rate_bps: ring.rate_bps,
             frame_bytes: u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES,
@@ -28,8 +35,8 @@ impl Fabric {
             ];
             let east = self.add_ring_card((station, 0, next), settings, ring.delay_ns);
             let west = self.add_ring_card((next, 1, station), settings, ring.delay_ns);
-            self.add_to_span(PortTo::Ring(east), ends[0], ends[1]);
-            self.add_to_span(PortTo::Ring(west), ends[1], ends[0]);
+            self.add_to_span(east, ends[0], ends[1]);
+            self.add_to_span(west, ends[1], ends[0]);
         }
         self.add_groups(scenario, |_| 1);
     }

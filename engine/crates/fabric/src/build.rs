@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a scenario to its network. Only the folder of a kind of networks reads what a scenario says of it.
+
+use slotwise_scenario::Scenario;
+
+use crate::api::{FabricOptions, HostMode};
+use crate::fabric::Fabric;
+use crate::faults::Faults;
+use crate::invariants::Invariants;
+use crate::kind::{KINDS, Plan};
+use crate::traffic::Traffic;
+
+pub(crate) const NS_PER_MS: u64 = 1_000_000;
+
+impl Fabric {
+    /// The network of a scenario at time 0, with no program in any device. Simulated hosts and changes of links start at
+    /// [`Scenario::epoch_ns`]; with external hosts the changes wait for [`Fabric::schedule_link_changes`].
+    pub fn new(scenario: &Scenario, options: FabricOptions) -> Fabric {
+        let (seed, host_mode) = (options.seed, options.host_mode);
+        let plan = Plan {
+            scenario,
+            frame_records: options.frame_records,
+        };
+        let mut fabric = Fabric::bare(options);
+        let kinds = || KINDS.iter().filter(|kind| (kind.is_in)(scenario));
+        fabric.invariants = Invariants::of(kinds().flat_map(|kind| kind.checks.iter().copied()));
+        for kind in kinds() {
+            (kind.build)(&mut fabric, &plan);
+        }
+        let changes = fabric.changes_of_groups(scenario);
+        fabric.changes.extend(changes);
+        fabric.faults = Faults::of(scenario, &fabric.spans, seed);
+        fabric.set_traffic(Traffic::new(scenario, seed, host_mode));
+        if host_mode == HostMode::Simulated {
+            fabric.schedule_link_changes(scenario.epoch_ns());
+            fabric.faults.schedule(&mut fabric.events);
+        }
+        fabric
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What networks of routers and rings share: hosts in groups, and what a scenario changes of links and hosts.
+
+use std::collections::BTreeMap;
+
+use slotwise_p4::Port;
+use slotwise_scenario::{Changed, Device, Party, Scenario, group_host_ip, group_host_mac};
+use slotwise_wire::Ethernet;
+
+use crate::access::{FIFO, Host};
+use crate::build::NS_PER_MS;
+use crate::drops::Place;
+use crate::fabric::{Change, Fabric};
+use crate::fifo::{Fifo, Limit};
+use crate::lane::LaneEnd;
+use crate::span::Span;
+use crate::traffic::HostAddress;
+
+/// Addresses of the hosts of groups, by the scenario's numbers of hosts.
+pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
+    let groups = scenario.routed.hosts.iter();
+    let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
+    nodes.enumerate().map(|(host, node)| HostAddress {
+        ip: group_host_ip(host),
+        mac: group_host_mac(host),
+        gateway: node.mac(),
+    })
+}
+
+impl Fabric {
+    /// Hosts of groups, at ports of their nodes from the first one on that is free.
+    pub(crate) fn add_groups(&mut self, scenario: &Scenario, first_port: impl Fn(Device) -> Port) {
+        let mut next_port: BTreeMap<Device, Port> = BTreeMap::new();
+        for group in &scenario.routed.hosts {
+            for _ in 0..group.count {
+                let (host, device) = (self.hosts.len(), group.node);
+                let next_port = next_port.entry(device).or_insert_with(|| first_port(device));
+                let port = *next_port;
+                *next_port += 1;
+                let limit = Limit::from(group.buffer);
+                let up = self.add_lane(LaneEnd::Port { device, port });
+                let up = ip_fifo(up, (group.rate_bps, group.up_delay_ns), limit);
+                let down = self.add_lane(LaneEnd::Host(host));
+                let down = ip_fifo(down, (group.rate_bps, group.down_delay_ns), limit);
+                let uplink = self.add_fifo(up, Place::HostAt { device, port }, None);
+                let downlink = self.add_port_fifo(down, device, port);
+                self.add_host(Host {
+                    id: None,
+                    device,
+                    port,
+                    uplink,
+                    downlink,
+                });
+            }
+        }
+    }
+
+    pub(crate) fn add_port_fifo(&mut self, queue: Fifo, device: Device, port: Port) -> usize {
+        self.add_fifo(queue, Place::Port { device, port }, Some((device, port)))
+    }
+
+    pub(crate) fn changes_of_groups(&self, scenario: &Scenario) -> Vec<(u64, Change)> {
+        let fifos = |(number, span): (usize, &Span)| {
+            let cards = span.cards.iter().filter(|card| *card.of == FIFO);
+            cards.map(move |card| (card.card as usize, number)).collect::<Vec<_>>()
+        };
+        let spans: BTreeMap<usize, usize> = self.spans.iter().enumerate().flat_map(fifos).collect();
+        let mut changes = Vec::new();
+        let mut add = |at_ms, change| changes.push((at_ms * NS_PER_MS, change));
+        for (at_ms, changed) in scenario.timeline() {
+            match changed {
+                Changed::Link {
+                    link,
+                    rate_bps,
+                    delay_ns,
+                    xcp_bps: _,
+                    up,
+                } => {
+                    let card = self.routed.links[link];
+                    let change = Change::Fifo {
+                        card,
+                        rate_bps,
+                        delay_ns,
+                    };
+                    add(at_ms, change);
+                    if let (Some(is_up), Some(&span)) = (up, spans.get(&card)) {
+                        add(at_ms, Change::Span { span, is_up });
+                    }
+                }
+                Changed::Span { span, up: is_up } => add(at_ms, Change::Span { span, is_up }),
+                Changed::Hosts {
+                    group,
+                    up_delay_ns,
+                    down_delay_ns,
+                } => {
+                    for number in scenario.host_numbers(Party::Group(group)) {
+                        let host = &self.hosts[number];
+                        for (card, delay_ns) in [(host.uplink, up_delay_ns), (host.downlink, down_delay_ns)] {
+                            let change = Change::Fifo {
+                                card,
+                                rate_bps: None,
+                                delay_ns,
+                            };
+                            add(at_ms, change);
+                        }
+                    }
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// A card before a link whose rate and buffer count IP bytes, as the thesis's.
+pub(crate) fn ip_fifo(lane: usize, (rate_bps, delay_ns): (u64, u64), limit: Limit) -> Fifo {
+    Fifo::new(lane, (rate_bps, delay_ns), limit, Ethernet::SIZE)
+}

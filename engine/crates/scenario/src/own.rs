@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Networks that have a section of their own in a file. Each stands in it alone, with hosts in groups.
+
+use crate::address::Device;
+use crate::model::Scenario;
+use crate::reader::{Fields, Reader};
+use crate::ring;
+
+/// All of them.
+pub(crate) static SECTIONS: &[&Section] = &[&ring::SECTION];
+
+/// What a file says of such a network, under one key.
+pub(crate) struct Section {
+    pub(crate) key: &'static str,
+    /// The network, with an article.
+    pub(crate) called: &'static str,
+    /// Its node of a number.
+    pub(crate) device: fn(u16) -> Device,
+    /// Reads it.
+    pub(crate) read: fn(&mut Reader, &Fields, &mut Scenario),
+    /// Whether its parts fit together, if it is there.
+    pub(crate) check: fn(&Scenario, &mut Reader),
+    /// Its nodes, if it is there.
+    pub(crate) nodes: fn(&Scenario) -> Option<OwnNodes>,
+}
+
+/// Nodes of such a network.
+pub(crate) struct OwnNodes {
+    /// Where the file has them.
+    pub(crate) list: &'static str,
+    /// As the file calls them, by number.
+    pub(crate) names: Vec<String>,
+    /// Names of what goes dark together, in the order in which the fabric has it.
+    pub(crate) spans: Vec<String>,
+}
+
+impl Scenario {
+    /// A network with a section of its own, if there is one, and its nodes.
+    pub(crate) fn own_nodes(&self) -> Option<(&'static Section, OwnNodes)> {
+        let mut sections = SECTIONS.iter();
+        sections.find_map(|&section| Some((section, (section.nodes)(self)?)))
+    }
+}
