@@ -7,10 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
@@ -154,17 +152,9 @@ public final class FairnessApp implements App<RingView> {
     // ---- ways ----
 
     private void onPort(long nowNs, State state, int port, boolean isUp) {
-        if (ringPorts(state.number).contains(port)) {
+        if (network.ringPorts(state.number).contains(port)) {
             light.note(nowNs, state.dark(), state.id(), port, isUp);
         }
-    }
-
-    /** Ports of a station that links of the ring are at. */
-    private Set<Integer> ringPorts(int station) {
-        Set<Integer> ports = new TreeSet<>();
-        network.linkOut(station, 0).ifPresent(east -> ports.add(WireConstants.PORT_RING_EAST));
-        network.linkOut(station, 1).ifPresent(west -> ports.add(WireConstants.PORT_RING_WEST));
-        return ports;
     }
 
     /** A link has light if both of its ends see it. */
@@ -202,9 +192,12 @@ public final class FairnessApp implements App<RingView> {
     /** Whoever checked a choice may have seen the network before this one. */
     private void choose(RingChoice choice) {
         if (choice instanceof RingChoice.Mode) {
-            mode = ((RingChoice.Mode) choice).mode();
-            spans.clear();
-            states.forEach(KeptSwitch::change);
+            RingMode next = ((RingChoice.Mode) choice).mode();
+            if (next != mode) {
+                mode = next;
+                spans.clear();
+                states.forEach(KeptSwitch::change);
+            }
         } else if (choice instanceof RingChoice.Weight) {
             RingChoice.Weight weight = (RingChoice.Weight) choice;
             network.number(weight.device()).ifPresent(number ->

@@ -6,6 +6,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingMode;
 

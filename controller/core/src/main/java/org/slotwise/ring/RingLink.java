@@ -3,8 +3,6 @@ package org.slotwise.ring;
 
 /** What joins a station to the next one: a fibre in each direction. Immutable. */
 public final class RingLink {
-    private static final int BITS = 8;
-
     private final int from;
     private final long rateBps;
     private final long delayNs;
@@ -28,7 +26,7 @@ public final class RingLink {
 
     /** The same in byte/s, as P4 has rates. */
     public long capacity() {
-        return rateBps / BITS;
+        return rateBps / Byte.SIZE;
     }
 
     /** Propagation delay of each direction, ns. */

@@ -9,7 +9,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
@@ -17,6 +19,7 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.Lane;
 import org.slotwise.control.topology.Link;
 import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingMode;
@@ -168,6 +171,14 @@ public final class RingNetwork {
     /** The link by which a ringlet leaves a station. */
     public Optional<RingLink> linkOut(int station, int ringlet) {
         return Optional.ofNullable(links.get(ringlet == 0 ? station : previous(station)));
+    }
+
+    /** Ports of a station that links of the ring are at, ascending. */
+    public SortedSet<Integer> ringPorts(int station) {
+        SortedSet<Integer> ports = new TreeSet<>();
+        linkOut(station, 0).ifPresent(east -> ports.add(WireConstants.PORT_RING_EAST));
+        linkOut(station, 1).ifPresent(west -> ports.add(WireConstants.PORT_RING_WEST));
+        return ports;
     }
 
     /** The station after one along a ringlet. */

@@ -11,6 +11,7 @@ import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.Host;
 import org.slotwise.wire.RingClass;
 import org.slotwise.wire.RingMode;
+import org.slotwise.wire.WireConstants;
 
 /** The entries of {@code ring.p4}. Pure. */
 final class RingTables {
@@ -24,7 +25,6 @@ final class RingTables {
     static final List<String> ALL = List.of(PARAMS, RINGLET, TIMING, ROUTE, CLASS, WAY, METER);
     private static final int CLASSES = 4;
     private static final int IPV4_BITS = 32;
-    private static final int BITS = 8;
     private static final long NS_PER_S = 1_000_000_000L;
     /** Rules of one table with ternary keys, which never overlap. */
     private static final int PRIORITY = 10;
@@ -78,7 +78,7 @@ final class RingTables {
 
     /** None where a half ring has no link: there is nothing to share. */
     private void addRinglets(List<TableEntry> entries, int station, RingMode mode) {
-        for (int each = 0; each < 2; each++) {
+        for (int each = 0; each < WireConstants.RINGLETS; each++) {
             int ringlet = each;
             network.linkOut(station, ringlet).ifPresent(link -> entries.add(TableEntry.in(RINGLET).exact("ringlet", ringlet)
                     .action("set_ringlet").param("downstream", network.downstream(station, ringlet)).param("mode", mode.code())
@@ -104,7 +104,7 @@ final class RingTables {
         Map<Integer, Long> rates = new TreeMap<>();
         for (TrafficRule rule : rules) {
             classes.put(rule.dscp(), rule.trafficClass());
-            rates.put(cell(rule.port(), rule.trafficClass()), Math.max(1, rule.rateBps() / BITS));
+            rates.put(cell(rule.port(), rule.trafficClass()), Math.max(1, rule.rateBps() / Byte.SIZE));
         }
         classes.forEach((dscp, trafficClass) -> entries.add(TableEntry.in(CLASS).match(Match.ternary("dscp", dscp, TrafficRule.MAX_DSCP))
                 .priority(PRIORITY).action("set_class").param("traffic_class", trafficClass.code()).build()));

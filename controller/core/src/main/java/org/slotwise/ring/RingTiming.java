@@ -2,6 +2,7 @@
 package org.slotwise.ring;
 
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.wire.Limits;
 
 /** What the estimators and the fairness of a ring reckon with. Immutable and valid. */

@@ -3,6 +3,7 @@ package org.slotwise.ring;
 
 import java.util.Optional;
 import java.util.function.IntPredicate;
+import org.slotwise.wire.WireConstants;
 
 /** Ways between the stations of a ring: the shorter ringlet that is whole, else the other one; of two equal ones ringlet 0. */
 final class RingWays {
@@ -14,7 +15,7 @@ final class RingWays {
     RingWays(RingNetwork network, IntPredicate hasLight) {
         this.network = network;
         int stations = network.stations().size();
-        this.whole = new int[2][stations];
+        this.whole = new int[WireConstants.RINGLETS][stations];
         for (int ringlet = 0; ringlet < whole.length; ringlet++) {
             // Twice around against the ringlet: what is behind the first station is known the second time.
             for (int back = 1; back <= 2 * stations; back++) {

@@ -11,8 +11,6 @@ import org.slotwise.wire.WireConstants;
 
 /** A congested link as its head has reported it last, and what the stations of its span are told. Immutable. */
 public final class Span {
-    private static final long BITS = 8;
-
     private final int head;
     private final int ringlet;
     private final RingPhase phase;
@@ -25,12 +23,12 @@ public final class Span {
         this.head = head;
         this.ringlet = ringlet;
         this.phase = phase;
-        this.advertisedBps = isLimit ? OptionalLong.of(rate * BITS) : OptionalLong.empty();
+        this.advertisedBps = isLimit ? OptionalLong.of(rate * Byte.SIZE) : OptionalLong.empty();
         this.reach = reach;
         this.report = report;
         for (int source = 0; source < rates.length; source++) {
             if (rates[source] != 0) {
-                sourcesBps.put(source, rates[source] == WireConstants.NO_LIMIT ? OptionalLong.empty() : OptionalLong.of(rates[source] * BITS));
+                sourcesBps.put(source, rates[source] == WireConstants.NO_LIMIT ? OptionalLong.empty() : OptionalLong.of(rates[source] * Byte.SIZE));
             }
         }
     }
@@ -62,12 +60,12 @@ public final class Span {
 
     /** What the link carries, estimated, bit/s. */
     public long linkBps() {
-        return report.linkRate() * BITS;
+        return report.linkRate() * Byte.SIZE;
     }
 
     /** What the head adds of that, estimated, bit/s. */
     public long addedBps() {
-        return report.addedRate() * BITS;
+        return report.addedRate() * Byte.SIZE;
     }
 
     /** Longest time in an interval that transit held back what the head could have added, ns. */

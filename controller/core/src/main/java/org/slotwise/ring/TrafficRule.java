@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.RingClass;
 

@@ -16,6 +16,7 @@ import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.Lane;
 import org.slotwise.control.topology.Link;
 import org.slotwise.control.topology.Node;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.control.topology.Topology;
 import org.slotwise.wire.Limits;
 
@@ -33,8 +34,8 @@ public final class RoutedNetwork {
     /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
     public RoutedNetwork(List<Router> routers, Routing routing, int xcpOverheadBytes) {
         this.routing = Objects.requireNonNull(routing);
-        this.xcpOverheadBytes = (int) inRange("xcp.overhead_bytes", xcpOverheadBytes, 0, MAX_OVERHEAD_BYTES);
-        inRange("nodes", routers.size(), Limits.MIN_ROUTERS, Limits.MAX_ROUTERS);
+        this.xcpOverheadBytes = (int) Ranges.check("xcp.overhead_bytes", xcpOverheadBytes, 0, MAX_OVERHEAD_BYTES);
+        Ranges.check("nodes", routers.size(), Limits.MIN_ROUTERS, Limits.MAX_ROUTERS);
         for (int i = 0; i < routers.size(); i++) {
             if (this.routers.put(routers.get(i).device(), routers.get(i)) != null) {
                 throw new InvalidNetworkException("nodes[" + i + "].device_id", routers.get(i).device() + " is used twice");
@@ -45,7 +46,7 @@ public final class RoutedNetwork {
         for (int i = 0; i < routers.size(); i++) {
             checkPorts("nodes[" + i + "].ports", routers.get(i), hosts, all);
         }
-        inRange("nodes", all.size(), 0, Limits.MAX_ROUTES);
+        Ranges.check("nodes", all.size(), 0, Limits.MAX_ROUTES);
         checkFound((long) all.size() * routers.size());
         checkStatic();
     }
@@ -58,19 +59,19 @@ public final class RoutedNetwork {
     }
 
     private void checkPorts(String where, Router router, Set<Ipv4Address> hosts, Set<Ipv4Address> all) {
-        inRange(where, router.ports().size(), Limits.MIN_ROUTER_PORTS, Limits.MAX_ROUTER_PORTS);
+        Ranges.check(where, router.ports().size(), Limits.MIN_ROUTER_PORTS, Limits.MAX_ROUTER_PORTS);
         Set<Integer> numbers = new HashSet<>();
         for (int i = 0; i < router.ports().size(); i++) {
             RouterPort port = router.ports().get(i);
             String place = where + "[" + i + "]";
-            inRange(place + ".port", port.number(), Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
+            Ranges.check(place + ".port", port.number(), Limits.MIN_ROUTER_PORT, Limits.MAX_ROUTER_PORT);
             if (!numbers.add(port.number())) {
                 throw new InvalidNetworkException(place + ".port", port.number() + " is used twice");
             }
-            inRange(place + ".rate_bps", port.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
-            inRange(place + ".delay_ns", port.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
-            port.xcpBps().ifPresent(bps -> inRange(place + ".xcp_bps", bps, Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
-            inRange(place + ".hosts", port.hosts().size(), Limits.MIN_PORT_HOSTS, Limits.MAX_PORT_HOSTS);
+            Ranges.check(place + ".rate_bps", port.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+            Ranges.check(place + ".delay_ns", port.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+            port.xcpBps().ifPresent(bps -> Ranges.check(place + ".xcp_bps", bps, Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS));
+            Ranges.check(place + ".hosts", port.hosts().size(), Limits.MIN_PORT_HOSTS, Limits.MAX_PORT_HOSTS);
             for (Host host : port.hosts()) {
                 if (!hosts.add(host.ip())) {
                     throw new InvalidNetworkException(place + ".hosts", host.ip() + " is used twice");
@@ -78,7 +79,7 @@ public final class RoutedNetwork {
                 all.add(host.ip());
             }
             port.peer().ifPresent(peer -> {
-                inRange(place + ".peer.beyond", peer.beyond().size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
+                Ranges.check(place + ".peer.beyond", peer.beyond().size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
                 checkPeer(place + ".peer", router, port, peer);
                 all.addAll(peer.beyond());
             });
@@ -104,7 +105,7 @@ public final class RoutedNetwork {
     }
 
     private void checkStatic() {
-        inRange("routing.routes", routing.routes().size(), 0, Limits.MAX_ROUTES);
+        Ranges.check("routing.routes", routing.routes().size(), 0, Limits.MAX_ROUTES);
         Map<DeviceId, Set<Prefix>> known = new HashMap<>();
         routers.values().forEach(router -> known.put(router.device(), hostsOf(router)));
         for (int i = 0; i < routing.routes().size(); i++) {
@@ -134,13 +135,6 @@ public final class RoutedNetwork {
         Set<Prefix> hosts = new HashSet<>();
         router.ports().forEach(port -> port.hosts().forEach(host -> hosts.add(Prefix.of(host.ip()))));
         return hosts;
-    }
-
-    private static long inRange(String where, long value, long low, long high) {
-        if (value < low || value > high) {
-            throw new InvalidNetworkException(where, "must be " + low + " .. " + high + ", got " + value);
-        }
-        return value;
     }
 
     /** The routers by device, in the order given. */

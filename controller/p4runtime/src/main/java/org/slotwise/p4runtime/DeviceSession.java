@@ -65,6 +65,7 @@ final class DeviceSession {
     private final P4RuntimeGrpc.P4RuntimeStub streams;
     private final P4RuntimeGrpc.P4RuntimeStub reads;
     private final P4RuntimeGrpc.P4RuntimeFutureStub calls;
+    private final WriteWindow writes;
     private final Executor driver;
     private final Listener listener;
     private ElectionId electionId;
@@ -102,11 +103,11 @@ final class DeviceSession {
 
     /**
      * Takes the channel of its stream, whose callbacks are on the driver's thread, and the one of its calls: the same, or, where
-     * the driver waits for answers, one with a thread of its own. A packet waits for a switch that does not read for at most
+     * the driver waits for answers, one with a thread of its own; what is written goes through the window of its server. A packet waits for a switch that does not read for at most
      * {@code packetLifeNs}.
      */
     DeviceSession(DeviceId device, Pipeline pipeline, ElectionId electionId, Patience patience, long packetLifeNs,
-            Channel streamChannel, Channel callChannel, Executor driver, Listener listener) {
+            Channel streamChannel, Channel callChannel, WriteWindow writes, Executor driver, Listener listener) {
         this.device = device;
         this.pipeline = pipeline;
         this.electionId = electionId;
@@ -115,6 +116,7 @@ final class DeviceSession {
         this.streams = P4RuntimeGrpc.newStub(streamChannel);
         this.reads = P4RuntimeGrpc.newStub(callChannel);
         this.calls = P4RuntimeGrpc.newFutureStub(callChannel);
+        this.writes = writes;
         this.driver = driver;
         this.listener = listener;
     }
@@ -272,7 +274,8 @@ final class DeviceSession {
 
     /** Starts to write a batch; {@link #onAnswer} is to be called when the future has completed, on whatever thread it does. */
     CompletableFuture<Void> write(List<Update> updates) {
-        unanswered = within(calls, patience.call()).write(request(updates));
+        WriteRequest request = request(updates);
+        unanswered = writes.send(request.getSerializedSize(), () -> within(calls, patience.call()).write(request));
         return toFuture(unanswered).thenApply(response -> null);
     }
 

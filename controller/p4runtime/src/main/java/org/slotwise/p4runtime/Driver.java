@@ -82,7 +82,7 @@ public abstract class Driver implements AutoCloseable {
      * @param streams its event loop is the driver's thread, so that no message waits for another one
      * @param calls the same one, or, where the driver waits for answers, one with a thread of its own
      */
-    private record Channels(ManagedChannel streams, ManagedChannel calls) {
+    private record Channels(ManagedChannel streams, ManagedChannel calls, WriteWindow writes) {
     }
 
     private static ManagedChannel channel(Setup setup, String address, EventLoopGroup thread, boolean keepAlive) {
@@ -115,11 +115,12 @@ public abstract class Driver implements AutoCloseable {
     private void addSession(Setup setup, DeviceId device, Pipeline pipeline, boolean waits) {
         Channels server = channels.computeIfAbsent(setup.addresses().of(device), address -> {
             ManagedChannel streams = channel(setup, address, driverThread, !waits);
-            return new Channels(streams, waits ? channel(setup, address, waitingThread, false) : streams);
+            return new Channels(streams, waits ? channel(setup, address, waitingThread, false) : streams, new WriteWindow());
         });
         sessions.put(device, new DeviceSession(device, pipeline, ElectionId.of(setup.electionId()),
                 // Where the driver waits for answers, this machine's time is of no account: it may have been stopped meanwhile.
-                waits ? Patience.ENDLESS : setup.patience(), waits ? Long.MAX_VALUE : PACKET_LIFE_NS, server.streams(), server.calls(), loop::execute, new SessionEvents()));
+                waits ? Patience.ENDLESS : setup.patience(), waits ? Long.MAX_VALUE : PACKET_LIFE_NS,
+                server.streams(), server.calls(), server.writes(), loop::execute, new SessionEvents()));
     }
 
     /** Connects to all switches. */

@@ -246,7 +246,7 @@ class DriverTest extends DriverTestBase {
             ExecutorService thread = Executors.newSingleThreadExecutor();
             CompletableFuture<DeviceSession> primary = new CompletableFuture<>();
             DeviceSession session = new DeviceSession(DeviceId.of(3), Programs.edge(), ElectionId.of(1), patience,
-                    Long.MAX_VALUE, channel, channel, thread, new PrimaryOnly(primary));
+                    Long.MAX_VALUE, channel, channel, new WriteWindow(), thread, new PrimaryOnly(primary));
             thread.execute(session::connect);
             primary.get(TIMEOUT_S, TimeUnit.SECONDS);
             path.freeze();

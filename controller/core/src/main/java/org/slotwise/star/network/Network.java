@@ -17,6 +17,7 @@ import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.control.topology.Ranges;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.OpticalHeader;
@@ -72,9 +73,9 @@ public final class Network {
         this.frame = Objects.requireNonNull(frame);
         this.timestampUnit = Objects.requireNonNull(timestampUnit);
         this.cores = sorted(cores);
-        this.beaconHoldFrames = inRange("beacon_hold_frames", beaconHoldFrames, Limits.MIN_BEACON_HOLD_FRAMES,
+        this.beaconHoldFrames = (int) Ranges.check("beacon_hold_frames", beaconHoldFrames, Limits.MIN_BEACON_HOLD_FRAMES,
                 Limits.MAX_BEACON_HOLD_FRAMES);
-        this.mtu = inRange("mtu", mtu, Limits.MIN_MTU, Limits.MAX_MTU);
+        this.mtu = (int) Ranges.check("mtu", mtu, Limits.MIN_MTU, Limits.MAX_MTU);
         this.xcp = xcp;
         this.byInvitation = byInvitation;
         if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
@@ -88,10 +89,10 @@ public final class Network {
         }
         this.xcpBps = xcpBps;
         if (xcpBps.isPresent()) {
-            inRange("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+            Ranges.check("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         }
         this.timestampToleranceNs =
-                inRange("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
+                Ranges.check("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
         checkCores(cores);
         checkEdges(edges);
         List<Edge> sorted = new ArrayList<>(edges);
@@ -162,12 +163,12 @@ public final class Network {
     }
 
     private static void checkCores(List<Core> given) {
-        inRange("cores", given.size(), 1, WireConstants.MAX_CORES);
+        Ranges.check("cores", given.size(), 1, WireConstants.MAX_CORES);
         Set<CoreId> ids = new HashSet<>();
         Set<EdgeId> masters = new HashSet<>();
         for (int i = 0; i < given.size(); i++) {
             String where = "cores[" + i + "]";
-            inRange(where + ".id", given.get(i).id().value(), 0, WireConstants.MAX_CORES - 1);
+            Ranges.check(where + ".id", given.get(i).id().value(), 0, WireConstants.MAX_CORES - 1);
             unique(where + ".id", ids, given.get(i).id());
             unique(where + ".master", masters, given.get(i).master());
         }
@@ -232,7 +233,7 @@ public final class Network {
     }
 
     private void checkFibres(String where, List<Fibre> fibres) {
-        inRange(where, fibres.size(), 1, cores.size());
+        Ranges.check(where, fibres.size(), 1, cores.size());
         Set<CoreId> ends = new HashSet<>();
         for (int i = 0; i < fibres.size(); i++) {
             checkFibre(where + "[" + i + "]", fibres.get(i));
@@ -244,10 +245,10 @@ public final class Network {
         if (cores.stream().noneMatch(core -> core.id().equals(fibre.core()))) {
             throw new InvalidNetworkException(where + ".core", "there is no core " + fibre.core());
         }
-        inRange(where + ".rate_bps", fibre.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
-        inRange(where + ".delay_ns", fibre.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+        Ranges.check(where + ".rate_bps", fibre.rateBps(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
+        Ranges.check(where + ".delay_ns", fibre.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
         if (fibre.corePort().isPresent()) {
-            inRange(where + ".core_port", fibre.corePort().getAsInt(), 0, WireConstants.MAX_FIBRES - 1);
+            Ranges.check(where + ".core_port", fibre.corePort().getAsInt(), 0, WireConstants.MAX_FIBRES - 1);
         }
         int port = WireConstants.PORT_OPTICAL_BASE + fibre.core().value();
         if (fibre.port() != port) {
@@ -262,12 +263,12 @@ public final class Network {
 
     /** Hosts behind a router have its port of the edge, and its Ethernet address. */
     private static void checkHosts(String where, List<Host> hosts, Set<Ipv4Address> addresses) {
-        inRange(where, hosts.size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
+        Ranges.check(where, hosts.size(), Limits.MIN_ROUTES, Limits.MAX_ROUTES);
         Map<Integer, MacAddress> ports = new HashMap<>();
         for (int i = 0; i < hosts.size(); i++) {
             Host host = hosts.get(i);
             String place = where + "[" + i + "]";
-            inRange(place + ".port", host.port(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
+            Ranges.check(place + ".port", host.port(), 1, WireConstants.PORT_OPTICAL_BASE - 1);
             MacAddress there = ports.putIfAbsent(host.port(), host.mac());
             if (there != null && !there.equals(host.mac())) {
                 throw new InvalidNetworkException(place + ".mac", "port " + host.port() + " leads to " + there + ", got "
@@ -281,17 +282,6 @@ public final class Network {
         if (!seen.add(value)) {
             throw new InvalidNetworkException(where, value + " is used twice");
         }
-    }
-
-    private static int inRange(String where, int value, int low, int high) {
-        return (int) inRange(where, (long) value, low, high);
-    }
-
-    private static long inRange(String where, long value, long low, long high) {
-        if (value < low || value > high) {
-            throw new InvalidNetworkException(where, "must be " + low + " .. " + high + ", got " + value);
-        }
-        return value;
     }
 
     /** How time is cut. */

@@ -187,7 +187,9 @@ public final class FlowRuleSwitches {
             }
             return inOrder(device, () -> cells.isEmpty() ? apply(device, operations)
                     : apply(device, operations).thenCompose(done -> checked())
-                            .thenCompose(may -> meters.write(device, program(SlotwiseDevices.onos(device)), cells)));
+                            .thenCompose(may -> meters.write(device, program(SlotwiseDevices.onos(device)), cells)
+                                    // A copy: whoever answers late must not find it answered.
+                                    .copy().orTimeout(ANSWER_TIMEOUT_S, TimeUnit.SECONDS)));
         }
 
         private CompletableFuture<Void> apply(

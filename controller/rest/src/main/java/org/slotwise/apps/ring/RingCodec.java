@@ -257,19 +257,12 @@ public final class RingCodec {
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         ArrayNode ports = node.putArray("ports");
         for (int number = 0; number < view.stations().size(); number++) {
-            for (int port : ringPorts(view.network(), number)) {
+            for (int port : view.network().ringPorts(number)) {
                 ports.add(RoutesCodec.port(view.network().stations().get(number).device(), port,
                         !view.stations().get(number).darkPorts().contains(port)));
             }
         }
         return node;
-    }
-
-    private static List<Integer> ringPorts(RingNetwork network, int station) {
-        List<Integer> ports = new ArrayList<>();
-        network.linkOut(station, 0).ifPresent(east -> ports.add(WireConstants.PORT_RING_EAST));
-        network.linkOut(station, 1).ifPresent(west -> ports.add(WireConstants.PORT_RING_WEST));
-        return ports;
     }
 
     // ---- what is chosen ----
@@ -336,7 +329,7 @@ public final class RingCodec {
         JsonFields fields = JsonFields.of("", value, "device_id", "port", "up");
         Station station = known(network, fields);
         int port = (int) fields.integer("port", WireConstants.PORT_RING_EAST, WireConstants.PORT_RING_WEST);
-        if (!ringPorts(network, network.number(station.device()).orElseThrow()).contains(port)) {
+        if (!network.ringPorts(network.number(station.device()).orElseThrow()).contains(port)) {
             throw new InvalidJsonException("port", "there is no link of the ring at port " + port + " of device " + station.device());
         }
         return new LightTold(station.device(), port, fields.flag("up"));
