@@ -93,6 +93,22 @@ def test_a_link_that_is_mended_while_its_router_is_away_is_used_again(tmp_path):
     assert used(report, "north-west", end_ms, next_ms) > 0.2 and used(report, "south-west", end_ms + 100, next_ms) < 0.1
 
 
+def test_all_routers_may_be_down_at_one_time(tmp_path):
+    network = Network("pair", seconds=3).node("left", "right")
+    network.link("left", "right", rate_bps=45_000_000, delay_ns=1_000_000, buffer_packets=50)
+    network.hosts("s", "left", 2).hosts("d", "right", 2).udp("s", "d", rate_bps=1_000_000)
+    # Faults of one entry come one after the other.
+    network.fault("router-restart", every_s=0.3, for_s=0.1).fault("router-restart", every_s=0.3, for_s=0.1)
+    scenario = tmp_path / "pair.yaml"
+    network.save(scenario)
+    first, second = (simulated(scenario, tmp_path / name) for name in ("one.json", "two.json"))
+    assert first == second and first["verdict"]["ok"]
+    away = [faults_ms(first, router) for router in ("router0", "router1")]
+    assert any(start < other_end and other < end for start, end in away[0] for other, other_end in away[1]), away
+    (kind,) = first["faults"]["kinds"]
+    assert kind["injected"] > 5 and kind["not_recovered"] == 0, kind
+
+
 def test_a_controller_that_was_away_hears_of_links_that_changed_meanwhile(tmp_path):
     restarts = ["kind: controller-restart, every_ms: 1000, for_ms: 400"]
     seen = simulated(scenario_with(tmp_path / "restarts.yaml", restarts), tmp_path / "seen.json")

@@ -283,14 +283,22 @@ impl LockstepLink {
     }
 
     /// Gives the controller a turn at `now_ns`: what the devices sent it before, then the time. `execute` gets its commands
-    /// while the fabric stands still.
+    /// while the fabric stands still. While no device is there the controller cannot be reached, and has no turn: it does nothing
+    /// and wants nothing, until a device is there again, which is due to be told it.
     pub fn exchange(
         &mut self,
         now_ns: u64,
         arrivals: &[Arrival],
         execute: &mut dyn FnMut(DeviceCommand),
     ) -> Result<Turn, LockstepError> {
-        self.sequence += 1;
+        let is_reached = self
+            .hub
+            .devices()
+            .keys()
+            .any(|device_id| !self.absent.contains(device_id));
+        if is_reached {
+            self.sequence += 1;
+        }
         let sequence = self.sequence;
         let last_of_ports = last_of_ports(arrivals);
         for (place, arrival) in arrivals.iter().enumerate() {
@@ -315,6 +323,12 @@ impl LockstepLink {
                     }
                 }
             }
+        }
+        if !is_reached {
+            return Ok(Turn {
+                packet_outs: Vec::new(),
+                next_deadline_ns: None,
+            });
         }
         let absent_devices = self.absent.iter().copied().collect();
         let advance = any(

@@ -366,6 +366,50 @@ fn who_becomes_primary_hears_of_all_ports_that_have_changed() {
 }
 
 #[test]
+fn while_no_device_is_there_turns_are_skipped_and_the_next_one_says_who_is_still_away() {
+    let (server, mut fabric) = Fabric::new(PATIENCE);
+    let address = server.address();
+    let controller = controller(&server, move |mut one, mut two| async move {
+        done(&one, 0, 0, 50).await;
+        assert_eq!(advance(&mut one).await.sequence, 1);
+        assert_eq!(advance(&mut two).await.sequence, 1);
+        done(&one, 1, 0, 300).await;
+        one.stream.next().await.unwrap_err();
+        two.stream.next().await.unwrap_err();
+        let mut back = Primary::at(address, 2, 1).await;
+        assert_eq!(
+            status(&mut back).await,
+            (3, false),
+            "of what happened while it was away"
+        );
+        let turn = advance(&mut back).await;
+        assert_eq!((turn.sequence, turn.now_ns, turn.absent_devices), (2, 500, vec![1]));
+        done(&back, 2, 0, 0).await;
+        back.stream.next().await.unwrap_err();
+    });
+    fabric.turn(None).unwrap();
+    assert_eq!(fabric.turn(Some((50, &[]))).unwrap().next_deadline_ns, Some(300));
+    for device_id in [1, 2] {
+        fabric
+            .with(|link, execute| link.device_down(device_id, execute))
+            .unwrap();
+    }
+    fabric.port_status(2, 3, false);
+    let lost = Arrival::Packet(ControllerPacket {
+        device_id: 1,
+        frame: vec![0; 20],
+    });
+    for (now_ns, arrivals) in [(250, vec![lost, port(2, 3, false)]), (300, Vec::new())] {
+        let nothing = fabric.turn(Some((now_ns, &arrivals))).unwrap();
+        assert_eq!((nothing.packet_outs.len(), nothing.next_deadline_ns), (0, None));
+    }
+    fabric.with(|link, execute| link.device_up(2, execute)).unwrap();
+    fabric.turn(Some((500, &[]))).unwrap();
+    drop((fabric, server));
+    controller.join().unwrap();
+}
+
+#[test]
 fn a_controller_that_begins_has_a_turn_to_hear_of_ports() {
     let (server, mut fabric) = Fabric::new(PATIENCE);
     let (end, ended) = tokio::sync::oneshot::channel();
