@@ -45,6 +45,15 @@ impl Fabric {
         self.spans.iter().position(|span| span.cards.contains(&card))
     }
 
+    /// Lets a span of a network with a section of its own, by its number in the scenario, carry packets from now on or not. One that the
+    /// scenario does not have is left alone.
+    pub fn set_own_span_up(&mut self, span: usize, is_up: bool) {
+        // Such a network stands alone: all spans are its own, in its order.
+        if self.routed.get().is_none() && span < self.spans.len() {
+            self.set_span_up(span, is_up);
+        }
+    }
+
     /// A change lets a span carry packets or not.
     pub(crate) fn set_span_up(&mut self, span: usize, is_up: bool) {
         let was_light = self.spans[span].is_light();

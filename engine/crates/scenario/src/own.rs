@@ -40,4 +40,9 @@ impl Scenario {
         let mut sections = SECTIONS.iter();
         sections.find_map(|&section| Some((section, (section.nodes)(self)?)))
     }
+
+    /// Names of what goes dark together in a network with a section of its own, as changes name it.
+    pub fn own_spans(&self) -> Vec<String> {
+        self.own_nodes().map_or_else(Vec::new, |(_, nodes)| nodes.spans)
+    }
 }

@@ -211,7 +211,7 @@ impl Scenario {
 
     /// Whether there may be hosts that stand in groups.
     pub fn has_groups(&self) -> bool {
-        self.has_routers() || self.has_ring()
+        self.has_routers() || self.own_nodes().is_some()
     }
 
     /// Whether there are routers.

@@ -23,8 +23,8 @@ pub enum Fibre {
         /// The link.
         link: usize,
     },
-    /// Two stations of a ring, by the number of the span between them.
-    OfRing {
+    /// Two nodes of a network with a section of its own, by the number of the span between them.
+    OfSpan {
         /// The span.
         span: usize,
     },
@@ -45,7 +45,7 @@ impl Fibre {
                 up: Some(is_up),
             }),
             Fibre::OfRouters { link } => fabric.set_link_up(link, is_up),
-            Fibre::OfRing { span } => fabric.set_ring_span_up(span, is_up),
+            Fibre::OfSpan { span } => fabric.set_own_span_up(span, is_up),
         }
     }
 }
@@ -101,9 +101,8 @@ impl Network {
         });
         let links = self.scenario.routed.links.iter().enumerate();
         let links = links.map(|(link, of)| (of.name.clone(), Fibre::OfRouters { link }));
-        let rings = self.scenario.ring.iter();
-        let spans = rings.flat_map(|ring| ring.spans().map(|ends| ring.span_name(ends)).enumerate());
-        let spans = spans.map(|(span, name)| (name, Fibre::OfRing { span }));
+        let spans = self.scenario.own_spans().into_iter().enumerate();
+        let spans = spans.map(|(span, name)| (name, Fibre::OfSpan { span }));
         fibres.chain(links).chain(spans).collect()
     }
 

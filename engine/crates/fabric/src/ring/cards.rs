@@ -385,14 +385,6 @@ impl Fabric {
         }
     }
 
-    /// Lets a span of a ring, by its number in the scenario, carry packets from now on or not. One that the scenario does not have is
-    /// left alone.
-    pub fn set_ring_span_up(&mut self, span: usize, is_up: bool) {
-        if self.ring.get().is_some() && span < self.spans.len() {
-            self.set_span_up(span, is_up);
-        }
-    }
-
     /// What waits in the cards of a station is gone, and its limits with it.
     pub(super) fn reset_station(&mut self, device: Device) {
         for index in 0..self.ring.cards.len() {
