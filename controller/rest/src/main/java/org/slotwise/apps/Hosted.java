@@ -19,15 +19,18 @@ public final class Hosted<V> {
     private final AppPart<V> part;
     private final App<V> app;
 
-    private Hosted(AppPart<V> part, AppState kept) {
+    private Hosted(String id, AppPart<V> part, AppState kept) {
         this.part = part;
         this.app = part.make(kept);
+        if (!app.id().equals(id)) {
+            throw new IllegalStateException("the application of '" + id + "' calls itself '" + app.id() + "'");
+        }
     }
 
     /** Makes all applications of a network, in their order; {@code kept} has what is kept of each, by its name. */
     public static List<Hosted<?>> all(NetworkDocument network, Function<String, AppState> kept) {
         List<Hosted<?>> all = new ArrayList<>();
-        network.parts().forEach((id, part) -> all.add(new Hosted<>(part, kept.apply(id))));
+        network.parts().forEach((id, part) -> all.add(new Hosted<>(id, part, kept.apply(id))));
         return all;
     }
 
