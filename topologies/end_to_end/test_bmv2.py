@@ -9,6 +9,7 @@ from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, childre
 
 ROUTERS = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
+RING = ROOT / "topologies" / "ring3-bmv2.yaml"
 MIX = ROOT / "topologies" / "mixed-bmv2.yaml"
 SWITCHES = 4
 BMV2_TARGET = ("--target", "bmv2")
@@ -71,6 +72,18 @@ def test_a_mix_of_bmv2_carries_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
     assert {name: flow["played_by"] for name, flow in flows.items()} == {"across.0": "engine", "down.0": "linux", "busy": "linux"}
     assert all(flow["bytes"] > 20_000 for flow in flows.values()), flows
     assert report["controller"]["commits"]["completed"] > 0
+
+
+@needs_bmv2
+def test_a_ring_of_bmv2_carries_tcp_of_linux_round_a_cut(tmp_path):
+    path = tmp_path / "report.json"
+    done = slotwise("emulate", RING, *BMV2_TARGET, "--report", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(path)
+    assert report["verdict"]["ok"] and not any(count for check, count in report["invariants"].items() if check != "first")
+    assert all(flow["bytes"] > 20_000 for flow in report["phases"][-1]["flows"]), report["phases"]
+    assert "device 3002, port 256 has no light" in done.stderr + done.stdout
+    assert report["controller"]["reroutes"] >= 2
 
 
 @needs_bmv2

@@ -36,6 +36,8 @@ pub struct DeviceKind {
     pub most: u16,
     /// Their P4 program.
     pub program: &'static str,
+    /// The controller's application that has them.
+    pub app: &'static str,
     /// Its counter of what it drops.
     pub drop_counter: &'static str,
     /// Its table of ways to hosts, where hosts wait for one.
@@ -62,6 +64,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         first_id: 1,
         most: MAX_FIBRES,
         program: "edge",
+        app: "star",
         drop_counter: "EdgeIngress.drops",
         routes: None,
         is_slotted: true,
@@ -78,6 +81,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         first_id: 1001,
         most: MAX_FIBRES,
         program: "core",
+        app: "star",
         drop_counter: "CoreIngress.drops",
         routes: None,
         is_slotted: true,
@@ -94,6 +98,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         first_id: 2001,
         most: MAX_FIBRES,
         program: "router",
+        app: "routes",
         drop_counter: "RouterIngress.drops",
         routes: Some("RouterIngress.ipv4_route"),
         is_slotted: false,
@@ -110,6 +115,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         first_id: 3001,
         most: MAX_STATIONS,
         program: "ring",
+        app: "ring",
         drop_counter: "RingIngress.drops",
         routes: Some("RingIngress.ipv4_route"),
         is_slotted: false,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slotwise_p4::Port;
-use slotwise_scenario::SchedulerChoice;
+use slotwise_scenario::{Device, SchedulerChoice};
 
 use crate::controller::{ControllerError, REST_TOKEN, choice_json};
 
@@ -70,13 +70,14 @@ impl Rest {
             .map_err(|error| untold(format!("capacity {body}"), &error))
     }
 
-    /// Tells the controller whether a router's port has light: of a router that cannot tell itself.
+    /// Tells the controller whether a switch's port has light: of one that cannot tell itself.
     ///
     /// # Errors
     /// What the controller, or the way to it, has against it.
     pub fn set_light(&self, device_id: u64, port: Port, is_up: bool) -> Result<(), ControllerError> {
         let body = json!({"device_id": device_id, "port": port, "up": is_up});
-        let answer = self.call(Some(&body), "apps/routes/ports", PATIENCE);
+        let app = Device::from_id(device_id).map_or("", |device| device.kind().app);
+        let answer = self.call(Some(&body), &format!("apps/{app}/ports"), PATIENCE);
         answer
             .map(drop)
             .map_err(|error| untold(format!("light {body}"), &error))
