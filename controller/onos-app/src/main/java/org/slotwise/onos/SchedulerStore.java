@@ -3,15 +3,12 @@ package org.slotwise.onos;
 
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import org.onosproject.store.service.ConsistentMap;
 import org.onosproject.store.service.MapEventListener;
-import org.onosproject.store.service.StorageException;
 import org.onosproject.store.service.StorageService;
 import org.onosproject.store.service.Versioned;
 import org.slotwise.apps.star.KeptStar;
 import org.slotwise.control.AppState;
-import org.slotwise.rest.ControllerService.UnavailableException;
 
 /**
  * The scheduler that was chosen at run time, in a map that all nodes share and that outlives them. A choice counts
@@ -45,17 +42,10 @@ final class SchedulerStore implements AppState {
         keepOnly(changed);
     }
 
-    /** In one entry, so that no node sees half of it. Throws UnavailableException if it is not a scheduler, or cannot be stored. */
+    /** Both texts of a choice, in one entry, so that no node sees half of it. Throws StorageException. */
     @Override
     public void keepOnly(Map<String, String> texts) {
-        if (!texts.keySet().equals(Set.of(KeptStar.CONFIGURED_SCHEDULER, KeptStar.SCHEDULER))) {
-            throw new UnavailableException("masters cannot be shut down here", null);
-        }
-        try {
-            values.put(CHOICE, texts.get(KeptStar.CONFIGURED_SCHEDULER) + SEPARATOR + texts.get(KeptStar.SCHEDULER));
-        } catch (StorageException e) {
-            throw new UnavailableException("the choice cannot be stored", e);
-        }
+        values.put(CHOICE, texts.get(KeptStar.CONFIGURED_SCHEDULER) + SEPARATOR + texts.get(KeptStar.SCHEDULER));
     }
 
     void addListener(MapEventListener<String, String> listener) {

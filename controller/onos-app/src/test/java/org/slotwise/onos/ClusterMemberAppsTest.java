@@ -25,6 +25,7 @@ import org.slotwise.onos.api.SlotwiseEvent;
 import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
+import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.ring.RingChoice;
 import org.slotwise.ring.RingView;
 import org.slotwise.ring.Rings;
@@ -231,6 +232,20 @@ class ClusterMemberAppsTest {
         assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
         new LeaderTerms(onos.storage).begin(2);
         assertThrows(UnavailableException.class, () -> member.order("routes", choice, TIMEOUT_MS), "another node's term has begun");
+    }
+
+    /** A choice that all nodes share is that of a scheduler alone. */
+    @Test
+    void mastersCannotBeShutDownHere() throws Exception {
+        ClusterMember member = member();
+        member.join();
+        ObjectMapper json = new ObjectMapper();
+        onos.configuration.set(json.readTree(Path.of("../../schema/examples/network-star4-twin.json").toFile()));
+        AppResources star = member.resources(() -> TIMEOUT_MS).get(0);
+        JsonNode body = json.readTree("{\"core\": 0, \"shut_down\": true}");
+        assertEquals("masters cannot be shut down here",
+                assertThrows(UnavailableException.class, () -> star.changes().get("shutdown").apply(body)).getMessage());
+        assertThrows(InvalidJsonException.class, () -> star.changes().get("shutdown").apply(json.readTree("{\"core\": 2, \"shut_down\": true}")));
     }
 
     /** What {@code ToyApplicationTest} shows of the standalone controller, by the same door. */
