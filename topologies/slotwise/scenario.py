@@ -280,6 +280,8 @@ class _Loader(yaml.SafeLoader):
         line = self.peek_event().start_mark.line + 1
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError(f"line {line}: aliases are not supported")
+        if self.peek_event().tag is not None:
+            raise yaml.YAMLError(f"line {line}: tags are not supported")
         if not self.check_event(yaml.CollectionStartEvent):
             return super().compose_node(parent, index)
         if self._depth == limits.DEPTH[1]:

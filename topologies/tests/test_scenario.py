@@ -86,11 +86,13 @@ def test_hosts_of_our_scenarios_are_where_the_engine_has_them(tmp_path, name, ho
         ("{", "not YAML"),
         ("a: 1\na: 2", "twice"),
         ("a: &x [1]\nb: *x", "aliases"),
+        ("a: !!str 5", "line 1: tags are not supported"),
+        ("a: 1\nb:\t5", "not YAML"),
         ("[" * 5000, "nested too deeply"),
         ("? [1]\n: 2", "not YAML"),
         (b"\xff\xfe\x00\xd8", "not YAML"),
         ("", "None is not of type 'object'"),
-        ("!!python/object/apply:os.system ['true']", "not YAML"),
+        ("!!python/object/apply:os.system ['true']", "tags"),
     ],
 )
 def test_what_is_no_scenario_is_refused_with_a_reason(tmp_path, text, said):

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a YAML text must not have, found out before it is read: collections nested deeply, which take time with the square of their
-//! depth, and aliases, with which a short file could unfold into a huge one.
+//! depth, aliases, with which a short file could unfold into a huge one, and what readers of YAML take differently, tags and tabs.
 
 use std::mem::MaybeUninit;
 
 use unsafe_libyaml::{
-    YAML_ALIAS_EVENT, YAML_MAPPING_END_EVENT, YAML_MAPPING_START_EVENT, YAML_SEQUENCE_END_EVENT,
-    YAML_SEQUENCE_START_EVENT, YAML_STREAM_END_EVENT, yaml_event_delete, yaml_event_t, yaml_event_type_t,
-    yaml_parser_delete, yaml_parser_initialize, yaml_parser_parse, yaml_parser_set_input_string, yaml_parser_t,
+    YAML_ALIAS_EVENT, YAML_MAPPING_END_EVENT, YAML_MAPPING_START_EVENT, YAML_PLAIN_SCALAR_STYLE, YAML_SCALAR_EVENT,
+    YAML_SEQUENCE_END_EVENT, YAML_SEQUENCE_START_EVENT, YAML_STREAM_END_EVENT, yaml_event_delete, yaml_event_t,
+    yaml_event_type_t, yaml_parser_delete, yaml_parser_initialize, yaml_parser_parse, yaml_parser_set_input_string,
+    yaml_parser_t,
 };
 
 use crate::ScenarioError;
@@ -15,8 +16,8 @@ use crate::ScenarioError;
 /// Deeper than any scenario needs.
 pub(crate) const MAX_DEPTH: usize = *slotwise_wire::limits::DEPTH.end() as usize;
 
-/// Refuses a text whose collections lie in one another more than [`MAX_DEPTH`] deep, or that has an alias. What is no YAML from some
-/// place on counts up to there.
+/// Refuses a text whose collections lie in one another more than [`MAX_DEPTH`] deep, or that has an alias, a tag, or a tab that
+/// stands neither in quotes, nor in a block of text, nor in a comment. What is no YAML from some place on counts up to there.
 pub(crate) fn check_structure(yaml: &[u8]) -> Result<(), ScenarioError> {
     let mut parser = MaybeUninit::<yaml_parser_t>::uninit();
     let parser = parser.as_mut_ptr();
@@ -27,10 +28,16 @@ pub(crate) fn check_structure(yaml: &[u8]) -> Result<(), ScenarioError> {
         }
         yaml_parser_set_input_string(parser, yaml.as_ptr(), yaml.len() as u64);
         let mut depth = 0;
+        let mut texts = Vec::new();
         let verdict = loop {
-            let Some((kind, line)) = next_event(parser) else {
+            let Some(event) = next_event(parser) else {
                 break Ok(());
             };
+            let Event { kind, line, .. } = event;
+            if event.is_tagged {
+                break Err(ScenarioError::Tag { line });
+            }
+            texts.extend(event.text);
             match kind {
                 YAML_ALIAS_EVENT => break Err(ScenarioError::Alias { line }),
                 YAML_SEQUENCE_START_EVENT | YAML_MAPPING_START_EVENT if depth == MAX_DEPTH => {
@@ -43,15 +50,51 @@ pub(crate) fn check_structure(yaml: &[u8]) -> Result<(), ScenarioError> {
             }
         };
         yaml_parser_delete(parser);
-        verdict
+        verdict.and_then(|()| check_tabs(yaml, &texts))
     }
 }
 
-/// The kind of the next event and its line, from 1; `None` if there is none that can be read.
+/// Where a text stands, in characters of the file.
+struct Text {
+    start: u64,
+    end: u64,
+    /// Without quotes, and no block.
+    is_plain: bool,
+}
+
+fn check_tabs(yaml: &[u8], texts: &[Text]) -> Result<(), ScenarioError> {
+    let Ok(yaml) = std::str::from_utf8(yaml) else {
+        return Ok(());
+    };
+    let (mut line, mut is_comment, mut texts) = (1, false, texts.iter().peekable());
+    for (index, character) in (0..).zip(yaml.trim_start_matches('\u{feff}').chars()) {
+        while texts.next_if(|text| text.end <= index).is_some() {}
+        let text = texts.peek().filter(|text| text.start <= index);
+        match character {
+            '\n' => (line, is_comment) = (line + 1, false),
+            '#' if text.is_none() => is_comment = true,
+            '\t' if !is_comment && text.is_none_or(|text| text.is_plain) => return Err(ScenarioError::Tab { line }),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What is known of an event.
+struct Event {
+    kind: yaml_event_type_t,
+    /// From 1.
+    line: u64,
+    is_tagged: bool,
+    /// If it is one.
+    text: Option<Text>,
+}
+
+/// The next event; `None` if there is none that can be read.
 ///
 /// # Safety
 /// The parser is initialized and has its input.
-unsafe fn next_event(parser: *mut yaml_parser_t) -> Option<(yaml_event_type_t, u64)> {
+unsafe fn next_event(parser: *mut yaml_parser_t) -> Option<Event> {
     let mut event = MaybeUninit::<yaml_event_t>::uninit();
     let event = event.as_mut_ptr();
     // SAFETY: as the caller says; an event is there to be read and deleted if the call succeeds.
@@ -59,7 +102,24 @@ unsafe fn next_event(parser: *mut yaml_parser_t) -> Option<(yaml_event_type_t, u
         if yaml_parser_parse(parser, event).fail {
             return None;
         }
-        let found = ((*event).type_, (*event).start_mark.line + 1);
+        let (kind, start, end) = ((*event).type_, (*event).start_mark, (*event).end_mark);
+        let is_text = kind == YAML_SCALAR_EVENT;
+        let tag = match kind {
+            YAML_SCALAR_EVENT => (*event).data.scalar.tag,
+            YAML_SEQUENCE_START_EVENT => (*event).data.sequence_start.tag,
+            YAML_MAPPING_START_EVENT => (*event).data.mapping_start.tag,
+            _ => std::ptr::null_mut(),
+        };
+        let found = Event {
+            kind,
+            line: start.line + 1,
+            is_tagged: !tag.is_null(),
+            text: is_text.then(|| Text {
+                start: start.index,
+                end: end.index,
+                is_plain: (*event).data.scalar.style == YAML_PLAIN_SCALAR_STYLE,
+            }),
+        };
         yaml_event_delete(event);
         Some(found)
     }
@@ -95,7 +155,6 @@ mod tests {
                 false,
             ),
             (format!("[{}]", "{a: 1}, ".repeat(10_000)), false),
-            ("\t}".to_owned(), false),
             (String::new(), false),
         ] {
             let verdict = check_structure(text.as_bytes());
@@ -103,6 +162,43 @@ mod tests {
             assert_eq!(verdict, if expected { deep } else { Ok(()) }, "{:.40}", text);
         }
         assert_eq!(check_structure(b"\xff\xfe\x00\xd8"), Ok(()));
+    }
+
+    #[test]
+    fn tags_and_tabs_that_readers_take_differently_are_refused_with_their_line() {
+        for text in [
+            "a: 1\nb: !x 5\n",
+            "a: 1\nb: !!str 5\n",
+            "a: 1\nb: !x [5]\n",
+            "a: 1\nb: ! {c: 5}\n",
+        ] {
+            assert_eq!(
+                check_structure(text.as_bytes()),
+                Err(ScenarioError::Tag { line: 2 }),
+                "{text}"
+            );
+        }
+        for text in [
+            "a: 1\nb:\t5\n",
+            "a: 1\nb: 5\t\n",
+            "a: 1\nb: x\ty\n",
+            "[1,\n\t2]",
+            "# \u{e9}\n\t# x\na: 1",
+            "\u{feff}a: '\u{e9}'\nb:\t5",
+        ] {
+            assert_eq!(
+                check_structure(text.as_bytes()),
+                Err(ScenarioError::Tab { line: 2 }),
+                "{text}"
+            );
+        }
+        for text in [
+            "a: '\t'\nb: \"\u{e9}\t\" # x\ty\n",
+            "a: |\n  x\ty\nb: x#y # it's\t'\n",
+            "a: '#' # \t\n",
+        ] {
+            assert_eq!(check_structure(text.as_bytes()), Ok(()), "{text}");
+        }
     }
 
     #[test]

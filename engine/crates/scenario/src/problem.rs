@@ -44,6 +44,18 @@ pub enum ScenarioError {
         /// Where, from 1.
         line: u64,
     },
+    /// A tag says what kind of thing a value is.
+    #[error("line {line}: tags are not supported; expected the value alone")]
+    Tag {
+        /// Where, from 1.
+        line: u64,
+    },
+    /// A tab stands between words, where not every reader of YAML takes one.
+    #[error("line {line}: a tab outside of quotes; expected blanks")]
+    Tab {
+        /// Where, from 1.
+        line: u64,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),

@@ -354,6 +354,17 @@ fn check(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("/ring/timing/{key}"), reason, "a power of two");
         }
     }
+    if timing.report_intervals >= timing.hold_intervals {
+        let reason = format!(
+            "{}, and what was told holds for {} intervals",
+            timing.report_intervals, timing.hold_intervals
+        );
+        let expected = format!(
+            "less than {}: a head is forgotten between two reports otherwise",
+            timing.hold_intervals
+        );
+        r.report("/ring/timing/report_intervals".into(), reason, expected);
+    }
     let window_ns = timing.interval_ns * u64::from(timing.window_intervals);
     let window_bytes = u128::from(window_ns) * u128::from(ring.rate_bps) / 8_000_000_000;
     if window_ns > MAX_WINDOW_NS || window_bytes > u128::from(u32::MAX) {

@@ -8,6 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use nix::libc::O_NONBLOCK;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tempfile::NamedTempFile;
@@ -141,13 +143,32 @@ impl Write for Patient {
     }
 }
 
-/// Opens captures in a directory that is there.
-pub fn captures(directory: &Path) -> OpenCapture {
+/// Opens captures in a directory that is there, and holds it: two runs would write into the same files.
+///
+/// # Errors
+/// When another run holds it.
+pub fn captures(directory: &Path) -> Result<OpenCapture, RunError> {
+    let held = hold(directory)?;
     let directory = directory.to_owned();
-    Box::new(move |point| {
+    Ok(Box::new(move |point| {
+        let _ = &held;
         let file = File::create(directory.join(format!("{}.pcap", point.name())))?;
         Ok(Box::new(BufWriter::new(file)))
-    })
+    }))
+}
+
+/// Locks a directory, where its file system can.
+fn hold(directory: &Path) -> Result<Option<Flock<File>>, RunError> {
+    let opened = File::open(directory).map_err(|error| cannot_write("--pcap", directory, &error))?;
+    match Flock::lock(opened, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Err(format!(
+            "--pcap {}: another run writes its captures there; expected a directory of its own",
+            directory.display()
+        )
+        .into()),
+        Err(_) => Ok(None),
+    }
 }
 
 /// What to say of captures that ended before the run.
@@ -248,6 +269,16 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(reader.join().unwrap().unwrap().len(), long.len() + 3);
+    }
+
+    #[test]
+    fn captures_of_two_runs_are_not_mixed() {
+        let place = tempfile::tempdir().unwrap();
+        let first = captures(place.path()).unwrap();
+        let second = captures(place.path()).err().unwrap().to_string();
+        assert!(second.contains("another run writes its captures there"), "{second}");
+        drop(first);
+        drop(captures(place.path()).unwrap());
     }
 
     #[test]

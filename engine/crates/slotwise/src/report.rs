@@ -13,9 +13,6 @@ use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
 
-/// By what the lateness of a live run is measured where there are no slots.
-const PERIOD_NS: u64 = 1_000_000;
-
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
 
@@ -49,6 +46,9 @@ pub struct Report {
     /// How late the fabric's events were against the wall clock (`emulate` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
+    /// By what that is counted, in the summary.
+    #[serde(skip)]
+    pub beat: Beat,
     /// How well the slots of edges with clocks of their own met the core's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
@@ -280,11 +280,7 @@ impl Report {
         let counts: Vec<String> = self.invariants.called.iter().filter_map(counted).collect();
         let _ = writeln!(text, "  invariants   {}", counts.join(", "));
         if let Some(lateness) = &self.lateness {
-            let beat = self
-                .frame
-                .as_ref()
-                .map_or(Beat::Periods(PERIOD_NS), |frame| Beat::Slots(frame.slot_ns));
-            text += &lateness.summary(beat);
+            text += &lateness.summary(self.beat);
         }
         if let (Some(light), Some(frame)) = (&self.first_light, &self.frame)
             && light.count > 0

@@ -151,7 +151,7 @@ impl RunArgs {
             return Ok(None);
         };
         Ok(Some(Capturing {
-            open: outputs::captures(directory),
+            open: outputs::captures(directory)?,
             filter: self.filter(network)?,
             snaplen: self.snaplen,
         }))
@@ -315,6 +315,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         },
         invariants,
         lateness,
+        beat,
         synchronization: synchronization(scenario, fabric),
         stars: per_star(scenario, fabric, &frames),
         first_light: scenario.has_star().then(|| first_light(fabric)),

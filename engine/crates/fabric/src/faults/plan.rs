@@ -24,19 +24,21 @@ pub(super) fn draw(scenario: &Scenario, spans: &[Span], seed: u64) -> Vec<FaultR
 }
 
 /// A controller that is away already is not killed again. Whether it is away is known beforehand: nothing else ends it.
-fn without_kills_of_the_dead(mut records: Vec<FaultRecord>) -> Vec<FaultRecord> {
-    let mut kills: Vec<(u64, u64)> = records.iter().filter(|record| is_kill(record)).map(times_ns).collect();
-    kills.sort_unstable();
+fn without_kills_of_the_dead(records: Vec<FaultRecord>) -> Vec<FaultRecord> {
+    let mut kills: Vec<usize> = (0..records.len()).filter(|index| is_kill(&records[*index])).collect();
+    kills.sort_by_key(|index| times_ns(&records[*index]));
     let mut back_ns = 0;
-    kills.retain(|(start_ns, end_ns)| {
-        let is_there = *start_ns > back_ns;
-        if is_there {
-            back_ns = *end_ns;
+    let mut of_the_dead = vec![false; records.len()];
+    for index in kills {
+        let (start_ns, end_ns) = times_ns(&records[index]);
+        of_the_dead[index] = start_ns <= back_ns;
+        if start_ns > back_ns {
+            back_ns = end_ns;
         }
-        is_there
-    });
-    records.retain(|record| !is_kill(record) || kills.binary_search(&times_ns(record)).is_ok());
-    records
+    }
+    let mut dead = of_the_dead.into_iter();
+    let kept = records.into_iter().filter(|_| dead.next() == Some(false));
+    kept.collect()
 }
 
 fn is_kill(record: &FaultRecord) -> bool {
@@ -211,6 +213,18 @@ mod tests {
             kept.iter()
                 .any(|(start_ns, end_ns)| (start_ns..=end_ns).contains(&at_ns))
         }));
+    }
+
+    #[test]
+    fn of_two_kills_at_one_time_one_is_left() {
+        let text = "  - {kind: controller-restart, every_ms: 500, for_ms: 20}";
+        let (_, records) = drawn(text, 1);
+        let twice: Vec<FaultRecord> = records
+            .iter()
+            .flat_map(|record| [record.clone(), record.clone()])
+            .collect();
+        assert!(!records.is_empty());
+        assert_eq!(without_kills_of_the_dead(twice), records);
     }
 
     #[test]
