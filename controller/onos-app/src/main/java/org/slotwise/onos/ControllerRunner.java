@@ -11,6 +11,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +30,8 @@ import org.slotwise.onos.flow.PatientSwitches;
 final class ControllerRunner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControllerRunner.class);
     private static final long FIRST_RETRY_MS = 100;
+    /** Packets from switches that wait for the thread: what is older than the rest of these is of no use to any protocol. */
+    static final int MOST_WAITING = 512;
 
     private final AppHost host;
     private final OnosSwitches switches;
@@ -40,6 +44,9 @@ final class ControllerRunner implements AutoCloseable {
     private final Map<DeviceId, Long> unsure = new HashMap<>();
     private final Set<DeviceId> lookedAtAgain = new HashSet<>();
     private final long lastRetryMs;
+    /** Packets that wait for the thread, and those that did not find room. */
+    private final AtomicInteger waiting = new AtomicInteger();
+    private final AtomicLong lost = new AtomicLong();
 
     /**
      * Takes applications that nobody else drives.
@@ -70,9 +77,19 @@ final class ControllerRunner implements AutoCloseable {
         loop.execute(() -> checkNow(device));
     }
 
-    /** Takes a packet from a switch; of a switch of another network, nothing. */
+    /** Takes a packet from a switch; of a switch of another network, nothing. One that finds too many before it is lost. */
     void packetIn(DeviceId device, int port, byte[] frame) {
-        loop.execute(() -> loop.packetIn(device, port, frame));
+        if (waiting.incrementAndGet() > MOST_WAITING) {
+            waiting.decrementAndGet();
+            if (lost.getAndIncrement() == 0) {
+                LOG.warn("switches send more packets than are worked off; what finds {} before it is lost", MOST_WAITING);
+            }
+            return;
+        }
+        loop.execute(() -> {
+            waiting.decrementAndGet();
+            loop.packetIn(device, port, frame);
+        });
     }
 
     /** Gives an application an order. */

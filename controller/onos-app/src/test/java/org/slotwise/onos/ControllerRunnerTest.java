@@ -102,6 +102,25 @@ class ControllerRunnerTest {
     }
 
     @Test
+    void packetsThatFindTooManyBeforeThemAreLost() {
+        OneSwitch switches = new OneSwitch();
+        switches.isThere = true;
+        ControllerRunner runner = runner(switches);
+        for (int round = 1; round <= 2; round++) {
+            app.onNext(event -> {
+                for (int packet = 0; packet < ControllerRunner.MOST_WAITING + 100; packet++) {
+                    runner.packetIn(ONE, 1, new byte[] {1});
+                }
+                return List.of();
+            });
+            runner.submit("app", new RecordingApp.Ask());
+            long heard = app.events.stream().filter(event -> event instanceof Event.PacketIn).count();
+            assertEquals(round * ControllerRunner.MOST_WAITING, heard);
+        }
+        assertEquals(List.of(), failures);
+    }
+
+    @Test
     void whereOnosDoesNotSayWhetherASwitchIsThereItIsAskedAgain() {
         OneSwitch switches = new OneSwitch();
         switches.isUnsure = true;
