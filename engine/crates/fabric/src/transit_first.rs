@@ -210,14 +210,15 @@ impl<P> TransitFirst<P> {
 
     /// Takes a packet of a host of this station. Gives it back if it is longer than the longest frame; if
     /// the buffer is full, the last one of the longest add queue, or this one if it would join that one: what has far to go and
-    /// waits for its limit takes no room from what goes less far.
+    /// waits for its limit takes no room from what goes less far. The buffer is full when it has no room for the longest frame: short ones
+    /// find room no more often than long ones.
     pub(crate) fn add(&mut self, now_ns: u64, queue: u16, packet: P, bytes: u64) -> Result<(), (DropCause, P)> {
         if bytes > self.settings.frame_bytes {
             return Err((DropCause::TooLong, packet));
         }
         let mut pushed_out = None;
-        if self.buffered_bytes + bytes > self.settings.buffer_bytes {
-            pushed_out = self.push_out(queue, bytes);
+        if self.buffered_bytes + self.settings.frame_bytes > self.settings.buffer_bytes {
+            pushed_out = self.push_out(queue);
             if pushed_out.is_none() {
                 return Err((DropCause::QueueFull, packet));
             }
@@ -244,13 +245,13 @@ impl<P> TransitFirst<P> {
 
     /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough. What is committed makes
     /// none for what is fair.
-    fn push_out(&mut self, queue: u16, bytes: u64) -> Option<P> {
+    fn push_out(&mut self, queue: u16) -> Option<P> {
         let of_both = self.queues.iter();
         let longest = of_both
             .filter(|(number, _)| is_fair(**number) || !is_fair(queue))
             .max_by_key(|(_, queue)| queue.bytes);
         let number = *longest.map(|(number, _)| number).filter(|number| **number != queue)?;
-        let missing = self.buffered_bytes + bytes - self.settings.buffer_bytes;
+        let missing = self.buffered_bytes + self.settings.frame_bytes - self.settings.buffer_bytes;
         let longest = self.queues.get_mut(&number)?;
         // Its first packet has its turn.
         if longest.waiting.len() < 2 || longest.waiting.back()?.bytes < missing {
@@ -388,15 +389,23 @@ impl<P> TransitFirst<P> {
 
     /// Obeys P4: these limits hold from now on, and no others. A bucket stays as full as it is if its limit only changes its
     /// rate. One that was not there is as full as the nearest one that was, or whoever is told of another link in each interval
-    /// would have a bucket in each; the first one is full.
+    /// would have a bucket in each; the first one is full. Nor does one become fuller than any that goes: limits
+    /// that come and go, as heads between here and there do, would give a bucket each time.
     pub(crate) fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
         let depth = self.settings.bucket_bytes * NS_PER_S;
         let old = std::mem::take(&mut self.buckets);
+        let goes = |bucket: &&Bucket| {
+            !limits
+                .iter()
+                .any(|limit| limit.is_one() && limit.hops == bucket.limit.hops)
+        };
+        let gone = old.iter().filter(goes).map(|bucket| bucket.level_at(now_ns, depth));
+        let most = gone.min().unwrap_or(depth);
         for &limit in limits.iter().filter(|limit| limit.is_one()) {
             let nearest = old.iter().min_by_key(|bucket| bucket.limit.hops.abs_diff(limit.hops));
             self.buckets.push(Bucket {
                 limit,
-                level: nearest.map_or(depth, |bucket| bucket.level_at(now_ns, depth)),
+                level: nearest.map_or(depth, |bucket| bucket.level_at(now_ns, depth)).min(most),
                 at_ns: now_ns,
             });
         }

@@ -103,7 +103,7 @@ fn packets_go_the_shorter_way_and_are_taken_off_where_they_are_for() {
         "nothing is congested"
     );
     // Two packets of 80 us, two links of 10 us and one of another station that had begun.
-    let longest = east.crossing.max_ns;
+    let longest = east.crossings.max();
     assert!((100_000..=400_000).contains(&longest), "{longest}");
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }

@@ -325,10 +325,10 @@ pub struct OnOff {
 pub struct Web {
     /// Mean time between the end of a page and the next request, exponentially distributed.
     pub mean_think_ns: u64,
-    /// Mean size of a page, Pareto-distributed.
+    /// Mean size of a page.
     pub mean_bytes: u64,
-    /// Shape of the sizes, over 1.
-    pub shape: f64,
+    /// Shape of Pareto-distributed sizes, over 1; `None`: they are exponentially distributed.
+    pub shape: Option<f64>,
     /// Larger draws are cut to this.
     pub max_bytes: u64,
 }

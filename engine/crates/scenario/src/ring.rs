@@ -373,6 +373,11 @@ fn check(scenario: &Scenario, r: &mut Reader) {
         r.report("/ring/timing/window_intervals".into(), reason, expected);
     }
     let frame_bytes = u64::from(scenario.routed.packet_bytes) + RING_OVERHEAD_BYTES;
+    if ring.ingress.buffer_bytes < frame_bytes {
+        let reason = format!("{} bytes hold no packet of {frame_bytes}", ring.ingress.buffer_bytes);
+        let expected = format!("at least {frame_bytes}");
+        r.report("/ring/ingress/buffer_bytes".into(), reason, expected);
+    }
     if 2 * frame_bytes > u64::from(timing.bucket_bytes) {
         let reason = format!("packets have {frame_bytes} bytes on the ring, and a bucket holds two");
         let most = (u64::from(timing.bucket_bytes) / 2).saturating_sub(RING_OVERHEAD_BYTES);

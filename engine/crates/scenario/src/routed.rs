@@ -128,6 +128,10 @@ pub struct FlowGroup {
     pub sack: bool,
     /// What each sends.
     pub source: Source,
+    /// Largest IP packet that they send.
+    pub packet_bytes: u32,
+    /// Window of their receivers; `None`: as large as those of Linux may become.
+    pub window_bytes: Option<u32>,
     /// Earliest start.
     pub start_ms: u64,
     /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.

@@ -16,7 +16,15 @@ pub(crate) const UDP_KEYS: [&str; 6] = [
     SHAPE,
 ];
 /// Keys of a `web` entry beside those of every entry.
-pub(crate) const WEB_KEYS: [&str; 6] = ["users", "mean_think_ns", "mean_bytes", SHAPE, "max_bytes", "transport"];
+pub(crate) const WEB_KEYS: [&str; 7] = [
+    "users",
+    "mean_think_ns",
+    "mean_bytes",
+    "sizes",
+    SHAPE,
+    "max_bytes",
+    "transport",
+];
 /// UDP payload of a datagram; a stamp of the source has to fit in.
 pub(crate) const PAYLOAD_BYTES: RangeInclusive<u64> = 64..=8972;
 
@@ -67,10 +75,17 @@ pub(crate) fn process(r: &mut Reader, fields: &Fields) -> Process {
 
 /// How a user of the web behaves.
 pub(crate) fn web(r: &mut Reader, fields: &Fields) -> Web {
+    let sizes = [("pareto", true), ("exponential", false)];
+    let is_pareto = r.optional(fields, "sizes").is_none() || r.choice(fields, "sizes", &sizes);
+    let shape = shape(r, fields);
+    if shape.is_some() && !is_pareto {
+        let reason = "'shape' of sizes without a tail";
+        r.report(fields.pointer(SHAPE), reason, "it with 'sizes: pareto' only");
+    }
     Web {
         mean_think_ns: r.integer(fields, "mean_think_ns", MEAN_NS),
         mean_bytes: r.integer(fields, "mean_bytes", PAGE_BYTES),
-        shape: shape(r, fields).unwrap_or(WEB_SHAPE),
+        shape: is_pareto.then(|| shape.unwrap_or(WEB_SHAPE)),
         max_bytes: r
             .optional_integer(fields, "max_bytes", PAGE_BYTES)
             .unwrap_or(*PAGE_BYTES.end()),

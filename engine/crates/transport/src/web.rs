@@ -11,10 +11,10 @@ use crate::random::{Pareto, exponential};
 pub struct WebConfig {
     /// Mean time between the end of a page and the next request, ns; exponential.
     pub mean_think_ns: u64,
-    /// Mean size of a page, bytes; Pareto.
+    /// Mean size of a page, bytes.
     pub mean_bytes: u64,
-    /// Shape of the sizes, over 1; web measurements found about 1.2.
-    pub shape: f64,
+    /// Shape of Pareto-distributed sizes, over 1; web measurements found about 1.2. `None`: they are exponentially distributed.
+    pub shape: Option<f64>,
     /// Larger draws are cut to this many bytes.
     pub max_bytes: u64,
 }
@@ -31,7 +31,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct WebUser {
     config: WebConfig,
-    sizes: Pareto,
+    sizes: Option<Pareto>,
     rng: Pcg64,
     state: State,
     pages: u64,
@@ -45,9 +45,9 @@ impl WebUser {
     pub fn new(config: WebConfig, start_ns: u64, rng: Pcg64) -> Result<Self, ConfigError> {
         ConfigError::check("mean_bytes", config.mean_bytes, 1..=1 << 40)?;
         ConfigError::check("max_bytes", config.max_bytes, 1..=u64::MAX)?;
-        ConfigError::check_shape(config.shape)?;
+        config.shape.map(ConfigError::check_shape).transpose()?;
         let mut user = Self {
-            sizes: Pareto::new(config.mean_bytes, config.shape),
+            sizes: config.shape.map(|shape| Pareto::new(config.mean_bytes, shape)),
             config,
             rng,
             state: State::Fetching,
@@ -76,7 +76,11 @@ impl WebUser {
     pub fn poll(&mut self, now_ns: u64) -> Option<u64> {
         self.poll_timeout().filter(|until_ns| *until_ns <= now_ns)?;
         self.state = State::Fetching;
-        Some(self.sizes.draw(&mut self.rng).clamp(1, self.config.max_bytes))
+        let bytes = match &self.sizes {
+            Some(pareto) => pareto.draw(&mut self.rng),
+            None => exponential(&mut self.rng, self.config.mean_bytes as f64),
+        };
+        Some(bytes.clamp(1, self.config.max_bytes))
     }
 
     /// The transfer ended, well or not.

@@ -142,7 +142,7 @@ fn a_web_user_thinks_fetches_and_thinks_again() {
     let config = WebConfig {
         mean_think_ns: 1_000_000_000,
         mean_bytes: 12_000,
-        shape: 1.2,
+        shape: Some(1.2),
         max_bytes: 10_000_000,
     };
     let mut user = WebUser::new(config, 5, Pcg64::seed_from_u64(1)).unwrap();
@@ -169,6 +169,30 @@ fn a_web_user_thinks_fetches_and_thinks_again() {
     // Smallest 12000 * 0.2 / 1.2 = 2000; median 2000 * 2^(1/1.2) = 3564.
     assert!(sizes[0] >= 2000 && sizes[4999] <= 10_000_000);
     assert!((3400..3750).contains(&sizes[2500]), "{}", sizes[2500]);
+}
+
+#[test]
+fn pages_without_a_tail_have_exponential_sizes() {
+    let config = WebConfig {
+        mean_think_ns: 1_000,
+        mean_bytes: 12_000,
+        shape: None,
+        max_bytes: 10_000_000,
+    };
+    let mut user = WebUser::new(config, 0, Pcg64::seed_from_u64(1)).unwrap();
+    let mut sizes: Vec<u64> = (0..5000)
+        .map(|_| {
+            let at_ns = user.poll_timeout().unwrap();
+            let bytes = user.poll(at_ns).unwrap();
+            user.finished(at_ns);
+            bytes
+        })
+        .collect();
+    sizes.sort_unstable();
+    let mean = sizes.iter().sum::<u64>() / 5000;
+    assert!((11_500..12_500).contains(&mean), "{mean}");
+    // 12000 ln 2 = 8318.
+    assert!((8000..8700).contains(&sizes[2500]), "{}", sizes[2500]);
 }
 
 #[test]

@@ -20,6 +20,7 @@ impl Fabric {
         self.ring = Part::of(super::Ring {
             cards: Vec::new(),
             watch: Watch::new(ring.stations.len()),
+            hol_timer_ns: ring.timing.hol_timer_ns,
         });
         let settings = Settings {
             rate_bps: ring.rate_bps,

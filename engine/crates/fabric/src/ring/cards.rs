@@ -141,6 +141,7 @@ impl Fabric {
         if card.due_ns != now_ns {
             return;
         }
+        let interval_ns = now_ns - card.ended_ns;
         card.ended_ns = now_ns;
         card.due_ns = now_ns + u64::from(TIMER_RETRY_NS);
         card.ticks = 0;
@@ -160,10 +161,20 @@ impl Fabric {
             self.tick_station(index, tick);
             self.tick_again(index, tick);
             self.ring.cards[index].is_ticking = false;
+            self.note_phase(index, interval_ns, report.hol_delay_ns);
         }
         let due_ns = self.ring.cards[index].due_ns;
         self.events
             .schedule(due_ns, Event::timer(CardAt::new(&TRANSIT_FIRST, index)));
+    }
+
+    /// Writes down whether a station is the head of a congested span.
+    fn note_phase(&mut self, index: usize, interval_ns: u64, hol_delay_ns: u64) {
+        let (station, ringlet) = (self.ring.cards[index].station, self.ring.cards[index].ringlet);
+        if let Some(phase) = self.ring_phase(station, ringlet) {
+            let is_held_back = hol_delay_ns > self.ring.hol_timer_ns;
+            self.ring.cards[index].meters.phase(phase, interval_ns, is_held_back);
+        }
     }
 
     fn tick_station(&mut self, index: usize, tick: RingTick) {
@@ -218,6 +229,7 @@ impl Fabric {
         let lost = match message::ring(&packet.frame) {
             _ if card.is_dark => Err((DropCause::LinkDown, packet)),
             Some((ring, Some(data))) if ring.source == card.station => {
+                card.meters.offered(bytes);
                 card.queues.add(now_ns, data.queue, packet, bytes)
             }
             Some((_, Some(_))) => card.queues.pass_on(now_ns, packet, bytes).map_err(|packet| {
@@ -356,11 +368,13 @@ impl Fabric {
     fn lose_on_ring(&mut self, index: usize, cause: DropCause, packet: Packet) {
         let card = &mut self.ring.cards[index];
         let place = card.place();
-        card.meters.dropped();
-        if let Some((ring, Some(data))) = message::ring(&packet.frame)
-            && ring.source != card.station
-        {
-            self.ring.watch.forget(&ring, &data);
+        match message::ring(&packet.frame) {
+            Some((ring, Some(data))) if ring.source != card.station => {
+                card.meters.dropped(None);
+                self.ring.watch.forget(&ring, &data);
+            }
+            Some((_, Some(_))) => card.meters.dropped(Some(packet.frame.len() as u64)),
+            _ => {}
         }
         self.drop(place, cause, packet.frame);
     }

@@ -6,13 +6,17 @@ use slotwise_p4::Pipeline;
 use slotwise_wire::RingPhase;
 
 use crate::fabric::Fabric;
-use crate::measure::DelayUse;
 use crate::transit_first::Origin;
 
 /// Of delays, 1 %.
 const SIGNIFICANT_DIGITS: u8 = 2;
 /// Of an estimate in P4, fractions of a byte/s.
 const ESTIMATE_SHIFT: u32 = 8;
+
+/// An empty histogram of delays in ns.
+pub(crate) fn delays() -> Histogram<u64> {
+    Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5")
+}
 
 /// What a station put on the link of a ringlet since it was last asked, and what waits there. Bytes are those on the ring.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +35,20 @@ pub struct RingLinkUse {
     pub message_bytes: u64,
     /// Time that all of it takes.
     pub busy_ns: u64,
+    /// Packets of hosts of this station that came to the card, those that it lost included.
+    pub offered_packets: u64,
+    /// Bytes of those that it kept.
+    pub accepted_bytes: u64,
     /// Packets that the card lost: its buffer was full, they were too long, or its link was dark.
     pub dropped_packets: u64,
+    /// Of these, packets of other stations.
+    pub dropped_transit_packets: u64,
+    /// Time in which the station was the head of a congested span, by whole intervals.
+    pub congested_ns: u64,
+    /// How often it became one.
+    pub onsets: u64,
+    /// Of these, how often since a packet was held back for too long.
+    pub timer_onsets: u64,
     /// Of added packets: from first in the add queue to the first bit on the ring, ns.
     pub hol_delays: Histogram<u64>,
     /// Of the same, from when the station took them, ns.
@@ -40,8 +56,8 @@ pub struct RingLinkUse {
     /// Longest time that a packet in transit waited for the link, ns.
     pub longest_transit_ns: u64,
     /// Of packets that this station has added to either ringlet and that have left the ring: from when the station took them to the last
-    /// bit at their destination. It is given with ringlet 0.
-    pub crossing: DelayUse,
+    /// bit at their destination, ns. They are given with ringlet 0.
+    pub crossings: Histogram<u64>,
     /// Bytes of hosts' packets that wait.
     pub buffered_bytes: u64,
     /// Most of them that waited at once.
@@ -50,8 +66,6 @@ pub struct RingLinkUse {
 
 impl Default for RingLinkUse {
     fn default() -> Self {
-        let delays =
-            || Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5");
         RingLinkUse {
             added_packets: 0,
             added_bytes: 0,
@@ -60,11 +74,17 @@ impl Default for RingLinkUse {
             message_packets: 0,
             message_bytes: 0,
             busy_ns: 0,
+            offered_packets: 0,
+            accepted_bytes: 0,
             dropped_packets: 0,
+            dropped_transit_packets: 0,
+            congested_ns: 0,
+            onsets: 0,
+            timer_onsets: 0,
             hol_delays: delays(),
             access_delays: delays(),
             longest_transit_ns: 0,
-            crossing: DelayUse::default(),
+            crossings: delays(),
             buffered_bytes: 0,
             most_buffered_bytes: 0,
         }
@@ -90,6 +110,7 @@ pub struct RingLinkState {
 #[derive(Default)]
 pub(crate) struct Meters {
     counted: RingLinkUse,
+    is_congested: bool,
 }
 
 impl Meters {
@@ -116,8 +137,31 @@ impl Meters {
         }
     }
 
-    pub(crate) fn dropped(&mut self) {
+    /// A host's packet has come.
+    pub(crate) fn offered(&mut self, bytes: u64) {
+        self.counted.offered_packets += 1;
+        self.counted.accepted_bytes += bytes;
+    }
+
+    /// The card has lost a packet, of so many bytes if it is of a host of this station.
+    pub(crate) fn dropped(&mut self, own_bytes: Option<u64>) {
         self.counted.dropped_packets += 1;
+        match own_bytes {
+            // What pushes out what was accepted earlier takes its place.
+            Some(bytes) => self.counted.accepted_bytes = self.counted.accepted_bytes.saturating_sub(bytes),
+            None => self.counted.dropped_transit_packets += 1,
+        }
+    }
+
+    /// An interval has ended in which, or at whose end, the station was in this phase.
+    pub(crate) fn phase(&mut self, phase: RingPhase, interval_ns: u64, is_held_back: bool) {
+        let is_congested = phase == RingPhase::Congested;
+        if is_congested {
+            self.counted.congested_ns += interval_ns;
+            self.counted.onsets += u64::from(!self.is_congested);
+            self.counted.timer_onsets += u64::from(!self.is_congested && is_held_back);
+        }
+        self.is_congested = is_congested;
     }
 }
 
@@ -130,9 +174,15 @@ impl Fabric {
         used.buffered_bytes = card.queues.buffered_bytes();
         used.most_buffered_bytes = card.queues.take_most_buffered_bytes();
         if ringlet == 0 {
-            used.crossing = self.ring.watch.take_delays(station);
+            used.crossings = self.ring.watch.take_delays(station);
         }
         Some(used)
+    }
+
+    /// Whether a station's own program takes it for the head of a congested span.
+    pub(super) fn ring_phase(&self, station: u16, ringlet: u8) -> Option<RingPhase> {
+        let pipeline = self.nodes[self.node(super::device(station))].pipeline.as_ref()?;
+        phase(pipeline, usize::from(ringlet))
     }
 
     /// What a station's own program knows of the link of a ringlet (0 or 1); `None` if there is no such link or program.
@@ -140,7 +190,7 @@ impl Fabric {
         self.ring.card(station, ringlet)?;
         let pipeline = self.nodes[self.node(super::device(station))].pipeline.as_ref()?;
         let link = usize::from(ringlet);
-        let phase = RingPhase::try_from(number(pipeline, "ring_phase", link)? as u8).ok()?;
+        let phase = phase(pipeline, link)?;
         let held = number(pipeline, "limits_held", link)? as usize;
         // They are in order, the highest rate first.
         let least_limit = match held.checked_sub(1) {
@@ -158,6 +208,10 @@ impl Fabric {
             least_limit,
         })
     }
+}
+
+fn phase(pipeline: &Pipeline, link: usize) -> Option<RingPhase> {
+    RingPhase::try_from(number(pipeline, "ring_phase", link)? as u8).ok()
 }
 
 fn number(pipeline: &Pipeline, register: &str, index: usize) -> Option<u64> {

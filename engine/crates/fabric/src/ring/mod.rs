@@ -60,6 +60,8 @@ pub(crate) struct Ring {
     /// By link between stations, that of ringlet 0 before that of ringlet 1.
     pub(crate) cards: Vec<Card>,
     pub(crate) watch: Watch,
+    /// When a packet has been held back for too long.
+    pub(crate) hol_timer_ns: u64,
 }
 
 impl Ring {

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
+use hdrhistogram::Histogram;
 use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
 
-use crate::measure::DelayUse;
+use super::measure::delays;
 use crate::transit_first::AddLimit;
 
 const CLASSES: usize = RingClass::ALL.len();
@@ -37,8 +38,8 @@ pub(crate) enum Taken {
 pub(crate) struct Watch {
     stations: usize,
     on_ring: Vec<VecDeque<OnRing>>,
-    /// By source: from the station's taking it to its last bit at its destination.
-    delays: Vec<DelayUse>,
+    /// By source: from the station's taking it to its last bit at its destination, ns.
+    delays: Vec<Histogram<u64>>,
 }
 
 impl Watch {
@@ -47,7 +48,7 @@ impl Watch {
         Watch {
             stations,
             on_ring: (0..queues).map(|_| VecDeque::new()).collect(),
-            delays: vec![DelayUse::default(); stations],
+            delays: vec![delays(); stations],
         }
     }
 
@@ -94,15 +95,14 @@ impl Watch {
     /// A packet of `source` has left the ring so long after it was accepted.
     pub(crate) fn delivered(&mut self, source: u16, delay_ns: u64) {
         if let Some(delay) = self.delays.get_mut(usize::from(source)) {
-            delay.add(delay_ns);
+            // It grows as it needs.
+            let _ = delay.record(delay_ns);
         }
     }
 
-    pub(crate) fn take_delays(&mut self, source: u16) -> DelayUse {
-        self.delays
-            .get_mut(usize::from(source))
-            .map(std::mem::take)
-            .unwrap_or_default()
+    pub(crate) fn take_delays(&mut self, source: u16) -> Histogram<u64> {
+        let of_source = self.delays.get_mut(usize::from(source));
+        of_source.map_or_else(delays, |taken| std::mem::replace(taken, delays()))
     }
 
     /// Whether a packet that arrives at a station by a ringlet has come straight from its source: each station takes one of the TTL.
@@ -152,15 +152,26 @@ impl Allowances {
         }
     }
 
-    /// These limits hold from now on; each has what the nearest one before had left.
+    /// These limits hold from now on; each has what the nearest one before had left, and no more than any that does not hold any longer.
     pub(crate) fn set(&mut self, now_ns: u64, limits: &[AddLimit]) {
         self.advance(now_ns);
         let before = std::mem::take(&mut self.held);
+        let goes = |held: &&Allowance| {
+            !limits
+                .iter()
+                .any(|limit| limit.is_one() && limit.hops == held.limit.hops)
+        };
+        let most = before
+            .iter()
+            .filter(goes)
+            .map(|held| held.left)
+            .min()
+            .unwrap_or(self.depth);
         for &limit in limits.iter().filter(|limit| limit.is_one()) {
             let nearest = before
                 .iter()
                 .min_by_key(|allowance| allowance.limit.hops.abs_diff(limit.hops));
-            let left = nearest.map_or(self.depth, |allowance| allowance.left);
+            let left = nearest.map_or(self.depth, |allowance| allowance.left).min(most);
             self.held.push(Allowance {
                 limit,
                 left,

@@ -219,6 +219,7 @@ impl Traffic {
             start_ns: start_ns + random.random_range(0..spread_ns),
             end_ns: Some(end_ns),
             packet_bytes,
+            window_bytes: None,
         });
         self.of_phases.push(flow);
     }
@@ -263,7 +264,8 @@ impl Traffic {
                 rto: RtoConfig::default(),
                 start_ns,
                 end_ns: None,
-                packet_bytes: scenario.routed.packet_bytes as u16,
+                packet_bytes: group.packet_bytes as u16,
+                window_bytes: group.window_bytes,
             });
             let name = format!("{}.{i}", group.name);
             self.of_groups.push(RoutedFlow { name, start_ns });

@@ -31,6 +31,8 @@ pub(crate) struct StreamSpec {
     pub(crate) algorithm: Algorithm,
     pub(crate) sack: bool,
     pub(crate) packet_bytes: u16,
+    /// Of the receiver, if it is not as large as Linux's may become.
+    pub(crate) window_bytes: Option<u32>,
     /// Bytes to send; `None`: until told to stop.
     pub(crate) bytes: Option<u64>,
     /// Rate at which the application writes; `None`: it always has more.
@@ -76,7 +78,7 @@ impl StreamSpec {
             sack: self.sack,
             // XCP's feedback comes with each acknowledgment (thesis section 4.2).
             delayed_ack_ns: (!is_xcp).then_some(DELAYED_ACK_NS),
-            window_bytes: RECEIVE_WINDOW_BYTES,
+            window_bytes: self.window_bytes.unwrap_or(RECEIVE_WINDOW_BYTES),
             initial_sequence: (self.seed >> 32) as u32,
             rto: self.rto,
             ..ReceiverConfig::new(self.key.destination)

@@ -73,6 +73,8 @@ pub(crate) struct FlowSpec {
     pub(crate) end_ns: Option<u64>,
     /// Of a full IP packet.
     pub(crate) packet_bytes: u16,
+    /// Of receivers.
+    pub(crate) window_bytes: Option<u32>,
 }
 
 impl FlowSpec {
@@ -300,6 +302,7 @@ impl Streams {
             algorithm: algorithm(spec.transport),
             sack: spec.sack,
             packet_bytes: spec.packet_bytes,
+            window_bytes: spec.window_bytes,
             bytes,
             rate_bps,
             start_ns: now_ns,

@@ -222,6 +222,33 @@ fn a_change_of_rate_does_not_fill_the_bucket() {
 }
 
 #[test]
+fn a_limit_that_comes_and_goes_fills_no_bucket() {
+    let mut card = card();
+    for _ in 0..30 {
+        card.add(0, 9, "x", 1000).unwrap();
+    }
+    let (near, far) = (
+        AddLimit {
+            hops: 3,
+            rate: 1_500_000,
+        },
+        AddLimit {
+            hops: 7,
+            rate: 1_000_000,
+        },
+    );
+    let mut sent = 0;
+    // In 10 ms: a bucket, and no more than 15 packets at the higher rate.
+    for interval in 0..100 {
+        let now_ns = interval * 100_000;
+        let limits = if interval % 5 == 0 { vec![near] } else { vec![near, far] };
+        card.set_limits(now_ns, &limits);
+        sent += run(&mut card, now_ns, now_ns + 99_999).len();
+    }
+    assert!((12..=15).contains(&sent), "{sent}");
+}
+
+#[test]
 fn a_limit_of_another_link_fills_no_bucket() {
     let mut card = card();
     for _ in 0..20 {
@@ -245,14 +272,16 @@ fn what_waits_for_its_limit_takes_no_room_from_what_goes_less_far() {
         ..SETTINGS
     });
     card.set_limits(0, &[AddLimit { hops: 2, rate: 0 }]);
-    for _ in 0..10 {
+    for _ in 0..9 {
         card.add(0, 9, "far", 1000).unwrap();
     }
     assert_eq!(
-        card.add(0, 9, "far too late", 1000),
-        Err((DropCause::QueueFull, "far too late"))
+        card.add(0, 9, "far too late", 10),
+        Err((DropCause::QueueFull, "far too late")),
+        "a long one would find no room either"
     );
-    assert_eq!(card.add(0, 1, "near", 1000), Err((DropCause::QueueFull, "far")));
+    assert_eq!(card.add(0, 1, "near", 1500), Err((DropCause::QueueFull, "far")));
+    assert_eq!(card.add(0, 1, "far", 1500), Err((DropCause::QueueFull, "far")));
     assert_eq!(
         card.add(0, 1, "near", 1500),
         Err((DropCause::QueueFull, "near")),
@@ -272,7 +301,7 @@ fn what_is_committed_gives_no_room_to_what_is_fair() {
     for _ in 0..6 {
         card.add(0, 512 + 3, "committed", 1000).unwrap();
     }
-    for _ in 0..4 {
+    for _ in 0..3 {
         card.add(0, 3, "fair", 1000).unwrap();
     }
     assert_eq!(card.add(0, 1, "comer", 1000), Err((DropCause::QueueFull, "fair")));
@@ -284,7 +313,7 @@ fn what_is_committed_gives_no_room_to_what_is_fair() {
     let count = |name| sent.iter().filter(|(_, sent)| *sent == name).count();
     assert_eq!(
         (count("committed"), count("reserved"), count("fair"), count("comer")),
-        (5, 1, 3, 1)
+        (5, 1, 2, 1)
     );
 }
 
@@ -292,7 +321,7 @@ fn what_is_committed_gives_no_room_to_what_is_fair() {
 fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
     let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
         shaper_bps: Some(8_000_000),
-        buffer_bytes: 3000,
+        buffer_bytes: 3500,
         ..SETTINGS
     });
     for _ in 0..3 {
@@ -313,6 +342,7 @@ fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
 fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
     let mut card = TransitFirst::new(Settings {
         frame_bytes: MS,
+        buffer_bytes: 10 * MS,
         ..SETTINGS
     });
     card.set_limits(

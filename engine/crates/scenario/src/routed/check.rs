@@ -232,6 +232,11 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
         if !all_there {
             continue;
         }
+        if flow.packet_bytes > scenario.routed.packet_bytes {
+            let reason = format!("{} bytes, more than the largest packet", flow.packet_bytes);
+            let expected = format!("at most {}", scenario.routed.packet_bytes);
+            r.report(format!("{place}/packet_bytes"), reason, expected);
+        }
         let [from, to] = [flow.from, flow.to].map(|party| scenario.host_numbers(party).len());
         count += match flow.source {
             Source::Web { users, .. } => from * users as usize,

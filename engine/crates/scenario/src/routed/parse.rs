@@ -13,6 +13,10 @@ use crate::reader::{Fields, Reader};
 use crate::sources;
 
 const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
+/// From the least that holds the headers of every transport and a byte.
+const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
+/// To the most that is said without a scale, or with the largest.
+const WINDOW_BYTES: RangeInclusive<u64> = 1..=65_535 << 14;
 
 /// Names to indices, and what they are called in messages.
 struct Names<'a> {
@@ -90,7 +94,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&
     let elements = r.list(fields, "flows", usize::from(!parts.star)..=1000);
     let flows = elements
         .into_iter()
-        .map(|(v, p)| flow(r, &groups, parts, v, p))
+        .map(|(v, p)| flow(r, &groups, (parts, packet_bytes), v, p))
         .collect();
     let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
     let known_links = Names {
@@ -231,13 +235,19 @@ fn hosts_group(r: &mut Reader, at: &At, value: &Value, pointer: String) -> HostG
     }
 }
 
-fn flow(r: &mut Reader, groups: &Names, parts: Parts, value: &Value, pointer: String) -> FlowGroup {
-    let common = ["name", "from", "to", "start_ms", "spread_ms"];
+fn flow(
+    r: &mut Reader,
+    groups: &Names,
+    (parts, packet_bytes): (Parts, u32),
+    value: &Value,
+    pointer: String,
+) -> FlowGroup {
+    let common = ["name", "from", "to", "packet_bytes", "start_ms", "spread_ms"];
     // What is sent decides which keys are known.
     let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
         (true, _) => &["udp"],
-        (false, true) => &["web", "transport", "sack"],
-        (false, false) => &["transport", "sack", "bytes", "udp", "web"],
+        (false, true) => &["web", "transport", "sack", "window_bytes"],
+        (false, false) => &["transport", "sack", "window_bytes", "bytes", "udp", "web"],
     };
     let fields = r.fields(value, pointer, &[&common, own].concat());
     let transport = transport(r, &fields);
@@ -249,6 +259,12 @@ fn flow(r: &mut Reader, groups: &Names, parts: Parts, value: &Value, pointer: St
         transport,
         sack: r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack()),
         source,
+        packet_bytes: r
+            .optional_integer(&fields, "packet_bytes", FLOW_PACKET_BYTES)
+            .map_or(packet_bytes, |bytes| bytes as u32),
+        window_bytes: r
+            .optional_integer(&fields, "window_bytes", WINDOW_BYTES)
+            .map(|bytes| bytes as u32),
         start_ms: r
             .optional_integer(&fields, "start_ms", 0..=*DURATION_MS.end())
             .unwrap_or(0),
@@ -268,7 +284,7 @@ fn source(r: &mut Reader, parent: &Fields) -> Source {
         };
     }
     if let Some(value) = r.optional(parent, "web") {
-        let keys = ["users", "mean_think_ns", "mean_bytes", "shape", "max_bytes"];
+        let keys = ["users", "mean_think_ns", "mean_bytes", "sizes", "shape", "max_bytes"];
         let fields = r.fields(value, parent.pointer("web"), &keys);
         return Source::Web {
             users: r.optional_integer(&fields, "users", sources::USERS).unwrap_or(1) as u32,
