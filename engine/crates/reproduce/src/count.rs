@@ -82,10 +82,12 @@ fn claim(fact: &Fact) -> String {
             from_s,
             to_s,
             stat,
+            across,
+            by,
             band,
             ..
         } = fact;
-        format!("{run} {what:?} {from_s} {to_s} {stat:?} {band:?}")
+        format!("{run} {what:?} {from_s} {to_s} {stat:?} {across:?} {by:?} {band:?}")
     })
 }
 

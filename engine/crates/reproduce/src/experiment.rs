@@ -67,6 +67,9 @@ pub struct Entry {
     /// Instead, a number over a parameter.
     #[serde(default)]
     pub sweep: Option<Sweep>,
+    /// Instead, how waits are distributed.
+    #[serde(default)]
+    pub distribution: Option<Distribution>,
     /// What must come out.
     #[serde(default)]
     pub facts: Vec<Fact>,
@@ -99,6 +102,23 @@ pub struct Plot {
     pub top: Option<f64>,
 }
 
+/// Of waits on a ring, the part of packets that waited no longer, a line a run and station; over all seeds together.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Distribution {
+    /// The runs; `run` for one.
+    #[serde(alias = "run", deserialize_with = "one_or_several")]
+    pub runs: Vec<String>,
+    /// Packets by their wait, of table `delays`.
+    #[serde(rename = "draw")]
+    pub what: Selection,
+    /// Waits counted from this time on, s.
+    #[serde(default)]
+    pub from_s: f64,
+    /// Longest wait drawn, ms.
+    pub up_to_ms: f64,
+}
+
 fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a run's name, or a list of them")]
@@ -126,6 +146,19 @@ pub struct Selection {
     pub column: String,
     /// Names of links, queues or flows; `all` stands for all, and `x*` for those that begin with x.
     pub of: Vec<String>,
+    /// Only rows in which another column is large enough.
+    #[serde(default)]
+    pub during: Option<During>,
+}
+
+/// When a selection's rows count.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct During {
+    /// Name of a column of the same table.
+    pub column: String,
+    /// Its smallest value.
+    pub at_least: f64,
 }
 
 /// A table of a recording.
@@ -136,6 +169,12 @@ pub enum TableName {
     Links,
     /// Stations of a ring.
     Stations,
+    /// Waits on a ring.
+    Delays,
+    /// What a ring gives, and should.
+    Fairness,
+    /// How soon a ring answers.
+    Reactions,
     /// Flows.
     Flows,
     /// VOQs of a star.
@@ -157,6 +196,9 @@ impl TableName {
         match self {
             TableName::Links => Table::links(),
             TableName::Stations => Table::stations(),
+            TableName::Delays => Table::delays(),
+            TableName::Fairness => Table::fairness(),
+            TableName::Reactions => Table::reactions(),
             TableName::Flows => Table::flows(),
             TableName::Queues => Table::queues(),
             TableName::Ports => Table::ports(),
@@ -175,8 +217,11 @@ impl Entry {
         let plotted = plots.flat_map(|plot| plot.runs.iter().map(|run| (run.as_str(), &plot.what)));
         let lines = self.sweep.iter().flat_map(|sweep| &sweep.measured);
         let swept = lines.flat_map(|line| line.points.iter().map(|(_, run)| (run.as_str(), &line.what)));
-        let measured = self.facts.iter().map(|fact| (fact.run.as_str(), &fact.what));
-        plotted.chain(swept).chain(measured)
+        let distributions = self.distribution.iter();
+        let distributed = distributions.flat_map(|of| of.runs.iter().map(|run| (run.as_str(), &of.what)));
+        let measured = self.facts.iter().flat_map(|fact| fact.measurements());
+        let measured = measured.map(|measurement| (measurement.run, measurement.what));
+        plotted.chain(swept).chain(distributed).chain(measured)
     }
 }
 
@@ -201,6 +246,12 @@ pub struct Fact {
     /// How one number is made of them.
     #[serde(with = "serde_yaml_ng::with::singleton_map")]
     pub stat: Stat,
+    /// If it is made of those of each name, and the numbers of all names are put together, how.
+    #[serde(default)]
+    pub across: Option<Across>,
+    /// What the number is divided by.
+    #[serde(default)]
+    pub by: Option<By>,
     /// Smallest and largest value that agree with the source.
     pub band: [f64; 2],
     /// The source's own number, where it gives one.
@@ -214,6 +265,87 @@ pub struct Fact {
     /// Facts of one name measure one claim, which counts once and passes if all of them do.
     #[serde(default)]
     pub claim: Option<String>,
+}
+
+/// How one number is made of those of several names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Across {
+    /// The smallest.
+    Least,
+    /// The largest.
+    Most,
+    /// Their mean.
+    Mean,
+    /// The largest by the smallest.
+    Ratio,
+    /// The largest less the smallest.
+    Difference,
+}
+
+/// What a fact's number is divided by.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "expected a number, or what of the fact is another")]
+pub enum By {
+    /// This.
+    Number(f64),
+    /// What another run, or another selection of the same one, shows; of each seed.
+    Another(Another),
+}
+
+/// A measurement like a fact's but for what is said here.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Another {
+    /// The run.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// What is measured.
+    #[serde(default, rename = "measure")]
+    pub what: Option<Selection>,
+    /// Rows from this time on, s.
+    #[serde(default)]
+    pub from_s: Option<f64>,
+    /// Up to and with this time, s.
+    #[serde(default)]
+    pub to_s: Option<f64>,
+    /// How one number is made of them.
+    #[serde(default, with = "serde_yaml_ng::with::singleton_map")]
+    pub stat: Option<Stat>,
+}
+
+/// One number of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement<'f> {
+    pub(crate) run: &'f str,
+    pub(crate) what: &'f Selection,
+    pub(crate) time_s: (f64, f64),
+    pub(crate) stat: Stat,
+    pub(crate) across: Option<Across>,
+}
+
+impl Fact {
+    /// What is measured for it: its number, and the one that it is divided by.
+    pub(crate) fn measurements(&self) -> impl Iterator<Item = Measurement<'_>> {
+        let own = Measurement {
+            run: &self.run,
+            what: &self.what,
+            time_s: (self.from_s, self.to_s),
+            stat: self.stat,
+            across: self.across,
+        };
+        let other = match &self.by {
+            Some(By::Another(other)) => Some(Measurement {
+                run: other.run.as_deref().unwrap_or(own.run),
+                what: other.what.as_ref().unwrap_or(own.what),
+                time_s: (other.from_s.unwrap_or(self.from_s), other.to_s.unwrap_or(self.to_s)),
+                stat: other.stat.unwrap_or(own.stat),
+                across: own.across,
+            }),
+            _ => None,
+        };
+        [own].into_iter().chain(other)
+    }
 }
 
 /// What a fact's value rests on.
@@ -251,12 +383,50 @@ pub enum Stat {
     },
     /// Percentage of the rows that differ from the one before.
     Changes,
+    /// Standard deviation of means over `over_s`.
+    Deviation {
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Part of the means over `over_s` that are at least `at_least`.
+    Share {
+        /// The smallest that counts.
+        at_least: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// The largest by the mean.
+    Peak,
+    /// Of packets counted by their wait, the wait that the part `q` of them is not above, ms.
+    Delay {
+        /// The part, 0 to 1.
+        q: f64,
+    },
+    /// Of the same, their mean wait, ms.
+    #[serde(rename = "mean_delay")]
+    MeanDelay,
+    /// How far the mean is from that of another column, by that.
+    Distance {
+        /// The other column's name.
+        from: PercentOf,
+    },
     /// Sum.
     Sum,
     /// Jain's index of the means of each name.
     Jain,
     /// Time from `from_s` until all rows that follow, each the mean over `over_s`, are within `within` of `target`.
     Settle {
+        /// The value aimed at.
+        target: f64,
+        /// Largest difference.
+        within: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// The same again and again: from each multiple of `every_s` after `from_s` to the next one, and the longest of these times.
+    Resettle {
+        /// How often, s.
+        every_s: f64,
         /// The value aimed at.
         target: f64,
         /// Largest difference.
@@ -279,6 +449,12 @@ pub enum PercentOf {
     ArrivedPackets,
     /// Of what the slots granted could carry.
     GrantedBytes,
+    /// Of the packets that a station added.
+    AddedPackets,
+    /// Of the packets that hosts gave it.
+    OfferedPackets,
+    /// Of what a ring should give.
+    RiasKbps,
 }
 
 impl PercentOf {
@@ -287,6 +463,9 @@ impl PercentOf {
         match self {
             PercentOf::ArrivedPackets => "arrived_packets",
             PercentOf::GrantedBytes => "granted_bytes",
+            PercentOf::AddedPackets => "added_packets",
+            PercentOf::OfferedPackets => "offered_packets",
+            PercentOf::RiasKbps => "rias_kbps",
         }
     }
 }
@@ -367,8 +546,17 @@ impl Experiment {
             if !ids.insert(&entry.id) {
                 return Err(mismatch(place, "a second entry of this name", "a name of its own"));
             }
-            if entry.plot.is_some() && entry.sweep.is_some() {
-                return Err(mismatch(place, "a plot and a sweep", "one of them"));
+            let drawings = [
+                entry.plot.is_some(),
+                entry.sweep.is_some(),
+                entry.distribution.is_some(),
+            ];
+            if drawings.into_iter().filter(|is_one| *is_one).count() > 1 {
+                return Err(mismatch(
+                    place,
+                    "more than one drawing",
+                    "a plot, a sweep or a distribution",
+                ));
             }
             for (run, what) in entry.looks_at() {
                 experiment.check(&place, run, what)?;
@@ -378,6 +566,11 @@ impl Experiment {
             }
             for fact in &entry.facts {
                 let place = format!("{place}, fact '{}'", fact.text);
+                let seeds = fact.measurements().filter_map(|of| experiment.runs.get(of.run));
+                let seeds: BTreeSet<u32> = seeds.map(|run| run.seeds).collect();
+                if seeds.len() > 1 {
+                    return Err(mismatch(place, "runs of different numbers of seeds", "as many of both"));
+                }
                 if fact.from_s >= fact.to_s || fact.band[0] > fact.band[1] {
                     return Err(mismatch(
                         place,
@@ -396,15 +589,16 @@ impl Experiment {
             return Err(mismatch(place, format!("there is no run '{run}'"), runs.join(", ")));
         }
         let table = what.table.empty();
-        if table.column(&what.column).is_none() {
-            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-            return Err(mismatch(
-                place,
-                format!("there is no column '{}'", what.column),
-                columns.join(", "),
-            ));
+        let during = what.during.iter().map(|during| &during.column);
+        let mut named = during.chain([&what.column]);
+        match named.find(|name| table.column(name).is_none()) {
+            Some(name) => {
+                let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+                let reason = format!("there is no column '{name}'");
+                Err(mismatch(place, reason, columns.join(", ")))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks that the links and flows that entries name are those of a run's scenario.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Facts: what was published against what was measured.
 
-use crate::experiment::{Fact, Selection, Stat, TableName};
+use std::collections::HashSet;
+
+use crate::experiment::{Across, By, During, Fact, Measurement, Selection, Stat, TableName};
 use crate::record::{Recording, Table};
 use crate::stats::{self, Estimate};
 
@@ -27,12 +29,50 @@ pub struct Judged {
     pub outcome: Outcome,
 }
 
-/// Judges a fact by the recordings of its run's seeds. In a shortened run times are `scale` of the fact's.
-pub(crate) fn judge(fact: &Fact, recordings: &[Recording], scale: f64) -> Judged {
-    let values: Option<Vec<f64>> = recordings
-        .iter()
-        .map(|recording| measure(&fact.what, (fact.from_s, fact.to_s), fact.stat, recording, scale))
-        .collect();
+/// One number of each recording of a measurement's run. In a shortened run times are `scale` of the measurement's.
+pub(crate) fn measured(of: &Measurement, recordings: &[Recording], scale: f64) -> Vec<Option<f64>> {
+    let one = |recording| match of.across {
+        None => measure(of.what, of.time_s, of.stat, recording, scale),
+        Some(across) => put_together(of, across, recording, scale),
+    };
+    recordings.iter().map(one).collect()
+}
+
+/// The number of each name, put together.
+fn put_together(of: &Measurement, across: Across, recording: &Recording, scale: f64) -> Option<f64> {
+    let of_name = |name: String| {
+        let what = Selection {
+            of: vec![name],
+            ..of.what.clone()
+        };
+        measure(&what, of.time_s, of.stat, recording, scale)
+    };
+    let names = names(table(recording, of.what), of.what).into_iter();
+    let values = names.map(of_name).collect::<Option<Vec<f64>>>()?;
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    match across {
+        Across::Least => Some(least),
+        Across::Most => Some(most),
+        Across::Mean => stats::mean(&values),
+        Across::Ratio => (least != 0.0).then(|| most / least),
+        Across::Difference => Some(most - least),
+    }
+}
+
+/// Judges a fact by what was measured for it of each seed: its number, and the one that it is divided by.
+pub(crate) fn judge(fact: &Fact, measured: &[Vec<Option<f64>>], scale: f64) -> Judged {
+    let divided = |(seed, value): (usize, &Option<f64>)| {
+        let by = match fact.by {
+            None => 1.0,
+            Some(By::Number(number)) => number,
+            Some(By::Another(_)) => (*measured.get(1)?.get(seed)?)?,
+        };
+        (by != 0.0).then_some((*value)? / by)
+    };
+    let values = measured
+        .first()
+        .and_then(|own| own.iter().enumerate().map(divided).collect::<Option<Vec<f64>>>());
     let value = values.as_deref().and_then(stats::estimate);
     let [low, high] = fact.band;
     let outcome = match value {
@@ -51,6 +91,9 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
     match what.table {
         TableName::Links => &recording.links,
         TableName::Stations => &recording.stations,
+        TableName::Delays => &recording.delays,
+        TableName::Fairness => &recording.fairness,
+        TableName::Reactions => &recording.reactions,
         TableName::Flows => &recording.flows,
         TableName::Queues => &recording.queues,
         TableName::Ports => &recording.ports,
@@ -69,20 +112,63 @@ pub(crate) fn stands_for(pattern: &str, name: &str) -> bool {
 
 /// The names that a selection stands for.
 pub(crate) fn names(table: &Table, what: &Selection) -> Vec<String> {
-    // Each period lists all names in one order.
-    let first = table.names.first();
-    let mut period = table.names.iter().enumerate();
-    let length = period.find(|(row, name)| *row > 0 && Some(*name) == first);
-    let all = &table.names[..length.map_or(table.names.len(), |(row, _)| row)];
-    let chosen = |name: &&String| what.of.iter().any(|pattern| stands_for(pattern, name));
-    all.iter().filter(chosen).cloned().collect()
+    let mut seen = HashSet::new();
+    let mut all = table.names.iter().filter(|name| seen.insert(*name)).collect::<Vec<_>>();
+    all.retain(|name| what.of.iter().any(|pattern| stands_for(pattern, name)));
+    all.into_iter().cloned().collect()
 }
 
-/// Rows of a fact's time of one name, as (time, value).
-fn rows(table: &Table, name: &str, column: usize, (from_s, to_s): (f64, f64)) -> Vec<(f64, f64)> {
+/// Rows of a fact's time of one name that count, as (time, value).
+fn rows(
+    table: &Table,
+    (name, during): (&str, Option<&During>),
+    column: usize,
+    (from_s, to_s): (f64, f64),
+) -> Vec<(f64, f64)> {
     let mut rows = table.series(name, column);
+    if let Some(during) = during {
+        let other = table.column(&during.column).map(|column| table.series(name, column));
+        let mut counts = other.into_iter().flatten().map(|(_, value)| value >= during.at_least);
+        rows.retain(|_| counts.next().unwrap_or(false));
+    }
     rows.retain(|(time_s, _)| *time_s > from_s && *time_s <= to_s);
     rows
+}
+
+/// Packets counted by their wait, as (wait in ms, packets), the shortest waits first.
+fn waits(table: &Table, names: &[String], column: usize, time_s: (f64, f64)) -> Option<Vec<(f64, f64)>> {
+    let up_to = table.column("up_to_ms")?;
+    let of_name = |name: &String| {
+        let waits = rows(table, (name, None), up_to, time_s);
+        let packets = rows(table, (name, None), column, time_s);
+        waits
+            .into_iter()
+            .zip(packets)
+            .map(|((_, wait), (_, packets))| (wait, packets))
+            .collect::<Vec<_>>()
+    };
+    let mut all: Vec<(f64, f64)> = names.iter().flat_map(of_name).collect();
+    all.retain(|(_, packets)| *packets > 0.0);
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (!all.is_empty()).then_some(all)
+}
+
+/// Of packets by their wait over the whole of a recording after `from_s`, the part that waited no longer: (wait in ms, part).
+pub(crate) fn distribution(recordings: &[Recording], what: &Selection, name: &str, from_s: f64) -> Vec<(f64, f64)> {
+    let of_seed = |recording| {
+        let table = table(recording, what);
+        let column = table.column(&what.column)?;
+        waits(table, &[name.to_owned()], column, (from_s, f64::INFINITY))
+    };
+    let mut all: Vec<(f64, f64)> = recordings.iter().filter_map(of_seed).flatten().collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = all.iter().map(|(_, packets)| packets).sum();
+    let mut sum = 0.0;
+    let parts = all.into_iter().map(|(wait, packets)| {
+        sum += packets;
+        (wait, sum / total)
+    });
+    parts.collect()
 }
 
 /// One number of a recording; `None` if there is none.
@@ -97,7 +183,9 @@ pub(crate) fn measure(
     let column = table.column(&what.column)?;
     let time_s = (from_s * scale, to_s * scale);
     let names = names(table, what);
-    let series: Vec<Vec<(f64, f64)>> = names.iter().map(|name| rows(table, name, column, time_s)).collect();
+    let during = what.during.as_ref();
+    let of_name = |name: &String| rows(table, (name, during), column, time_s);
+    let series: Vec<Vec<(f64, f64)>> = names.iter().map(of_name).collect();
     let all: Vec<f64> = series.iter().flatten().map(|(_, value)| *value).collect();
     if all.is_empty() {
         return None;
@@ -130,9 +218,69 @@ pub(crate) fn measure(
                 .map(|rows| settle_s(rows, time_s.0, (target, within), over_s * scale));
             settled.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
         }
+        Stat::Deviation { over_s } => {
+            let means = series.iter().flat_map(|rows| means_over(rows, over_s * scale));
+            stats::deviation(&means.map(|(_, mean)| mean).collect::<Vec<f64>>())
+        }
+        Stat::Share { at_least, over_s } => {
+            let means = series.iter().flat_map(|rows| means_over(rows, over_s * scale));
+            let enough: Vec<f64> = means.map(|(_, mean)| f64::from(u8::from(mean >= at_least))).collect();
+            stats::mean(&enough)
+        }
+        Stat::Peak => {
+            let mean = stats::mean(&all).filter(|mean| *mean > 0.0)?;
+            all.into_iter().reduce(f64::max).map(|most| most / mean)
+        }
+        Stat::Delay { q } => {
+            let waits = waits(table, &names, column, time_s)?;
+            let rank = q * waits.iter().map(|(_, packets)| packets).sum::<f64>();
+            let mut sum = 0.0;
+            let found = waits.iter().find(|(_, packets)| {
+                sum += packets;
+                sum >= rank
+            });
+            found.or(waits.last()).map(|(wait, _)| *wait)
+        }
+        Stat::MeanDelay => {
+            let waits = waits(table, &names, column, time_s)?;
+            let packets: f64 = waits.iter().map(|(_, packets)| packets).sum();
+            Some(waits.iter().map(|(wait, packets)| wait * packets).sum::<f64>() / packets)
+        }
+        Stat::Distance { from } => {
+            let other = table.column(from.column())?;
+            let others: Vec<f64> = names
+                .iter()
+                .flat_map(|name| rows(table, (name, during), other, time_s))
+                .map(|(_, value)| value)
+                .collect();
+            let wanted = stats::mean(&others).filter(|mean| *mean > 0.0)?;
+            Some((stats::mean(&all)? - wanted).abs() / wanted)
+        }
+        Stat::Resettle {
+            every_s,
+            target,
+            within,
+            over_s,
+        } => {
+            let (from_s, to_s) = time_s;
+            let count = ((to_s - from_s) / (every_s * scale)).round() as usize;
+            let mut longest: Option<f64> = None;
+            for (rows, part) in series.iter().flat_map(|rows| (0..count).map(move |part| (rows, part))) {
+                let start_s = from_s + part as f64 * every_s * scale;
+                let end_s = start_s + every_s * scale;
+                let rows: Vec<(f64, f64)> = rows
+                    .iter()
+                    .copied()
+                    .filter(|(at_s, _)| *at_s > start_s + 1e-9 && *at_s <= end_s + 1e-9)
+                    .collect();
+                let settled = settle_s(&rows, start_s, (target, within), over_s * scale)?;
+                longest = Some(longest.map_or(settled, |longest| longest.max(settled)));
+            }
+            longest
+        }
         Stat::Percent { of } => {
             let other = table.column(of.column())?;
-            let others = names.iter().flat_map(|name| rows(table, name, other, time_s));
+            let others = names.iter().flat_map(|name| rows(table, (name, during), other, time_s));
             let whole: f64 = others.map(|(_, value)| value).sum();
             (whole > 0.0).then(|| 100.0 * all.iter().sum::<f64>() / whole)
         }
@@ -190,8 +338,16 @@ mod tests {
         serde_yaml_ng::from_str(&text).unwrap()
     }
 
+    fn judged(fact: &Fact, scale: f64) -> Judged {
+        let numbers: Vec<_> = fact
+            .measurements()
+            .map(|of| measured(&of, &[recording()], scale))
+            .collect();
+        judge(fact, &numbers, scale)
+    }
+
     fn value(fact: &Fact) -> Option<f64> {
-        judge(fact, &[recording()], 1.0).value.map(|estimate| estimate.mean)
+        judged(fact, 1.0).value.map(|estimate| estimate.mean)
     }
 
     #[test]
@@ -223,11 +379,90 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_names_are_put_together_and_divided() {
+        let of_flows = |rest: &str| {
+            let text = format!(
+                "{{text: t, where: w, run: r, measure: {{table: flows, column: rate_kbyte_s, of: [all]}}, from_s: 0, to_s: 10, \
+                 stat: mean, band: [0, 1], why: y, {rest}}}"
+            );
+            value(&serde_yaml_ng::from_str(&text).unwrap())
+        };
+        for (across, wanted) in [
+            ("least", 1.0),
+            ("most", 3.0),
+            ("mean", 2.0),
+            ("ratio", 3.0),
+            ("difference", 2.0),
+        ] {
+            assert_eq!(of_flows(&format!("across: {across}")), Some(wanted), "{across}");
+        }
+        assert_eq!(of_flows("by: 4"), Some(0.5));
+        assert_eq!(
+            of_flows("across: most, by: {measure: {table: flows, column: rate_kbyte_s, of: [f.0]}}"),
+            Some(3.0)
+        );
+        // Of the link 30 of 100 rows are 0.5, the others 1.
+        let link = "by: {measure: {table: links, column: utilization, of: [ab]}, stat: min}";
+        assert_eq!(of_flows(link), Some(4.0));
+        assert_eq!(
+            of_flows("by: {from_s: 11, to_s: 12}"),
+            None,
+            "nothing is there to divide by"
+        );
+    }
+
+    #[test]
+    fn what_varies_and_what_waits_has_its_numbers() {
+        let of_link = |stat: &str| value(&fact("links", "utilization", "ab", stat)).unwrap();
+        assert!((of_link("{deviation: {over_s: 0.1}}") - 0.25 * (0.3f64 * 0.7 * 4.0).sqrt()).abs() < 1e-9);
+        assert!((of_link("{share: {at_least: 0.9, over_s: 0.1}}") - 0.7).abs() < 1e-9);
+        assert!((of_link("peak") - 1.0 / 0.85).abs() < 1e-9);
+        let again = "{resettle: {every_s: 5, target: 1, within: 0.1, over_s: 0.1}}";
+        assert!((of_link(again) - 3.0).abs() < 1e-9, "the longer of the two times");
+        let during = "{text: t, where: w, run: r, measure: {table: links, column: utilization, of: [ab], \
+                      during: {column: utilization, at_least: 0.9}}, from_s: 0, to_s: 10, stat: mean, band: [0, 1], why: y}";
+        assert_eq!(value(&serde_yaml_ng::from_str(during).unwrap()), Some(1.0));
+
+        let mut recording = Recording::default();
+        for (time_s, up_to_ms, packets) in [(1.0, 1.0, 5.0), (1.0, 4.0, 1.0), (2.0, 2.0, 4.0), (3.0, 9.0, 7.0)] {
+            recording.delays.push("a/0", [time_s, up_to_ms, packets, 0.0, 0.0]);
+            recording.fairness.push("a-b", [time_s, packets, 5.0]);
+        }
+        let of = |table: &str, column: &str, name: &str, stat: &str| {
+            let mut fact = fact(table, column, name, stat);
+            fact.to_s = 2.0;
+            measured(
+                &fact.measurements().next().unwrap(),
+                std::slice::from_ref(&recording),
+                1.0,
+            )[0]
+        };
+        assert_eq!(of("delays", "hol_packets", "a/0", "{delay: {q: 0.5}}"), Some(1.0));
+        assert_eq!(of("delays", "hol_packets", "a/0", "{delay: {q: 0.8}}"), Some(2.0));
+        assert_eq!(of("delays", "hol_packets", "a/0", "mean_delay"), Some(1.7));
+        assert_eq!(of("delays", "access_packets", "a/0", "mean_delay"), None);
+        let distance = of("fairness", "rate_kbps", "a-b", "{distance: {from: rias_kbps}}").unwrap();
+        assert!((distance - (5.0 - 10.0 / 3.0) / 5.0).abs() < 1e-9);
+        let drawn = Selection {
+            table: TableName::Delays,
+            column: "hol_packets".into(),
+            of: vec!["a/0".into()],
+            during: None,
+        };
+        let parts = distribution(&[recording], &drawn, "a/0", 1.0);
+        assert_eq!(
+            parts,
+            [(2.0, 4.0 / 11.0), (9.0, 1.0)],
+            "of what came later than the first second"
+        );
+    }
+
+    #[test]
     fn a_fact_passes_within_its_band_and_a_shortened_run_judges_nothing() {
         let one = fact("links", "utilization", "ab", "max");
-        assert_eq!(judge(&one, &[recording()], 1.0).outcome, Outcome::Pass);
-        assert_eq!(judge(&one, &[recording()], 0.5).outcome, Outcome::NotJudged);
+        assert_eq!(judged(&one, 1.0).outcome, Outcome::Pass);
+        assert_eq!(judged(&one, 0.5).outcome, Outcome::NotJudged);
         let nobody = fact("links", "utilization", "xy", "max");
-        assert_eq!(judge(&nobody, &[recording()], 1.0).outcome, Outcome::Miss);
+        assert_eq!(judged(&nobody, 1.0).outcome, Outcome::Miss);
     }
 }

@@ -129,6 +129,7 @@ fn write_page(
                     "{}; a line is the mean over the seeds, the area around it goes from the smallest to the largest",
                     plot.runs.join(", ")
                 ),
+                None if entry.distribution.is_some() => "a line a station, all seeds together".to_owned(),
                 None => "every point a run, the mean over its seeds; the area around it is the confidence interval"
                     .to_owned(),
             };

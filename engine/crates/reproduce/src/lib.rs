@@ -17,6 +17,7 @@ mod kept;
 mod marker;
 mod plot;
 mod record;
+mod ring;
 pub mod routed;
 pub mod setup;
 pub mod star;
@@ -27,7 +28,7 @@ pub mod work;
 pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
 pub use record::{
-    ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, FLOW_COLUMNS, KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS,
-    QUEUE_COLUMNS, Recording, STATION_COLUMNS, Table,
+    ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, DELAY_COLUMNS, FAIRNESS_COLUMNS, FLOW_COLUMNS,
+    KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, REACTION_COLUMNS, Recording, STATION_COLUMNS, Table,
 };
-pub use sweep::{Given, Measured, Sweep};
+pub use sweep::{Axis, Given, Measured, Sweep};

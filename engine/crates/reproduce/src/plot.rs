@@ -9,12 +9,12 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::experiment::{Entry, Fact, Plot, Stat};
-use crate::fact::{means_over, names, table};
+use crate::experiment::{Distribution, Entry, Fact, Plot, Stat};
+use crate::fact::{distribution, means_over, names, table};
 use crate::html::number;
 use crate::record::{Recording, Table};
 use crate::stats::Estimate;
-use crate::sweep::Sweep;
+use crate::sweep::{Axis, Sweep};
 
 const SIZE: (u32, u32) = (860, 340);
 const COLOURS: [RGBColor; 8] = [
@@ -43,6 +43,8 @@ const LEGEND_ROW: u32 = 18;
 const LEGEND_SIGN: u32 = 18;
 const LEGEND_GAP: u32 = 6;
 const LEGEND_MARGIN: i32 = 60;
+/// Smallest number on a scale of logarithms.
+const LEAST_OF_LOG: f64 = 1e-3;
 /// Of a sweep's band, as part of the axis.
 const BAND_WIDTH: f64 = 0.012;
 
@@ -85,6 +87,10 @@ pub(crate) struct Band {
 struct Picture<'p> {
     lines: &'p [Line],
     bands: &'p [Band],
+    /// Whether what is drawn over x, and at y, are logarithms to the base of 10.
+    is_log: [bool; 2],
+    /// Where x begins.
+    start: f64,
     x_name: &'p str,
     y_name: &'p str,
     bottom: f64,
@@ -117,6 +123,45 @@ pub(crate) fn lines(plot: &Plot, run: &str, recordings: &[Recording], scale: f64
         })
     };
     names.into_iter().take(MOST_LINES).map(line).collect()
+}
+
+/// The lines that a distribution draws of one run, over all its seeds.
+pub(crate) fn distributed(drawn: &Distribution, run: &str, recordings: &[Recording], scale: f64) -> Vec<Line> {
+    let Some(first) = recordings.first() else {
+        return Vec::new();
+    };
+    let names = names(table(first, &drawn.what), &drawn.what);
+    let line = |name: String| {
+        let parts = distribution(recordings, &drawn.what, &name, drawn.from_s * scale);
+        let shown = parts.into_iter().filter(|(x, _)| *x <= drawn.up_to_ms);
+        let points = shown.map(|(x, y)| Point { x, y, low: y, high: y });
+        let label = if drawn.runs.len() == 1 {
+            name
+        } else {
+            format!("{run}: {name}")
+        };
+        Line {
+            name: label,
+            points: points.collect(),
+        }
+    };
+    names.into_iter().take(COLOURS.len()).map(line).collect()
+}
+
+/// Draws the lines of an entry's distribution as SVG text.
+pub(crate) fn draw_distribution(lines: &[Line]) -> Result<String, PlotError> {
+    Picture {
+        is_log: [false; 2],
+        start: 0.0,
+        lines,
+        bands: &[],
+        x_name: "wait, ms",
+        y_name: "part of packets that waited no longer",
+        bottom: 0.0,
+        top: Some(1.0),
+        width: 1,
+    }
+    .svg()
 }
 
 /// Of one seed, means over `over_s`; with `percent_of`, of the sums.
@@ -224,6 +269,8 @@ pub(crate) fn draw(entry: &Entry, plot: &Plot, lines: &[Line], scale: f64) -> Re
         _ => quantity,
     };
     Picture {
+        is_log: [false; 2],
+        start: 0.0,
         lines,
         bands: &bands,
         x_name: "time, s",
@@ -244,7 +291,8 @@ fn shows(plot: &Plot, fact: &Fact) -> bool {
         (Stat::Mean | Stat::Min | Stat::Max | Stat::Lowest { .. } | Stat::Quantile { .. }, None) => true,
         _ => false,
     };
-    same && in_its_unit && plot.runs.contains(&fact.run)
+    let is_plain = fact.across.is_none() && fact.by.is_none();
+    same && in_its_unit && is_plain && plot.runs.contains(&fact.run)
 }
 
 /// Draws an entry's sweep, whose measured values are by line and point, as SVG text.
@@ -253,7 +301,30 @@ pub(crate) fn draw_sweep(
     sweep: &Sweep,
     values: &BTreeMap<(usize, usize), Estimate>,
 ) -> Result<String, PlotError> {
-    let lines = sweep.lines(values);
+    let mut lines = sweep.lines(values);
+    let is_log = |axis| sweep.log.contains(&axis);
+    let of_x = |x: f64| {
+        if is_log(Axis::X) {
+            x.max(LEAST_OF_LOG).log10()
+        } else {
+            x
+        }
+    };
+    let of_y = |y: f64| {
+        if is_log(Axis::Y) {
+            y.max(LEAST_OF_LOG).log10()
+        } else {
+            y
+        }
+    };
+    for point in lines.iter_mut().flat_map(|line| &mut line.points) {
+        *point = Point {
+            x: of_x(point.x),
+            y: of_y(point.y),
+            low: of_y(point.low),
+            high: of_y(point.high),
+        };
+    }
     let span = lines
         .iter()
         .flat_map(|line| &line.points)
@@ -264,19 +335,23 @@ pub(crate) fn draw_sweep(
         for (x, run) in &line.points {
             let is_of = |fact: &&Fact| fact.run == *run && fact.what == line.what && fact.stat == line.stat;
             bands.extend(entry.facts.iter().filter(is_of).map(|fact| Band {
-                x: (x - BAND_WIDTH * span, x + BAND_WIDTH * span),
-                y: (fact.band[0], fact.band[1]),
-                published: fact.published,
+                x: (of_x(*x) - BAND_WIDTH * span, of_x(*x) + BAND_WIDTH * span),
+                y: (of_y(fact.band[0]), of_y(fact.band[1])),
+                published: fact.published.map(of_y),
                 is_extreme: false,
             }));
         }
     }
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let least = |of: fn(&Point) -> f64| points().map(of).reduce(f64::min).map_or(0.0, f64::floor);
     Picture {
+        is_log: [is_log(Axis::X), is_log(Axis::Y)],
+        start: if is_log(Axis::X) { least(|point| point.x) } else { 0.0 },
         lines: &lines,
         bands: &bands,
         x_name: &sweep.x,
         y_name: &sweep.y,
-        bottom: 0.0,
+        bottom: if is_log(Axis::Y) { least(|point| point.low) } else { 0.0 },
         top: None,
         width: 2,
     }
@@ -336,12 +411,15 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 impl Picture<'_> {
     fn svg(&self) -> Result<String, PlotError> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
-        let end = points().map(|point| point.x).fold(1e-9, f64::max);
+        let end = points().map(|point| point.x).fold(self.start + 1e-9, f64::max);
         let ends = self
             .bands
             .iter()
             .flat_map(|band| band.published.into_iter().chain([band.y.0]));
-        let highest = points().map(|point| point.high).chain(ends).fold(0.0, f64::max);
+        let highest = points()
+            .map(|point| point.high)
+            .chain(ends)
+            .fold(self.bottom.min(0.0), f64::max);
         let bottom = self.bottom;
         let room = 1.08 * (highest - bottom);
         let top = self.top.unwrap_or(bottom + if room > 0.0 { room } else { 1.0 });
@@ -353,6 +431,8 @@ impl Picture<'_> {
             whole.fill(&WHITE).map_err(error)?;
             let (above, area) = whole.split_vertically(legend_height);
             draw_legend(&above, &legend)?;
+            let [is_log_x, is_log_y] = self.is_log;
+            let shown = |value: f64, is_log: bool| number(if is_log { 10_f64.powf(value) } else { value });
             // Ticks are at round numbers: they have hardly more digits than the top.
             let digits = number(top).len().max(number(top / 8.0).len()).max(4) as u32;
             let mut chart = ChartBuilder::on(&area)
@@ -360,7 +440,7 @@ impl Picture<'_> {
                 .margin_right(30)
                 .x_label_area_size(38)
                 .y_label_area_size(32 + DIGIT_WIDTH * digits)
-                .build_cartesian_2d(0.0..end, bottom..top)
+                .build_cartesian_2d(self.start..end, bottom..top)
                 .map_err(error)?;
             chart
                 .configure_mesh()
@@ -368,8 +448,8 @@ impl Picture<'_> {
                 .bold_line_style(RGBColor(225, 225, 225))
                 .x_desc(self.x_name)
                 .y_desc(self.y_name)
-                .x_label_formatter(&|value| number(*value))
-                .y_label_formatter(&|value| number(*value))
+                .x_label_formatter(&|value| shown(*value, is_log_x))
+                .y_label_formatter(&|value| shown(*value, is_log_y))
                 .label_style(FONT)
                 .draw()
                 .map_err(error)?;
@@ -389,7 +469,7 @@ impl Picture<'_> {
         for (is_extreme, styles) in signs {
             let of_kind = self.bands.iter().filter(|band| band.is_extreme == is_extreme);
             let mut areas: Vec<_> = of_kind
-                .map(|band| (inside(band.x, (0.0, end)), inside(band.y, (bottom, top))))
+                .map(|band| (inside(band.x, (self.start, end)), inside(band.y, (bottom, top))))
                 .collect();
             // Several facts may have one band: drawn once each, it would look like several.
             areas.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
@@ -403,7 +483,7 @@ impl Picture<'_> {
         }
         let known = self.published((bottom, top));
         let marks = known.map(|(x, value)| {
-            let (left, right) = inside(x, (0.0, end));
+            let (left, right) = inside(x, (self.start, end));
             PathElement::new([(left, value), (right, value)], BAND.stroke_width(2))
         });
         chart.draw_series(marks).map_err(error)?;

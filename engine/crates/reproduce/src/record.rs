@@ -38,7 +38,7 @@ pub const LINK_COLUMNS: [Column; 10] = [
 ];
 
 /// Of stations of a ring; the names, `STATION/RINGLET`, are in column `station`. Rates and bytes are those on the ring.
-pub const STATION_COLUMNS: [Column; 20] = [
+pub const STATION_COLUMNS: [Column; 30] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
@@ -47,6 +47,12 @@ pub const STATION_COLUMNS: [Column; 20] = [
     column("added_kbps", "what hosts of the station put on the link, kbit/s"),
     column("transit_kbps", "what other stations did, kbit/s"),
     column("messages", "messages sent"),
+    column("message_kbps", "their bytes, kbit/s"),
+    column(
+        "offered_packets",
+        "packets that hosts gave the station to put on the link, lost ones included",
+    ),
+    column("accepted_kbps", "bytes of those that were not lost, kbit/s"),
     column("added_packets", "packets of hosts put on the link"),
     column(
         "hol_within_ms",
@@ -60,6 +66,7 @@ pub const STATION_COLUMNS: [Column; 20] = [
         "crossing_ms",
         "mean time from when the station took a packet to its last bit at its destination, ms; with ringlet 0, of both",
     ),
+    column("delivered_packets", "packets of this mean"),
     column(
         "longest_transit_us",
         "longest time that a packet in transit waited for the link, us",
@@ -70,11 +77,26 @@ pub const STATION_COLUMNS: [Column; 20] = [
     ),
     column("most_queue_bytes", "most of them at once"),
     column("dropped_packets", "packets that the card lost"),
+    column("dropped_transit_packets", "of these, packets of other stations"),
     column(
         "congested",
-        "1 if the station is the head of a congested span at the end of the period",
+        "part of the period's intervals in which the station was the head of a congested span",
     ),
-    column("span", "stations that put something on the link lately"),
+    column("onsets", "how often it became one"),
+    column(
+        "timer_onsets",
+        "of these, how often since a packet was held back for longer than the timer",
+    ),
+    column(
+        "span",
+        "stations of its span at the end of the period, those that put something on the link lately; 0 while it is not congested",
+    ),
+    column("carried_kbps", "what the link carried, messages left out, kbit/s"),
+    column(
+        "estimate_kbps",
+        "its own estimate of that at the end of the period, kbit/s",
+    ),
+    column("estimate_off_kbps", "how far that is from it, kbit/s"),
     column(
         "told_kbps",
         "what the station tells others as a head, by weight, kbit/s; at most the link's rate",
@@ -82,6 +104,44 @@ pub const STATION_COLUMNS: [Column; 20] = [
     column(
         "limit_kbps",
         "lowest rate that it may add itself, by weight, kbit/s; at most the link's rate",
+    ),
+];
+
+/// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
+pub const DELAY_COLUMNS: [Column; 5] = [
+    column("time_s", "end of the period, a second or what is left of the run, s"),
+    column("up_to_ms", "a wait, to 1 %, ms"),
+    column("hol_packets", "packets that waited so long as first of their add queue"),
+    column(
+        "access_packets",
+        "packets that waited so long since the station took them",
+    ),
+    column(
+        "crossing_packets",
+        "packets that took so long from then to their last bit at their destination; with ringlet 0, of both",
+    ),
+];
+
+/// Of what a ring should give; the names, `FROM-TO`, are in column `pair`. Rates are those on the ring.
+pub const FAIRNESS_COLUMNS: [Column; 3] = [
+    column("time_s", "end of the period, s"),
+    column(
+        "rate_kbps",
+        "what all flows from one station to another delivered, kbit/s",
+    ),
+    column(
+        "rias_kbps",
+        "what they should, if sources that do not take all they get have what they send, kbit/s",
+    ),
+];
+
+/// Of how soon a ring answers; the names, those of the flow that begins, are in column `flow`.
+pub const REACTION_COLUMNS: [Column; 2] = [
+    column("time_s", "when a flow begins, s"),
+    column(
+        "settled_ms",
+        "until each station that sends over the most loaded link may add what it should within 10 %, ms; if that does not come, the time for which \
+         it was looked for",
     ),
 ];
 
@@ -207,6 +267,21 @@ impl Table {
         Table::new("station", &STATION_COLUMNS)
     }
 
+    /// An empty table of waits on a ring.
+    pub fn delays() -> Table {
+        Table::new("station", &DELAY_COLUMNS)
+    }
+
+    /// An empty table of what a ring should give.
+    pub fn fairness() -> Table {
+        Table::new("pair", &FAIRNESS_COLUMNS)
+    }
+
+    /// An empty table of a ring's answers.
+    pub fn reactions() -> Table {
+        Table::new("flow", &REACTION_COLUMNS)
+    }
+
     /// An empty table of flows.
     pub fn flows() -> Table {
         Table::new("flow", &FLOW_COLUMNS)
@@ -281,13 +356,19 @@ impl Table {
     }
 }
 
-/// The tables of a run: links and flows where there are routers; stations and flows of a ring; all but links and kept figures of a star.
+/// The tables of a run: links and flows where there are routers; stations, delays, fairness, reactions and flows of a ring; all but links and kept figures of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
     pub links: Table,
     /// Stations of a ring.
     pub stations: Table,
+    /// Waits on a ring.
+    pub delays: Table,
+    /// What a ring should give.
+    pub fairness: Table,
+    /// How soon a ring answers.
+    pub reactions: Table,
     /// Flows.
     pub flows: Table,
     /// VOQs.
@@ -309,6 +390,9 @@ impl Default for Recording {
         Recording {
             links: Table::links(),
             stations: Table::stations(),
+            delays: Table::delays(),
+            fairness: Table::fairness(),
+            reactions: Table::reactions(),
             flows: Table::flows(),
             queues: Table::queues(),
             ports: Table::ports(),
@@ -322,10 +406,13 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 9] {
+    pub fn tables(&self) -> [(&'static str, &Table); 12] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
+            ("delays", &self.delays),
+            ("fairness", &self.fairness),
+            ("reactions", &self.reactions),
             ("flows", &self.flows),
             ("queues", &self.queues),
             ("ports", &self.ports),
@@ -340,15 +427,21 @@ impl Recording {
     pub fn with_routers(mut self, routed: Recording) -> Recording {
         self.links = routed.links;
         self.stations = routed.stations;
+        self.delays = routed.delays;
+        self.fairness = routed.fairness;
+        self.reactions = routed.reactions;
         self.flows.append(routed.flows);
         self
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 9] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 12] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
+            ("delays", &mut self.delays),
+            ("fairness", &mut self.fairness),
+            ("reactions", &mut self.reactions),
             ("flows", &mut self.flows),
             ("queues", &mut self.queues),
             ("ports", &mut self.ports),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a network of routers, or a ring, while it runs: its links or stations, and its flows, every period of its scenario.
 
-use slotwise_fabric::{Fabric, FifoUse, FlowUse, RingLinkState, RingLinkUse, RingPhase};
-use slotwise_scenario::{FlowGroup, Ring, Scenario};
+use slotwise_fabric::{Fabric, FifoUse, FlowUse};
+use slotwise_scenario::{FlowGroup, Scenario};
 
 use crate::record::{Recording, Table, mean};
+use crate::ring::RingRecorder;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -36,14 +37,6 @@ pub struct LinkPeriod<'a> {
     pub queue_bytes: u64,
 }
 
-/// The link of a ringlet that leaves a station.
-struct RingLink {
-    name: String,
-    station: u16,
-    ringlet: u8,
-    rate_bps: u64,
-}
-
 /// Writes down what a network does. Let it run to [`RoutedRecorder::next_ns`], call [`RoutedRecorder::sample`], and so on.
 pub struct RoutedRecorder {
     recording: Recording,
@@ -54,7 +47,7 @@ pub struct RoutedRecorder {
     at_ms: u64,
     packet_bytes: u32,
     links: Vec<Link>,
-    ring_links: Vec<RingLink>,
+    ring: Option<RingRecorder>,
     flows: Vec<FlowTotals>,
 }
 
@@ -78,16 +71,18 @@ impl RoutedRecorder {
             at_ms: 0,
             packet_bytes: scenario.routed.packet_bytes,
             links: links.collect(),
-            ring_links: scenario.ring.iter().flat_map(ring_links).collect(),
+            ring: RingRecorder::new(scenario, network),
             flows: flows.collect(),
         }
     }
 
     /// Of a network of which hosts are outside: links are measured, and flows that the fabric plays. It lasts until somebody ends it.
     pub fn live(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
+        let recorder = RoutedRecorder::new(scenario, network);
         RoutedRecorder {
             duration_ms: u64::MAX,
-            ..RoutedRecorder::new(scenario, network)
+            ring: recorder.ring.map(RingRecorder::of_others),
+            ..recorder
         }
     }
 
@@ -97,8 +92,8 @@ impl RoutedRecorder {
         for index in 0..self.links.len() {
             network.take_link_use(index);
         }
-        for link in &self.ring_links {
-            network.take_ring_use(link.station, link.ringlet);
+        if let Some(ring) = &self.ring {
+            ring.forget(network);
         }
     }
 
@@ -110,8 +105,14 @@ impl RoutedRecorder {
         self.duration_ms = self.at_ms;
     }
 
-    /// End of the period under way, fabric time; `None` when the run is over.
+    /// When something is to be written down next, fabric time; `None` when the run is over.
     pub fn next_ns(&self) -> Option<u64> {
+        let end_ns = self.end_ns()?;
+        let look_ns = self.ring.as_ref().and_then(RingRecorder::next_ns);
+        Some(look_ns.map_or(end_ns, |look_ns| look_ns.min(end_ns)))
+    }
+
+    fn end_ns(&self) -> Option<u64> {
         let end_ms = self.at_ms.saturating_add(self.sample_ms).min(self.duration_ms);
         (end_ms > self.at_ms).then_some(self.start_ns + end_ms * NS_PER_MS)
     }
@@ -120,8 +121,18 @@ impl RoutedRecorder {
         network.now().saturating_sub(self.start_ns) / NS_PER_MS
     }
 
-    /// Writes down what has happened in the period that ends now.
+    /// Writes down what there is to be written down now.
     pub fn sample(&mut self, network: &mut Fabric) {
+        if let Some(ring) = &mut self.ring {
+            ring.look(network, &mut self.recording);
+        }
+        // Who records a live run ends periods when they like.
+        if self.duration_ms == u64::MAX || self.end_ns() == Some(network.now()) {
+            self.end_period(network);
+        }
+    }
+
+    fn end_period(&mut self, network: &mut Fabric) {
         let end_ms = self.now_ms(network);
         let period = Period {
             end_s: end_ms as f64 / 1e3,
@@ -132,14 +143,10 @@ impl RoutedRecorder {
             let row = link_row(&period, &network.take_link_use(index), link.rate_bps);
             self.recording.links.push(&link.name, row);
         }
-        for link in &self.ring_links {
-            let used = network.take_ring_use(link.station, link.ringlet);
-            let state = network.ring_link_state(link.station, link.ringlet);
-            let row = station_row(&period, &used.unwrap_or_default(), state, link.rate_bps);
-            self.recording.stations.push(&link.name, row);
-        }
+        let mut delivered = Vec::with_capacity(self.flows.len());
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let used = network.take_flow_use(index);
+            delivered.push((used.packets, used.delivered_bytes));
             if used.packets > 0 {
                 let mean_ms = used.delay_sum_ns as f64 / 1e6 / used.packets as f64;
                 flow.period_delay_ms = (mean_ms, used.delay_max_ns as f64 / 1e6);
@@ -155,12 +162,19 @@ impl RoutedRecorder {
                 ..used
             };
         }
+        if let Some(ring) = &mut self.ring {
+            let is_last = end_ms >= self.duration_ms;
+            ring.sample(network, (&period, is_last), &delivered, &mut self.recording);
+        }
     }
 
     /// What each link, of routers or of a ring, did in the last period; nothing before the first one.
     pub fn last_links(&self) -> impl Iterator<Item = LinkPeriod<'_>> {
         let links = last_rows(&self.recording.links, self.links.len());
-        links.chain(last_rows(&self.recording.stations, self.ring_links.len()))
+        links.chain(last_rows(
+            &self.recording.stations,
+            self.ring.as_ref().map_or(0, RingRecorder::links),
+        ))
     }
 
     /// What each flow did since the start.
@@ -214,9 +228,9 @@ pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
     scenario.routed.flows.iter().flat_map(names).collect()
 }
 
-struct Period {
-    end_s: f64,
-    seconds: f64,
+pub(crate) struct Period {
+    pub(crate) end_s: f64,
+    pub(crate) seconds: f64,
 }
 
 /// In the order of [`crate::record::LINK_COLUMNS`].
@@ -233,55 +247,6 @@ fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
         mean(used.waited_ns as f64 / 1e6, used.taken_packets),
         used.arrived_packets as f64,
         used.dropped_packets as f64,
-    ]
-}
-
-/// The links of a ring, by span.
-fn ring_links(ring: &Ring) -> Vec<RingLink> {
-    let link = |station: u16, ringlet| RingLink {
-        name: format!("{}/{ringlet}", ring.stations[usize::from(station)].name),
-        station,
-        ringlet,
-        rate_bps: ring.rate_bps,
-    };
-    ring.spans()
-        .flat_map(|(from, to)| [link(from, 0), link(to, 1)])
-        .collect()
-}
-
-/// In the order of [`crate::record::STATION_COLUMNS`].
-fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>, rate_bps: u64) -> [f64; 20] {
-    const NS_PER_MS: f64 = 1e6;
-    let kbps = |bytes: u64| bytes as f64 * 8.0 / 1e3 / period.seconds;
-    // As P4 has it, byte/s; without limit as fast as the link.
-    let of_p4 = |rate: Option<u32>| {
-        let rate_bps = rate.map_or(rate_bps, |rate| (8 * u64::from(rate)).min(rate_bps));
-        rate_bps as f64 / 1e3
-    };
-    let within = used.hol_delays.iter_recorded();
-    let within = within.filter(|bar| (bar.value_iterated_to() as f64) < NS_PER_MS);
-    let is_congested = state.is_some_and(|state| state.phase == RingPhase::Congested);
-    [
-        period.end_s,
-        used.busy_ns as f64 / 1e9 / period.seconds,
-        kbps(used.added_bytes),
-        kbps(used.transit_bytes),
-        used.message_packets as f64,
-        used.added_packets as f64,
-        within.map(|bar| bar.count_at_value()).sum::<u64>() as f64,
-        used.hol_delays.mean() / NS_PER_MS,
-        used.hol_delays.max() as f64 / NS_PER_MS,
-        used.access_delays.mean() / NS_PER_MS,
-        used.access_delays.max() as f64 / NS_PER_MS,
-        mean(used.crossing.sum_ns as f64 / NS_PER_MS, used.crossing.packets),
-        used.longest_transit_ns as f64 / 1e3,
-        used.buffered_bytes as f64,
-        used.most_buffered_bytes as f64,
-        used.dropped_packets as f64,
-        f64::from(u8::from(is_congested)),
-        state.map_or(0.0, |state| f64::from(state.active_stations)),
-        of_p4(state.map(|state| state.told_rate)),
-        of_p4(state.map(|state| state.least_limit)),
     ]
 }
 
@@ -343,7 +308,7 @@ mod tests {
         };
         let mut network = Fabric::new(&scenario, options);
         let mut recorder = RoutedRecorder::new(&scenario, &network);
-        for _ in 0..2 {
+        while network.now() < 20 * NS_PER_MS {
             network.run_until(recorder.next_ns().unwrap());
             recorder.sample(&mut network);
         }

@@ -8,7 +8,7 @@ use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 use crate::experiment::TableName;
 use crate::kept;
 use crate::record::Recording;
-use crate::{routed, star};
+use crate::{ring, routed, star};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,8 @@ impl Setup {
         let fastest_bps = self.network().and_then(|Network { scenario, .. }| {
             let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
             let links = scenario.routed.links.iter().map(|link| link.rate_bps);
-            fibres.map(|fibre| fibre.rate_bps).chain(links).max()
+            let of_ring = scenario.ring.iter().map(|ring| ring.rate_bps);
+            fibres.map(|fibre| fibre.rate_bps).chain(links).chain(of_ring).max()
         });
         u128::from(self.duration_ms()) * u128::from(fastest_bps.unwrap_or(0))
     }
@@ -113,7 +114,12 @@ impl Setup {
         };
         let of_routers = match table {
             TableName::Links => routed::link_names(scenario),
-            TableName::Flows => routed::flow_names(scenario),
+            TableName::Flows | TableName::Reactions => routed::flow_names(scenario),
+            TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
+            TableName::Fairness => {
+                let pairs = scenario.ring.iter().flat_map(|of| ring::pair_names(scenario, of));
+                pairs.collect()
+            }
             _ => Vec::new(),
         };
         star::names(scenario, table).into_iter().chain(of_routers).collect()

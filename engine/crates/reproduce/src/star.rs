@@ -163,7 +163,12 @@ fn access_names(scenario: &Scenario) -> Vec<String> {
 /// The names of a table of a star's recording, in the order of its rows.
 pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
     match table {
-        TableName::Links | TableName::Stations | TableName::Kept => Vec::new(),
+        TableName::Links
+        | TableName::Stations
+        | TableName::Delays
+        | TableName::Fairness
+        | TableName::Reactions
+        | TableName::Kept => Vec::new(),
         TableName::Control => stars(scenario).into_iter().map(|star| star.name).collect(),
         TableName::Clocks => followers(scenario).into_iter().map(|(_, _, name)| name).collect(),
         TableName::Flows => {

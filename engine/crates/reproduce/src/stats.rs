@@ -40,6 +40,13 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The standard deviation, of all there is; `None` of nothing.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = self::mean(values)?;
+    let squares: Vec<f64> = values.iter().map(|value| (value - mean).powi(2)).collect();
+    self::mean(&squares).map(f64::sqrt)
+}
+
 /// The smallest value that at least the part `q` of all are not above; `None` of nothing.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

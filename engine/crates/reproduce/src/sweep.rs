@@ -17,11 +17,24 @@ pub struct Sweep {
     pub x: String,
     /// What is shown, with its unit.
     pub y: String,
+    /// Scales with equal distances for equal factors.
+    #[serde(default)]
+    pub log: Vec<Axis>,
     /// Lines through what runs showed.
     pub measured: Vec<Measured>,
     /// Lines to compare with.
     #[serde(default)]
     pub given: Vec<Given>,
+}
+
+/// A scale of a plot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Axis {
+    /// Of the parameter.
+    X,
+    /// Of what is shown.
+    Y,
 }
 
 /// A line through one number of each of several runs.

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError};
-use crate::fact::{Judged, Outcome, judge, measure};
+use crate::fact::{self, Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
 use crate::marker::{Inputs, Marker};
 use crate::plot::Line;
@@ -389,7 +389,8 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         .iter()
         .filter(|entry| options.only.is_empty() || options.only.contains(&entry.id))
         .collect();
-    let mut judged: BTreeMap<(usize, usize), Judged> = BTreeMap::new();
+    // By entry, fact, and whether it is the number or what that is divided by.
+    let mut numbers: BTreeMap<(usize, usize, usize), Vec<Option<f64>>> = BTreeMap::new();
     let mut swept: BTreeMap<usize, BTreeMap<(usize, usize), Estimate>> = BTreeMap::new();
     // By entry and place of the run in its plot.
     let mut drawn: BTreeMap<(usize, Option<usize>), Vec<Line>> = BTreeMap::new();
@@ -413,21 +414,26 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
                 let values = points.filter_map(|(p, _)| Some(((l, p), point(line, &recordings, scale)?)));
                 swept.entry(e).or_default().extend(values);
             }
-            for (f, fact) in entry.facts.iter().enumerate().filter(|(_, fact)| fact.run == *run) {
-                judged.insert((e, f), judge(fact, &recordings, scale));
+            if let Some(drawing) = entry.distribution.as_ref().filter(|drawing| drawing.runs.contains(run)) {
+                let lines = plot::distributed(drawing, run, &recordings, scale);
+                drawn.insert((e, drawing.runs.iter().position(|name| name == run)), lines);
+            }
+            for (f, fact) in entry.facts.iter().enumerate() {
+                for (part, of) in fact.measurements().enumerate().filter(|(_, of)| of.run == run) {
+                    numbers.insert((e, f, part), fact::measured(&of, &recordings, scale));
+                }
             }
         }
     }
     for (e, entry) in chosen.iter().enumerate() {
-        let svg = match (&entry.plot, &entry.sweep, swept.get(&e)) {
-            (Some(plot), ..) => {
-                let lines: Vec<Line> = drawn
-                    .range((e, None)..(e + 1, None))
-                    .flat_map(|(_, lines)| lines.clone())
-                    .collect();
-                plot::draw(entry, plot, &lines, scale)
-            }
-            (None, Some(sweep), Some(values)) => plot::draw_sweep(entry, sweep, values),
+        let lines = || -> Vec<Line> {
+            let of_entry = drawn.range((e, None)..(e + 1, None));
+            of_entry.flat_map(|(_, lines)| lines.clone()).collect()
+        };
+        let svg = match (&entry.plot, &entry.sweep, swept.get(&e), &entry.distribution) {
+            (Some(plot), ..) => plot::draw(entry, plot, &lines(), scale),
+            (None, Some(sweep), Some(values), _) => plot::draw_sweep(entry, sweep, values),
+            (None, None, _, Some(_)) => plot::draw_distribution(&lines()),
             _ => continue,
         };
         let svg = svg.map_err(plot_error(entry))?;
@@ -438,10 +444,17 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         .enumerate()
         .map(|(e, entry)| Shown {
             entry,
-            judged: (0..entry.facts.len())
-                .filter_map(|f| judged.get(&(e, f)).cloned())
+            judged: entry
+                .facts
+                .iter()
+                .enumerate()
+                .map(|(f, fact)| {
+                    let of_fact = numbers.range((e, f, 0)..(e, f + 1, 0));
+                    let of_fact: Vec<_> = of_fact.map(|(_, numbers)| numbers.clone()).collect();
+                    judge(fact, &of_fact, scale)
+                })
                 .collect(),
-            has_plot: entry.plot.is_some() || entry.sweep.is_some(),
+            has_plot: entry.plot.is_some() || entry.sweep.is_some() || entry.distribution.is_some(),
         })
         .collect();
     let about = About {
