@@ -14,6 +14,8 @@
 
 // The measurement after the second moves the change a frame by a quarter of what it differs from the expected one.
 const bit<8> CHANGE_GAIN_SHIFT = 2;
+// What differs by more than a quarter of the guard is a jump.
+const bit<8> JUMP_SHIFT = 2;
 
 // Compares what a control message says with what this edge knows.
 control Examine(in edge_headers_t hdr, inout edge_metadata_t meta) {
@@ -164,6 +166,7 @@ control Take(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     bit<64> change;
     bit<64> difference_q16;
     bit<64> tolerated_q16;
+    bit<64> learnt_q16;
 
     // The line card of the fibre that the message came by.
     action order(FlowOp op, time_ns_t open_ns, time_ns_t close_ns, time_ns_t value) {
@@ -219,13 +222,16 @@ control Take(inout edge_headers_t hdr, inout edge_metadata_t meta) {
     }
 
     // T_d follows what the master measured. It changes by about as much in each frame, since clocks differ in rate: that
-    // change is learnt, and the line card goes on with it until the next measurement. After a jump the edge leaves.
+    // change is learnt, and the line card goes on with it until the next measurement. What no rate makes in a frame is a jump, of
+    // the fibre's delay: nothing is learnt of it, or T_d would go on with it, into the guard, where the next messages are lost.
+    // After a long jump the edge leaves.
     @hidden action measurement() {
         // `frames` is at most hold_frames, of 16 bits: the edge would have left.
         frames = (bit<64>)(hdr.sync.frame - meta.member.measured_frame);
         change = meta.member.phase_change;
         difference_q16 = ((hdr.sync.phase_ns - meta.member.measured_phase) << 16) - change * frames;
         tolerated_q16 = meta.guard_ns << 16;
+        learnt_q16 = tolerated_q16 >> JUMP_SHIFT;
         if (meta.member.measurements != NO_MEASUREMENT && difference_q16 + tolerated_q16 > 2 * tolerated_q16) {
             own_session.write(meta.core, 0);
             order(FlowOp.STOP, 0, 0, 0);
@@ -235,7 +241,8 @@ control Take(inout edge_headers_t hdr, inout edge_metadata_t meta) {
             } else if (frames == 1 && meta.member.measurements == ONE_MEASUREMENT) {
                 change = difference_q16;
                 meta.member.measurements = MANY_MEASUREMENTS;
-            } else if (frames == 1 && meta.member.measurements == MANY_MEASUREMENTS) {
+            } else if (frames == 1 && meta.member.measurements == MANY_MEASUREMENTS
+                       && difference_q16 + learnt_q16 <= 2 * learnt_q16) {
                 change = change + (bit<64>)((int<64>)difference_q16 >> CHANGE_GAIN_SHIFT);
             }
             measured_frame.write(meta.core, hdr.sync.frame);

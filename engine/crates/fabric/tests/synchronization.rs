@@ -4,7 +4,7 @@
 mod support;
 
 use slotwise_fabric::{DropCause, Fabric, Invariant, Place};
-use slotwise_scenario::{Device, Scenario, edge_mac, optical_port};
+use slotwise_scenario::{Device, LinkChange, Scenario, edge_mac, optical_port};
 use slotwise_wire::{
     DropReason, Fault, FaultCode, Invitation, OpticalKind, SIGNALING_QUEUE, Stamp, Sync as SyncMessage,
 };
@@ -106,6 +106,34 @@ fn long_fibres_cost_no_precision() {
     }
     assert_eq!(fabric.invariants().count(Invariant::GUARD), 0);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+}
+
+#[test]
+fn a_fibre_that_gets_longer_at_once_is_measured_and_no_rate_is_learnt_of_it() {
+    let scenario = scenario();
+    let mut fabric = joined(&scenario);
+    let before_ns = scenario.edges[2].fibre_to(0).unwrap().delay_ns;
+    fabric.apply_link_change(&LinkChange {
+        at_ms: 0,
+        core: 0,
+        edge: 2,
+        rate_bps: None,
+        delay_ns: Some(before_ns + 5_000),
+        loss: None,
+        attenuation_mdb: None,
+        up: None,
+    });
+    run_frames(&mut fabric, &scenario, 3);
+    fabric.reset_sync_errors();
+    run_frames(&mut fabric, &scenario, 50);
+    for (edge, _, error) in fabric.sync_errors() {
+        assert_eq!(
+            error.slots,
+            50 * u64::from(scenario.frame.slots),
+            "edge {edge} has left"
+        );
+        assert!(error.max_ns < 100 && error.min_ns > -100, "edge {edge}: {error:?}");
+    }
 }
 
 #[test]
