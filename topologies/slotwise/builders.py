@@ -134,7 +134,7 @@ def ring(
     _refuse(unknown, ring, "a ring")
     if _is_count(stations):
         stations = [f"station{number}" for number in range(stations)]
-    if not isinstance(stations, (list, tuple)):
+    if not isinstance(stations, (list, tuple)) or not all(isinstance(station, str) for station in stations):
         raise InvalidArgument(f"stations: expected their number, or a list of names, got {stations!r}")
     shared = {} if threshold is None else {"threshold": threshold}
     link = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}

@@ -27,6 +27,8 @@ def test_what_a_ring_does_not_have_is_refused_with_what_it_has():
         Ring(3, rate_bp=1)
     with pytest.raises(InvalidArgument, match="a list of names"):
         Ring("abc")
+    with pytest.raises(InvalidArgument, match="a list of names"):
+        Ring([{"name": "a"}, {"name": "b"}])
 
 
 def test_a_problem_is_said_with_its_place(tmp_path):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stock BMv2 as the switches of a run, of stars, of routers or of both: one `simple_switch_grpc` for each, on loopback.
+//! Stock BMv2 as the switches of a run, of stars, of routers, of both or of rings: one `simple_switch_grpc` for each, on loopback.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -26,7 +26,7 @@ use crate::controller::{self, Addresses, Clock, ControllerPlan};
 use crate::devices;
 use crate::home::Home;
 use crate::interrupts::Interrupts;
-use crate::rest::Rest;
+use crate::rest::{PATIENCE_OF_VIRTUAL_TIME, Rest};
 use crate::run::RunError;
 use crate::run_directory::RunDirectory;
 
@@ -381,7 +381,7 @@ impl Session {
             outages: outages(&fabric),
             is_out: false,
             fabric,
-            rest: Rest::new(&ready, directory.path())?,
+            rest: Rest::new(&ready, directory.path(), PATIENCE_OF_VIRTUAL_TIME)?,
             choices,
             addresses,
             lockstep,
@@ -488,7 +488,7 @@ impl Session {
         let attached = self.lockstep.attach(&mut self.fabric);
         attached.map_err(|error| error.to_string())?;
         let ready = lock(&self.process).await_ready()?;
-        self.rest = Rest::new(&ready, self.directory.path())?;
+        self.rest = Rest::new(&ready, self.directory.path(), PATIENCE_OF_VIRTUAL_TIME)?;
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run says of the light of routers' ports that are BMv2 processes: they cannot tell the controller themselves.
+//! What a run says of the light of ports of routers and stations that are BMv2 processes: they cannot tell the controller themselves.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use slotwise_scenario::Device;
 use crate::controller::ControllerError;
 use crate::rest::Rest;
 
-/// Whether a router's port has light now.
+/// Whether a router's or station's port has light now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortNews {
     device_id: u64,

@@ -17,8 +17,10 @@ use crate::controller::{ControllerError, REST_TOKEN, choice_json};
 /// How often a call is tried that is turned away for a while, or whose connection is.
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Generous: the machine may be busy, and virtual time waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long virtual time waits for an answer: the machine may be busy.
+pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_secs(60);
+/// How long a live run does. Whoever asks hears nothing else meanwhile.
+pub const PATIENCE_OF_LIVE_RUNS: Duration = Duration::from_secs(5);
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(5);
 const TOO_MANY_REQUESTS: u16 = 429;
 
@@ -27,6 +29,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 pub struct Rest {
     address: SocketAddr,
     token: String,
+    patience: Duration,
 }
 
 impl fmt::Display for Rest {
@@ -36,17 +39,21 @@ impl fmt::Display for Rest {
 }
 
 impl Rest {
-    /// That of a controller which was started in `directory` and has said that it is ready.
+    /// That of a controller which was started in `directory` and has said that it is ready; an answer may take so long.
     ///
     /// # Errors
     /// When it does not say where, or its token is not in the directory any more.
-    pub fn new(ready: &Value, directory: &Path) -> Result<Rest, ControllerError> {
+    pub fn new(ready: &Value, directory: &Path, patience: Duration) -> Result<Rest, ControllerError> {
         let address = ready["rest"].as_str().and_then(|url| url.rsplit("//").next());
         let address = address
             .and_then(|address| address.parse().ok())
             .ok_or_else(|| ControllerError::NoRest(ready.to_string()))?;
         let token = std::fs::read_to_string(directory.join(REST_TOKEN))?;
-        Ok(Rest { address, token })
+        Ok(Rest {
+            address,
+            token,
+            patience,
+        })
     }
 
     /// Has the controller use another scheduler from the next frame on that it schedules; gives it with all its settings.
@@ -54,7 +61,7 @@ impl Rest {
     /// # Errors
     /// What the controller, or the way to it, has against it.
     pub fn choose(&self, choice: &SchedulerChoice) -> Result<Value, ControllerError> {
-        self.call(Some(&choice_json(choice)), "scheduler", PATIENCE)
+        self.call(Some(&choice_json(choice)), "scheduler", self.patience)
             .map_err(|error| untold(format!("scheduler '{}'", choice.scheduler), &error))
     }
 
@@ -64,7 +71,7 @@ impl Rest {
     /// What the controller, or the way to it, has against it.
     pub fn set_capacity(&self, device_id: u64, port: Port, xcp_bps: u64) -> Result<(), ControllerError> {
         let body = json!({"device_id": device_id, "port": port, "xcp_bps": xcp_bps});
-        let answer = self.call(Some(&body), "apps/routes/capacities", PATIENCE);
+        let answer = self.call(Some(&body), "apps/routes/capacities", self.patience);
         answer
             .map(drop)
             .map_err(|error| untold(format!("capacity {body}"), &error))
@@ -77,7 +84,7 @@ impl Rest {
     pub fn set_light(&self, device_id: u64, port: Port, is_up: bool) -> Result<(), ControllerError> {
         let body = json!({"device_id": device_id, "port": port, "up": is_up});
         let app = Device::from_id(device_id).map_or("", |device| device.kind().app);
-        let answer = self.call(Some(&body), &format!("apps/{app}/ports"), PATIENCE);
+        let answer = self.call(Some(&body), &format!("apps/{app}/ports"), self.patience);
         answer
             .map(drop)
             .map_err(|error| untold(format!("light {body}"), &error))
@@ -162,7 +169,8 @@ mod tests {
     fn rest(address: SocketAddr) -> Rest {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join(REST_TOKEN), "secret").unwrap();
-        Rest::new(&json!({"rest": format!("http://{address}")}), directory.path()).unwrap()
+        let ready = json!({"rest": format!("http://{address}")});
+        Rest::new(&ready, directory.path(), PATIENCE_OF_LIVE_RUNS).unwrap()
     }
 
     #[test]

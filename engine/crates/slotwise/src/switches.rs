@@ -21,6 +21,9 @@ const AGENT_NS: u64 = 1_000_000;
 /// Time for the processes to put out what they still have at the end.
 const LAST_PACKETS: Duration = Duration::from_secs(5);
 
+/// Packets that are taken from the processes before the fabric looks at its events again.
+const OUTPUTS_A_ROUND: usize = 64;
+
 /// Who runs the switches.
 pub enum Switches {
     /// The fabric.
@@ -38,7 +41,7 @@ impl Switches {
     pub fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<bool> {
         match self {
             Switches::Inside(switches) => Ok(switches.serve(fabric)),
-            Switches::Bmv2(switches) => switches.serve(fabric, clock).map(|()| false),
+            Switches::Bmv2(switches) => switches.serve(fabric, clock),
         }
     }
 
@@ -146,16 +149,21 @@ impl Bmv2Switches {
         }
     }
 
-    fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<()> {
-        while let Some(output) = self.packets.try_recv().map_err(io::Error::other)? {
+    fn serve(&mut self, fabric: &mut Fabric, clock: &WallClock) -> io::Result<bool> {
+        // What falls due meanwhile is not kept waiting, however much the processes put out.
+        let mut taken = 0;
+        while taken < OUTPUTS_A_ROUND
+            && let Some(output) = self.packets.try_recv().map_err(io::Error::other)?
+        {
             let answer = put_out(fabric, clock.now_ns(), &output);
             self.note(answer);
+            taken += 1;
         }
         while let Some(input) = fabric.poll_switch_input() {
             self.packets.send(input.device_id, input.port, input.id, &input.frame);
             fabric.recycle(input.frame);
         }
-        Ok(())
+        Ok(taken == OUTPUTS_A_ROUND)
     }
 
     fn note(&mut self, answer_ns: Option<u64>) {

@@ -274,6 +274,8 @@ impl Fabric {
                     let at_ns = now_ns + duration_ns + card.delay_ns;
                     self.lanes[card.lane].enter(&mut self.events, at_ns, Flying::plain(packet));
                 }
+                // A limit of nothing: other limits come with a tick.
+                Next::At(u64::MAX) => return,
                 Next::At(at_ns) => {
                     if card.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         card.wake_ns = Some(at_ns);

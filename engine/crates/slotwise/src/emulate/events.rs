@@ -11,7 +11,7 @@ use super::{Emulation, Heard, Running};
 use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
 use crate::controller::ControllerError;
-use crate::rest::Rest;
+use crate::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
 use crate::run::RunError;
 
 /// A controller that ends more often than this is not started again.
@@ -110,7 +110,7 @@ impl Emulation<'_> {
         self.choices.heard(now_ns, event);
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {
-            let rest = Rest::new(event, self.directory)?;
+            let rest = Rest::new(event, self.directory, PATIENCE_OF_LIVE_RUNS)?;
             let told = self.ports.tell_all(&rest);
             self.rest = Some(rest);
             self.note_untold(told);
