@@ -151,7 +151,8 @@ impl RingRecorder {
         let (mut starts, mut times): (Vec<_>, BTreeSet<u64>) =
             (self.flows.iter().map(of_flow).collect(), BTreeSet::new());
         starts.retain(|(at_ns, _)| times.insert(*at_ns));
-        starts.sort_by(|a, b| b.cmp(a));
+        starts.sort();
+        starts.reverse();
         self.starts = starts;
     }
 
