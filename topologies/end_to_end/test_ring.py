@@ -36,7 +36,7 @@ def simulated(scenario, tmp_path, *arguments) -> pandas.DataFrame:
     done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     assert load_report(tmp_path / "report.json")["invariants"] == NOTHING_BROKEN
-    assert {file.stem for file in (tmp_path / "columns").iterdir()} == {"stations", "flows"}
+    assert {file.stem for file in (tmp_path / "columns").iterdir()} == {"stations", "flows", "delays"}
     return pandas.read_parquet(tmp_path / "columns" / "stations.parquet")
 
 
@@ -76,7 +76,8 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     assert len(goodputs) == 8 and sum(goodputs) ** 2 / 8 / sum(each ** 2 for each in goodputs) > 0.97, goodputs
     links = {link["name"]: link for link in report["series"]["links"]}
     assert len(links) == 16 and all(len(link["added_bps"]) == len(report["series"]["time_ms"]) > 50 for link in links.values())
-    assert links["node7/0"]["active_stations"][-5] == 8 and links["node0/0"]["active_stations"][-5] == 1
+    assert max(links["node7/0"]["active_stations"]) == 8, "all share the link to the hub while it is congested"
+    assert max(links["node0/0"]["active_stations"]) <= 1, "nobody but its station is on the first one"
     plot.draw(report, tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000
     # The one that is nearest to the hub would have all of it.

@@ -117,12 +117,12 @@ def _link_charts(report: dict):
 
 
 def _ring_lines(axes: Axes, link: dict, seconds: list[float], thin: Callable) -> dict:
-    """What the station adds, what it may, and how many are active; by what they are called."""
+    """What the station adds, what it may, and how many share it; by what they are called."""
     scale = 100 / link["rate_bps"]
     (added,) = axes.step(seconds, thin(link["added_bps"], scale), where="post", color=ADDED_COLOUR, linewidth=1.0)
     (limit,) = axes.step(seconds, thin(link["limit_bps"], scale), where="post", color=LIMIT_COLOUR, linewidth=0.8, linestyle="--")
     (active,) = axes.step(seconds, thin(link["active_stations"]), where="post", color=ACTIVE_COLOUR, linewidth=0.8, linestyle=":")
-    return {"added by its station, %": added, "its limit, %": limit, "stations that use it": active}
+    return {"added by its station, %": added, "its limit, %": limit, "stations that share it": active}
 
 
 def _phases(report: dict) -> list[tuple[str, float, float]]:

@@ -243,7 +243,7 @@ pub struct LinkSeries {
     /// Lowest rate that this station may add itself at the end of the period, by weight, bit/s; at most the link's rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limit_bps: Vec<u64>,
-    /// Stations that put something on it lately.
+    /// Stations that share it while it is congested, else 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub active_stations: Vec<u64>,
 }
