@@ -47,7 +47,7 @@ public final class RingCodec {
         try {
             return new RingCodec(where).network(value);
         } catch (InvalidNetworkException e) {
-            throw new InvalidJsonException("", where.isEmpty() ? e.getMessage() : where + "." + e.getMessage());
+            throw InvalidJsonException.within(where, e);
         }
     }
 

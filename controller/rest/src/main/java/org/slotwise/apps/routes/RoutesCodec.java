@@ -48,7 +48,7 @@ public final class RoutesCodec {
         try {
             return new RoutesCodec(where).network(value);
         } catch (InvalidNetworkException e) {
-            throw new InvalidJsonException("", where.isEmpty() ? e.getMessage() : where + "." + e.getMessage());
+            throw InvalidJsonException.within(where, e);
         }
     }
 

@@ -39,7 +39,7 @@ public final class NetworkCodec {
         try {
             return new NetworkCodec(where).network(value);
         } catch (InvalidNetworkException e) {
-            throw new InvalidJsonException("", where.isEmpty() ? e.getMessage() : where + "." + e.getMessage());
+            throw InvalidJsonException.within(where, e);
         }
     }
 

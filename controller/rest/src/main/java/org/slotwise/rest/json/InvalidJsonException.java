@@ -9,4 +9,9 @@ public final class InvalidJsonException extends Exception {
     public InvalidJsonException(String where, String reason) {
         super(where.isEmpty() ? reason : where + ": " + reason);
     }
+
+    /** Of what is found wrong without knowing that it is part of a larger document: {@code where} is its place there, or empty. */
+    public static InvalidJsonException within(String where, Exception found) {
+        return new InvalidJsonException("", where.isEmpty() ? found.getMessage() : where + "." + found.getMessage());
+    }
 }
