@@ -174,10 +174,10 @@ impl Fabric {
     }
 
     /// Whether a device has a program and takes frames.
-    pub(crate) fn runs(&mut self, device: Device) -> bool {
+    pub(crate) fn runs(&self, device: Device) -> bool {
         match &self.external {
             Some(external) => external.running,
-            None => self.pipeline_slot(device).is_some(),
+            None => self.nodes[self.node(device)].pipeline.is_some(),
         }
     }
 

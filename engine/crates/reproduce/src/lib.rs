@@ -8,6 +8,7 @@
 //! Everything but [`work`], which reads and writes files and starts threads, is pure. Networks are run by who has a controller
 //! ([`setup::Runner`]). A run's columns depend on its scenario, its seed, the P4 programs and the controller only.
 
+mod after;
 pub mod columns;
 pub mod count;
 pub mod experiment;
@@ -20,15 +21,18 @@ mod record;
 mod ring;
 pub mod routed;
 pub mod setup;
+mod shares;
 pub mod star;
 pub mod stats;
 mod sweep;
 pub mod work;
 
+pub use after::AfterFault;
 pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
 pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, DELAY_COLUMNS, FAIRNESS_COLUMNS, FLOW_COLUMNS,
     KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, REACTION_COLUMNS, Recording, STATION_COLUMNS, Table,
 };
+pub use shares::Fairness;
 pub use sweep::{Axis, Given, Measured, Sweep};

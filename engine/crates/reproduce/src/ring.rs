@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
 use slotwise_fabric::{Fabric, RingLinkState, RingLinkUse, RingPhase};
-use slotwise_rias::{Flow, Ring as Ringlet};
-use slotwise_scenario::{Changed, Device, FaultKind, RING_OVERHEAD_BYTES, Ring, Scenario, Source};
+use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
 
+use crate::after::{AfterFault, AfterFaults};
 use crate::record::{Recording, mean};
 use crate::routed::Period;
+use crate::shares::{Demand, Shares};
 
 const NS_PER_MS: f64 = 1e6;
 /// Of packets' waits a row is over this time.
@@ -20,35 +21,12 @@ const LOOK_NS: u64 = 100_000;
 const MOST_LOOKS: u64 = 20_000;
 /// Settled is within this part of what should be.
 const SETTLED: f64 = 0.1;
-/// Headers of IP and UDP, and of IP and TCP.
-const UDP_BYTES: u64 = 28;
-const TCP_BYTES: u64 = 40;
-
 /// The link of a ringlet that leaves a station.
 struct Link {
     name: String,
     station: u16,
     ringlet: u8,
     delays: [Histogram<u64>; 3],
-}
-
-/// What a flow is, for who shares links.
-struct Demand {
-    name: String,
-    pair: usize,
-    start_ns: u64,
-    /// Of its packets, what is no payload.
-    header_bytes: u64,
-    /// What it sends, bit/s on the ring; `None`: it takes all it gets.
-    asks_bps: Option<f64>,
-}
-
-/// All that goes from one station to another.
-struct Pair {
-    name: String,
-    from: u16,
-    to: u16,
-    ringlet: u8,
 }
 
 /// It is looked whether all is settled since a flow began.
@@ -60,21 +38,25 @@ struct Watch {
 
 /// Writes down what a ring does.
 pub(crate) struct RingRecorder {
-    stations: usize,
     rate_bps: u64,
-    target_bps: f64,
-    weights: Vec<f64>,
     links: Vec<Link>,
-    pairs: Vec<Pair>,
-    flows: Vec<Demand>,
-    /// Whether it is known which way packets go, since no span fails, and what each flow asks for.
-    is_known: bool,
-    /// Flows that have begun, and what pairs should have then, bit/s.
-    wanted: (usize, Vec<f64>),
+    shares: Shares,
+    /// Whether which way packets go stays as it is at the start, since no span fails.
+    is_whole: bool,
+    /// Of flows that are played elsewhere, whether they are, and what each pair had delivered by the end of the last period.
+    others: Option<Others>,
     /// Times at which flows begin that are not over yet, the next one last.
     starts: Vec<(u64, String)>,
     watch: Option<Watch>,
+    after: AfterFaults,
     delays_since_s: f64,
+}
+
+/// Flows are played elsewhere.
+struct Others {
+    end_ns: u64,
+    duration_ns: u64,
+    delivered_bytes: Vec<u64>,
 }
 
 /// A histogram as exact as those of the fabric.
@@ -98,86 +80,36 @@ impl RingRecorder {
             .spans()
             .flat_map(|(from, to)| [link(from, 0), link(to, 1)])
             .collect();
-        let mut recorder = RingRecorder {
-            stations: ring.stations.len(),
-            rate_bps: ring.rate_bps,
-            target_bps: ring.threshold * ring.rate_bps as f64,
-            weights: ring.stations.iter().map(|station| f64::from(station.weight)).collect(),
-            links,
-            pairs: Vec::new(),
-            flows: Vec::new(),
-            is_known: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
-                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkCut | FaultKind::Restart(_))),
-            wanted: (0, Vec::new()),
-            starts: Vec::new(),
-            watch: None,
-            delays_since_s: 0.0,
-        };
-        recorder.add_flows(scenario, ring, network);
-        Some(recorder)
-    }
-
-    fn add_flows(&mut self, scenario: &Scenario, ring: &Ring, network: &Fabric) {
-        let mut started = network.routed_flows().iter();
-        for group in &scenario.routed.flows {
-            let station = |party| match scenario.node_of(party) {
-                Device::Station(station) => station,
-                _ => 0,
-            };
-            let (from, to) = (station(group.from), station(group.to));
-            let (asks_bps, header_bytes) = match group.source {
-                Source::Udp { rate_bps, .. } => {
-                    let size = f64::from(group.packet_bytes);
-                    let on_ring_bps = rate_bps as f64 * (size + RING_OVERHEAD_BYTES as f64) / size;
-                    (Some(on_ring_bps), UDP_BYTES)
-                }
-                _ => (None, TCP_BYTES),
-            };
-            // Users and files decide themselves when they want something.
-            self.is_known &= matches!(group.source, Source::Udp { .. } | Source::Stream { bytes: None });
-            let pair = self.pair(ring, from, to);
-            for _ in scenario.host_numbers(group.from) {
-                let Some(flow) = started.next() else { return };
-                self.flows.push(Demand {
-                    name: flow.name.clone(),
-                    pair,
-                    start_ns: flow.start_ns,
-                    header_bytes: header_bytes + RING_OVERHEAD_BYTES,
-                    asks_bps,
-                });
-            }
-        }
+        let shares = Shares::new(scenario, ring, network);
         let of_flow = |flow: &Demand| (flow.start_ns, flow.name.clone());
         let (mut starts, mut times): (Vec<_>, BTreeSet<u64>) =
-            (self.flows.iter().map(of_flow).collect(), BTreeSet::new());
+            (shares.flows.iter().map(of_flow).collect(), BTreeSet::new());
         starts.retain(|(at_ns, _)| times.insert(*at_ns));
         starts.sort();
         starts.reverse();
-        self.starts = starts;
-    }
-
-    /// The index of a pair of stations.
-    fn pair(&mut self, ring: &Ring, from: u16, to: u16) -> usize {
-        let found = self.pairs.iter().position(|pair| (pair.from, pair.to) == (from, to));
-        found.unwrap_or_else(|| {
-            let stations = ring.stations.len();
-            let east = (usize::from(to) + stations - usize::from(from)) % stations;
-            let is_east = if ring.half { from < to } else { 2 * east <= stations };
-            let name = |station: u16| &ring.stations[usize::from(station)].name;
-            self.pairs.push(Pair {
-                name: format!("{}-{}", name(from), name(to)),
-                from,
-                to,
-                ringlet: u8::from(!is_east),
-            });
-            self.pairs.len() - 1
+        Some(RingRecorder {
+            rate_bps: ring.rate_bps,
+            links,
+            shares,
+            is_whole: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
+                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkCut | FaultKind::Restart(_))),
+            others: None,
+            starts,
+            watch: None,
+            after: AfterFaults::new(network, scenario.end_ns()),
+            delays_since_s: 0.0,
         })
     }
 
-    /// Of flows that are played elsewhere: nothing is said of what they should get.
-    pub(crate) fn of_others(mut self) -> RingRecorder {
-        self.is_known = false;
+    /// Of flows that are played elsewhere, or by whoever comes: then nothing is said of what they should get.
+    pub(crate) fn of_others(mut self, scenario: &Scenario, are_played: bool) -> RingRecorder {
+        self.shares.is_known &= are_played;
         self.starts.clear();
+        self.others = Some(Others {
+            end_ns: 0,
+            duration_ns: scenario.duration_ms() * 1_000_000,
+            delivered_bytes: vec![0; self.shares.pairs.len()],
+        });
         self
     }
 
@@ -186,10 +118,15 @@ impl RingRecorder {
         self.links.len()
     }
 
-    /// A period begins now; what happened before is left out.
-    pub(crate) fn forget(&self, network: &mut Fabric) {
+    /// The first period begins now; what happened before is left out.
+    pub(crate) fn begin(&mut self, network: &mut Fabric) {
         for link in &self.links {
             network.take_ring_use(link.station, link.ringlet);
+        }
+        if let Some(others) = &mut self.others {
+            self.shares.begin(network.now());
+            others.end_ns = network.now() + others.duration_ns;
+            others.delivered_bytes = self.shares.delivered_bytes(network);
         }
     }
 
@@ -197,15 +134,22 @@ impl RingRecorder {
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let start_ns = self.starts.last().map(|(at_ns, _)| *at_ns);
         let look_ns = self.watch.as_ref().map(|watch| watch.next_ns);
-        start_ns.into_iter().chain(look_ns).min()
+        let times_ns = [start_ns, look_ns, self.after.next_ns()];
+        times_ns.into_iter().flatten().min()
     }
 
-    /// Looks whether all is settled, if it is time to.
+    /// How fair the ring was after faults.
+    pub(crate) fn after_faults(&self) -> &[AfterFault] {
+        self.after.found()
+    }
+
+    /// Looks whether all is settled, and how fair the ring is after a fault, if it is time to.
     pub(crate) fn look(&mut self, network: &Fabric, recording: &mut Recording) {
         let now_ns = network.now();
+        self.after.look(network, &mut self.shares);
         while let Some((start_ns, name)) = self.starts.pop_if(|(at_ns, _)| *at_ns <= now_ns) {
             self.answer(start_ns, recording);
-            self.watch = self.is_known.then(|| Watch {
+            self.watch = (self.is_whole && self.shares.is_known).then(|| Watch {
                 name,
                 start_ns,
                 next_ns: start_ns + LOOK_NS,
@@ -233,101 +177,32 @@ impl RingRecorder {
 
     /// Whether each station that sends over the most loaded link may add what it should.
     fn is_settled(&mut self, network: &Fabric, now_ns: u64) -> bool {
-        self.reckon(now_ns);
-        let (_, wanted) = &self.wanted;
+        let wanted = self.shares.wanted(now_ns).to_vec();
+        let shares = &self.shares;
         // What each link has to carry, by ringlet and station that it leaves.
         let mut loads: BTreeMap<(u8, u16), f64> = BTreeMap::new();
-        for (pair, rate) in self.pairs.iter().zip(wanted) {
-            for link in self.links.iter().filter(|link| self.crosses(pair, link)) {
-                *loads.entry((link.ringlet, link.station)).or_default() += rate;
+        for (pair, rate) in shares.pairs.iter().zip(&wanted) {
+            let links = self.links.iter().map(|link| (link.station, link.ringlet));
+            for (station, ringlet) in links.filter(|link| shares.crosses(pair, *link)) {
+                *loads.entry((ringlet, station)).or_default() += rate;
             }
         }
         let Some((&(ringlet, station), _)) = loads.iter().max_by(|(_, a), (_, b)| a.total_cmp(b)) else {
             return true;
         };
-        let Some(most) = self
-            .links
-            .iter()
-            .find(|link| (link.ringlet, link.station) == (ringlet, station))
-        else {
-            return true;
-        };
-        let mut shares: BTreeMap<u16, f64> = BTreeMap::new();
-        for (pair, rate) in self
-            .pairs
-            .iter()
-            .zip(wanted)
-            .filter(|(pair, _)| self.crosses(pair, most))
-        {
-            *shares.entry(pair.from).or_default() += rate;
+        let mut added: BTreeMap<u16, f64> = BTreeMap::new();
+        let pairs = shares.pairs.iter().zip(&wanted);
+        for (pair, rate) in pairs.filter(|(pair, _)| shares.crosses(pair, (station, ringlet))) {
+            *added.entry(pair.from).or_default() += rate;
         }
-        shares
+        added
             .into_iter()
             .filter(|(_, share)| *share > 0.0)
             .all(|(from, share)| {
                 let state = network.ring_link_state(from, ringlet);
-                let weight = self.weights[usize::from(from)];
+                let weight = shares.weight(from);
                 state.is_some_and(|state| (8.0 * f64::from(state.least_limit) * weight / share - 1.0).abs() <= SETTLED)
             })
-    }
-
-    /// Whether what goes from one station to another goes over a link.
-    fn crosses(&self, pair: &Pair, link: &Link) -> bool {
-        let ahead = |from: u16, to: u16| match pair.ringlet {
-            0 => (usize::from(to) + self.stations - usize::from(from)) % self.stations,
-            _ => (usize::from(from) + self.stations - usize::from(to)) % self.stations,
-        };
-        pair.ringlet == link.ringlet && ahead(pair.from, link.station) < ahead(pair.from, pair.to)
-    }
-
-    /// Finds what each pair should have when all flows that have begun ask for what they send.
-    fn reckon(&mut self, now_ns: u64) {
-        let begun = self.flows.iter().filter(|flow| flow.start_ns <= now_ns);
-        if self.wanted.0 != begun.clone().count() || self.wanted.1.is_empty() {
-            self.wanted = (begun.clone().count(), self.allocated(begun));
-        }
-    }
-
-    /// What the ring should give each pair if these flows share it, bit/s.
-    fn allocated<'f>(&self, flows: impl Iterator<Item = &'f Demand>) -> Vec<f64> {
-        // Of each pair, whether it sends, and how much.
-        let mut asked: Vec<Option<Option<f64>>> = vec![None; self.pairs.len()];
-        for flow in flows {
-            let sum = |before: Option<f64>| Some(before? + flow.asks_bps?);
-            asked[flow.pair] = Some(asked[flow.pair].map_or(flow.asks_bps, sum));
-        }
-        let mut wanted = vec![0.0; self.pairs.len()];
-        for ringlet in 0..2 {
-            let of_ringlet = self.pairs.iter().zip(&asked).enumerate();
-            let (places, flows): (Vec<usize>, Vec<Flow>) = of_ringlet
-                .filter(|(_, (pair, _))| pair.ringlet == ringlet && pair.from != pair.to)
-                .filter_map(|(place, (pair, asks))| {
-                    let demand = (*asks)?;
-                    let at = |station: u16| match ringlet {
-                        0 => usize::from(station),
-                        _ => self.stations - 1 - usize::from(station),
-                    };
-                    let (source, destination) = (at(pair.from), at(pair.to));
-                    let flow = Flow {
-                        source,
-                        destination,
-                        demand,
-                    };
-                    Some((place, flow))
-                })
-                .unzip();
-            let mut weights = self.weights.clone();
-            if ringlet == 1 {
-                weights.reverse();
-            }
-            let shared = Ringlet::new(vec![self.target_bps; self.stations])
-                .and_then(|ring| ring.with_weights(weights))
-                .and_then(|ring| ring.allocate(&flows));
-            for (place, rate) in places.into_iter().zip(shared.unwrap_or_default()) {
-                wanted[place] = rate;
-            }
-        }
-        wanted
     }
 
     /// Writes down what has happened in a period that ends now; of each flow, packets and bytes that were delivered.
@@ -356,9 +231,7 @@ impl RingRecorder {
             self.delays_since_s = period.end_s;
             self.push_delays(period.end_s, recording);
         }
-        if self.is_known {
-            self.push_fairness(network.now(), period, delivered, recording);
-        }
+        self.push_fairness(network, period, delivered, recording);
     }
 
     fn push_delays(&mut self, end_s: f64, recording: &mut Recording) {
@@ -379,13 +252,37 @@ impl RingRecorder {
         }
     }
 
-    fn push_fairness(&mut self, now_ns: u64, period: &Period, delivered: &[(u64, u64)], recording: &mut Recording) {
-        let mut rates = vec![0.0; self.pairs.len()];
-        for (flow, (packets, bytes)) in self.flows.iter().zip(delivered) {
-            rates[flow.pair] += (bytes + packets * flow.header_bytes) as f64 * 8.0 / period.seconds;
+    /// What each pair had and should have, if that is known: all links carried packets in all of the period, and of flows that others
+    /// play each had begun before it and goes on behind it.
+    fn push_fairness(
+        &mut self,
+        network: &Fabric,
+        period: &Period,
+        delivered: &[(u64, u64)],
+        recording: &mut Recording,
+    ) {
+        let now_ns = network.now();
+        let start_ns = now_ns - (period.seconds * 1e9) as u64;
+        let mut bytes = vec![0; self.shares.pairs.len()];
+        let mut is_known =
+            self.shares.is_known && network.ring_whole_since().is_some_and(|since_ns| since_ns <= start_ns);
+        if let Some(others) = &mut self.others {
+            let before = std::mem::replace(&mut others.delivered_bytes, self.shares.delivered_bytes(network));
+            for ((bytes, now), before) in bytes.iter_mut().zip(&others.delivered_bytes).zip(before) {
+                *bytes = now - before;
+            }
+            is_known &= self.shares.have_begun(start_ns) && now_ns <= others.end_ns;
+        } else {
+            for (flow, (packets, payload_bytes)) in self.shares.flows.iter().zip(delivered) {
+                bytes[flow.pair] += payload_bytes + packets * flow.header_bytes;
+            }
         }
-        self.reckon(now_ns - (period.seconds * 1e9) as u64);
-        for ((pair, rate), wanted) in self.pairs.iter().zip(&rates).zip(&self.wanted.1) {
+        if !is_known {
+            return;
+        }
+        let wanted = self.shares.wanted_over(start_ns, now_ns);
+        for ((pair, bytes), wanted) in self.shares.pairs.iter().zip(bytes).zip(wanted) {
+            let rate = bytes as f64 * 8.0 / period.seconds;
             recording
                 .fairness
                 .push(&pair.name, [period.end_s, rate / 1e3, wanted / 1e3]);

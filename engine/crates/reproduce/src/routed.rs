@@ -4,6 +4,7 @@
 use slotwise_fabric::{Fabric, FifoUse, FlowUse};
 use slotwise_scenario::{FlowGroup, Scenario};
 
+use crate::after::AfterFault;
 use crate::record::{Recording, Table, mean};
 use crate::ring::RingRecorder;
 
@@ -77,11 +78,12 @@ impl RoutedRecorder {
     }
 
     /// Of a network of which hosts are outside: links are measured, and flows that the fabric plays. It lasts until somebody ends it.
-    pub fn live(scenario: &Scenario, network: &Fabric) -> RoutedRecorder {
+    /// `are_played` says whether hosts play the other flows of the scenario.
+    pub fn live(scenario: &Scenario, network: &Fabric, are_played: bool) -> RoutedRecorder {
         let recorder = RoutedRecorder::new(scenario, network);
         RoutedRecorder {
             duration_ms: u64::MAX,
-            ring: recorder.ring.map(RingRecorder::of_others),
+            ring: recorder.ring.map(|ring| ring.of_others(scenario, are_played)),
             ..recorder
         }
     }
@@ -92,8 +94,8 @@ impl RoutedRecorder {
         for index in 0..self.links.len() {
             network.take_link_use(index);
         }
-        if let Some(ring) = &self.ring {
-            ring.forget(network);
+        if let Some(ring) = &mut self.ring {
+            ring.begin(network);
         }
     }
 
@@ -180,6 +182,11 @@ impl RoutedRecorder {
     /// What each flow did since the start.
     pub fn flows(&self) -> &[FlowTotals] {
         &self.flows
+    }
+
+    /// How fair a ring was after faults, in the order in which it was well again.
+    pub fn after_faults(&self) -> &[AfterFault] {
+        self.ring.as_ref().map_or(&[], RingRecorder::after_faults)
     }
 
     /// What is written down so far.
@@ -284,7 +291,7 @@ mod tests {
             frame_records: false,
         };
         let mut network = Fabric::new(&scenario, options);
-        let mut recorder = RoutedRecorder::live(&scenario, &network);
+        let mut recorder = RoutedRecorder::live(&scenario, &network, false);
         network.run_until(5 * NS_PER_MS);
         recorder.begin(&mut network);
         network.run_until(1505 * NS_PER_MS);

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 use slotwise_fabric::{Fabric, FaultRecord};
+use slotwise_reproduce::AfterFault;
+use slotwise_reproduce::stats::quantile;
 use slotwise_scenario::Faults;
 
 /// Faults of a run.
@@ -25,7 +27,7 @@ impl FaultReport {
 }
 
 /// Faults of one kind. Times are from a fault's end until the network was well again; null if it never was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultSummary {
     /// As in the scenario.
     pub kind: &'static str,
@@ -41,10 +43,37 @@ pub struct FaultSummary {
     pub p99_ns: Option<u64>,
     /// Largest.
     pub max_ns: Option<u64>,
+    /// How fair a ring was after them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessSummary>,
+}
+
+/// How fair a ring was after those faults of a kind after which there was time to measure it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FairnessSummary {
+    /// How many those are.
+    pub measured: u64,
+    /// Median of their distances.
+    pub p50_distance: f64,
+    /// Largest of them.
+    pub max_distance: f64,
+    /// Least of their indices; `null` if nothing came each time.
+    pub min_jain: Option<f64>,
+}
+
+/// How fair a ring was after a fault: the rates of its pairs of stations by what they should be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FairnessRow {
+    /// What rates are over, from when the network was well again.
+    pub window_ns: u64,
+    /// The largest |rate - wanted| / wanted.
+    pub distance: f64,
+    /// Jain's index of rate / wanted; `null` if nothing came.
+    pub jain: Option<f64>,
 }
 
 /// One fault.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultRow {
     /// As in the scenario.
     pub kind: &'static str,
@@ -67,11 +96,16 @@ pub struct FaultRow {
     pub messages: u64,
     /// From its end until the network was well again.
     pub recovery_ns: Option<u64>,
+    /// How fair a ring was then, if there was time to measure it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessRow>,
 }
 
-/// What became of the faults of a run, which has those of `planned`.
-pub fn fault_report(fabric: &Fabric, planned: &[Faults]) -> FaultReport {
-    let mut rows: Vec<FaultRow> = fabric.faults().iter().filter(|fault| fault.happened).map(row).collect();
+/// What became of the faults of a run, which has those of `planned`, and how fair a ring was after them.
+pub fn fault_report(fabric: &Fabric, planned: &[Faults], after: &[AfterFault]) -> FaultReport {
+    let happened = fabric.faults().iter().enumerate().filter(|(_, fault)| fault.happened);
+    let found = |index| after.iter().find(|after| after.fault == index);
+    let mut rows: Vec<FaultRow> = happened.map(|(index, fault)| row(fault, found(index))).collect();
     rows.sort_by_key(|row| (row.start_ns, row.kind));
     let mut names: Vec<&'static str> = rows.iter().map(|row| row.kind).collect();
     names.sort_unstable();
@@ -90,7 +124,7 @@ fn absent(planned: &[Faults], happened: &[&'static str]) -> Vec<&'static str> {
     names
 }
 
-fn row(fault: &FaultRecord) -> FaultRow {
+fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
     FaultRow {
         kind: fault.kind.name(),
         edge: fault.edge(),
@@ -102,6 +136,11 @@ fn row(fault: &FaultRecord) -> FaultRow {
         in_turn: fault.in_turn,
         messages: fault.messages,
         recovery_ns: fault.recovery_ns(),
+        fairness: after.map(|after| FairnessRow {
+            window_ns: after.window_ns,
+            distance: after.fairness.distance,
+            jain: after.fairness.jain,
+        }),
     }
 }
 
@@ -118,7 +157,20 @@ fn summary(kind: &'static str, rows: &[FaultRow]) -> FaultSummary {
         p50_ns: percentile(&times_ns, 50),
         p99_ns: percentile(&times_ns, 99),
         max_ns: times_ns.last().copied(),
+        fairness: fairness(of_kind().filter_map(|row| row.fairness.as_ref())),
     }
+}
+
+/// Of what was measured after faults of a kind; `None` of nothing.
+fn fairness<'r>(rows: impl Iterator<Item = &'r FairnessRow>) -> Option<FairnessSummary> {
+    let (distances, indices): (Vec<f64>, Vec<Option<f64>>) = rows.map(|row| (row.distance, row.jain)).unzip();
+    let indices: Vec<f64> = indices.into_iter().flatten().collect();
+    Some(FairnessSummary {
+        measured: distances.len() as u64,
+        p50_distance: quantile(&distances, 0.5)?,
+        max_distance: quantile(&distances, 1.0)?,
+        min_jain: quantile(&indices, 0.0),
+    })
 }
 
 /// The smallest value that is not below `percent` % of them (nearest rank).
@@ -166,6 +218,7 @@ mod tests {
             in_turn: false,
             messages: 2,
             recovery_ns,
+            fairness: None,
         };
         let mut rows: Vec<FaultRow> = (1..=100).rev().map(|n| row("link-cut", Some(n))).collect();
         rows.push(row("link-cut", None));
@@ -175,5 +228,23 @@ mod tests {
         assert_eq!((cuts.p50_ns, cuts.p99_ns, cuts.max_ns), (Some(50), Some(99), Some(100)));
         let downs = summary("core-down", &rows);
         assert_eq!((downs.not_recovered, downs.p50_ns, downs.max_ns), (1, None, None));
+        assert_eq!(downs.fairness, None, "nothing was measured");
+    }
+
+    #[test]
+    fn fairness_is_of_faults_after_which_it_was_measured() {
+        let row = |distance, jain| FairnessRow {
+            window_ns: 1,
+            distance,
+            jain,
+        };
+        let rows = [row(0.5, Some(0.9)), row(0.1, Some(0.7)), row(1.0, None)];
+        let expected = FairnessSummary {
+            measured: 3,
+            p50_distance: 0.5,
+            max_distance: 1.0,
+            min_jain: Some(0.7),
+        };
+        assert_eq!(fairness(rows.iter()), Some(expected));
     }
 }

@@ -44,6 +44,7 @@ mod reproduce;
 mod rest;
 mod run;
 mod run_directory;
+mod shares;
 mod simulate;
 mod stf;
 mod switch;

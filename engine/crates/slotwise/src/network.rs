@@ -123,11 +123,12 @@ impl Network {
         phases.map(|phase| (phase.name.clone(), phase.duration_ms)).collect()
     }
 
-    /// What writes down links of routers and stations of a ring while a live run goes on.
-    pub fn recorder(&self, fabric: &Fabric) -> Option<RoutedRecorder> {
+    /// What writes down links of routers and stations of a ring while a live run goes on, of which hosts play the flows of the scenario
+    /// if `are_played`.
+    pub fn recorder(&self, fabric: &Fabric, are_played: bool) -> Option<RoutedRecorder> {
         self.scenario
             .has_groups()
-            .then(|| RoutedRecorder::live(&self.scenario, fabric))
+            .then(|| RoutedRecorder::live(&self.scenario, fabric, are_played))
     }
 
     /// The same with nobody who sends anything, to look at.

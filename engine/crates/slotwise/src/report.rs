@@ -12,6 +12,7 @@ use crate::facts::HotPair;
 use crate::faults::FaultReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
+use crate::shares::{self, PairShare};
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -63,6 +64,9 @@ pub struct Report {
     pub switch_answers: Option<SwitchAnswers>,
     /// Each phase with what its flows reached.
     pub phases: Vec<PhaseReport>,
+    /// Each pair of stations of a ring between which flows go, where it is known what it should get.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<PairShare>,
     /// How fast the schedule followed each edge pair that asked for most of the capacity.
     pub hot_pairs: Vec<HotPair>,
     /// The controller's statistics resource, as it answered at the end.
@@ -381,6 +385,7 @@ impl Report {
                 silence(&of_run)
             );
         }
+        text += &shares::summary(&self.shares);
         for pair in &self.hot_pairs {
             let _ = writeln!(text, "  hot pair     {pair}");
         }
@@ -431,6 +436,17 @@ impl Report {
                 ms(kind.max_ns),
                 kind.not_recovered
             );
+            if let Some(fairness) = &kind.fairness {
+                let _ = writeln!(
+                    text,
+                    "  {:<20} then {} times within {:.1} % of RIAS (p50), {:.1} % (max), Jain's index {:.4} or more",
+                    "",
+                    fairness.measured,
+                    fairness.p50_distance * 100.0,
+                    fairness.max_distance * 100.0,
+                    fairness.min_jain.unwrap_or(0.0)
+                );
+            }
         }
         for kind in &self.faults.absent {
             let _ = writeln!(text, "  {kind:<20} 0 times: none happened in this run");

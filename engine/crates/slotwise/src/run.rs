@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use slotwise_fabric::{CaptureFilter, Capturing, Fabric, FrameRecord, LONGEST_SNAPLEN};
-use slotwise_reproduce::{Recording, Table};
+use slotwise_reproduce::{AfterFault, Recording, Table};
 use slotwise_scenario::{Endpoint, MAX_FILE_BYTES, Scenario, TrafficKind};
 
 use crate::choices::Choices;
@@ -25,6 +25,7 @@ use crate::report::{
     DropCount, FirstLight, FrameShape, Invariants, LinkSeries, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
+use crate::shares;
 
 /// Arguments of a run.
 #[derive(Debug, Clone, clap::Args)]
@@ -224,6 +225,8 @@ pub struct Gathered {
     pub controller: Value,
     /// Times that it was started again.
     pub controller_restarts: u32,
+    /// How fair a ring was after faults.
+    pub after_faults: Vec<AfterFault>,
     /// What went wrong apart from the fabric.
     pub failures: Vec<String>,
     /// What should be known.
@@ -251,6 +254,7 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         programs,
         controller,
         controller_restarts,
+        after_faults,
         mut failures,
         mut notes,
     } = gathered;
@@ -321,10 +325,11 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         first_light: scenario.has_star().then(|| first_light(fabric)),
         switch_answers,
         phases,
+        shares: shares::of(&recording.fairness),
         hot_pairs,
         controller,
         controller_restarts,
-        faults: fault_report(fabric, &scenario.faults),
+        faults: fault_report(fabric, &scenario.faults, &after_faults),
         drops: drops(fabric),
         series,
     }
@@ -400,14 +405,14 @@ fn link_table(recording: &Recording) -> &Table {
 }
 
 /// Rows are by period, then by link: so many of them.
-fn link_count(table: &Table) -> usize {
+pub fn link_count(table: &Table) -> usize {
     let names = &table.names;
     let again = names.iter().skip(1).position(|name| *name == names[0]);
     again.map_or(names.len(), |before| before + 1)
 }
 
 /// A column of one link; empty if links of this kind have none.
-fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
+pub fn link_column(table: &Table, name: &str, link: usize) -> Vec<f64> {
     let numbers = table.column(name).map_or(&[][..], |column| &table.numbers[column]);
     let rows = numbers.iter().skip(link);
     rows.step_by(link_count(table).max(1)).copied().collect()

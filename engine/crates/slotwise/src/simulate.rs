@@ -161,8 +161,10 @@ fn run_network(
         lockstep::phases_so_far(&fabric, scenario),
     ));
     let mut phases = phases(scenario, &fabric, &phase_bytes);
+    let mut after_faults = Vec::new();
     if let Some(routed) = &recorders.routed {
         failures.extend(strange_bytes(routed));
+        after_faults = routed.after_faults().to_vec();
         let run_ns = fabric.now().saturating_sub(scenario.epoch_ns());
         if let Some(last) = phases.last_mut() {
             last.flows
@@ -183,6 +185,7 @@ fn run_network(
         programs,
         controller,
         controller_restarts: 0,
+        after_faults,
         failures,
         notes,
     };

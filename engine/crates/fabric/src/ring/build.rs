@@ -21,6 +21,7 @@ impl Fabric {
             cards: Vec::new(),
             watch: Watch::new(ring.stations.len()),
             hol_timer_ns: ring.timing.hol_timer_ns,
+            broken_ns: 0,
         });
         let settings = Settings {
             rate_bps: ring.rate_bps,

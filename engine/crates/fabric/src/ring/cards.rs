@@ -46,7 +46,7 @@ pub(crate) struct Card {
     unanswered: Option<RingTick>,
     /// Whether the card is telling its ticks now.
     is_ticking: bool,
-    is_dark: bool,
+    pub(super) is_dark: bool,
 }
 
 impl Card {
@@ -320,7 +320,7 @@ impl Fabric {
         };
         let (station, ringlet) = station_at(end);
         let outputs = self.run_p4(device(station), port_in(ringlet), &frame, Origin::Lane { born_ns });
-        self.watch_arrival((station, ringlet), (&ring, &data), outputs);
+        self.watch_arrival((station, ringlet), (&ring, &data, frame.len() as u64), outputs);
         self.pool.give_back(frame);
     }
 
@@ -332,8 +332,13 @@ impl Fabric {
         self.pool.give_back(frame);
     }
 
-    /// Data has arrived at a station, of which its program made so many packets.
-    fn watch_arrival(&mut self, (station, ringlet): (u16, u8), (ring, data): (&Ring, &RingData), outputs: usize) {
+    /// Data of so many bytes has arrived at a station, of which its program made so many packets.
+    fn watch_arrival(
+        &mut self,
+        (station, ringlet): (u16, u8),
+        (ring, data, bytes): (&Ring, &RingData, u64),
+        outputs: usize,
+    ) {
         let place = Place::Port {
             device: device(station),
             port: port_in(ringlet),
@@ -354,7 +359,8 @@ impl Fabric {
         }
         let (broken, times) = match self.ring.watch.leaves(ring, data) {
             Taken::Once(OnRing { accepted_ns, .. }) if ring.destination == station => {
-                return self.ring.watch.delivered(ring.source, self.now_ns - accepted_ns);
+                let delay_ns = self.now_ns - accepted_ns;
+                return self.ring.watch.delivered(ring, bytes, delay_ns);
             }
             // It came back to its source, which takes it off.
             Taken::Once(_) => (Invariant::TRANSIT_LOSS, usize::from(!is_over)),
@@ -396,6 +402,7 @@ impl Fabric {
     /// Lets the link behind a card carry packets or not.
     fn set_ring_dark(&mut self, index: usize, is_dark: bool) {
         self.ring.cards[index].is_dark = is_dark;
+        self.ring.broken_ns = self.now_ns;
         if is_dark {
             self.reset_ring_card(index, DropCause::LinkDown);
         }
@@ -403,6 +410,7 @@ impl Fabric {
 
     /// What waits in the cards of a station is gone, and its limits with it.
     pub(super) fn reset_station(&mut self, device: Device) {
+        self.ring.broken_ns = self.now_ns;
         for index in 0..self.ring.cards.len() {
             if self.ring.cards[index].device() == device {
                 self.reset_ring_card(index, DropCause::PipelineReplaced);

@@ -179,6 +179,21 @@ impl Fabric {
         Some(used)
     }
 
+    /// Bytes that have gone over the ring from one station to another since the start, with the ring's headers; 0 if there are no such stations.
+    pub fn ring_delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+        let ring = self.ring.get();
+        ring.map_or(0, |ring| ring.watch.delivered_bytes(source, destination))
+    }
+
+    /// Since when all links of the ring have had light and all stations a program, fabric time; `None` if it is not so now, or there is no
+    /// ring.
+    pub fn ring_whole_since(&self) -> Option<u64> {
+        let ring = self.ring.get()?;
+        let is_lit = ring.cards.iter().all(|card| !card.is_dark);
+        let mut stations = (0..ring.watch.stations()).map(|station| super::device(station as u16));
+        (is_lit && stations.all(|station| self.runs(station))).then_some(ring.broken_ns)
+    }
+
     /// Whether a station's own program takes it for the head of a congested span.
     pub(super) fn ring_phase(&self, station: u16, ringlet: u8) -> Option<RingPhase> {
         let pipeline = self.nodes[self.node(super::device(station))].pipeline.as_ref()?;

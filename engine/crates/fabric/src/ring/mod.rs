@@ -62,6 +62,8 @@ pub(crate) struct Ring {
     pub(crate) watch: Watch,
     /// When a packet has been held back for too long.
     pub(crate) hol_timer_ns: u64,
+    /// When a link or a station was last found to be broken, or was mended.
+    pub(crate) broken_ns: u64,
 }
 
 impl Ring {

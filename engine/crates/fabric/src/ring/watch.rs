@@ -40,6 +40,8 @@ pub(crate) struct Watch {
     on_ring: Vec<VecDeque<OnRing>>,
     /// By source: from the station's taking it to its last bit at its destination, ns.
     delays: Vec<Histogram<u64>>,
+    /// Bytes that have left the ring where they should, by source, then by destination.
+    delivered_bytes: Vec<u64>,
 }
 
 impl Watch {
@@ -49,7 +51,13 @@ impl Watch {
             stations,
             on_ring: (0..queues).map(|_| VecDeque::new()).collect(),
             delays: vec![delays(); stations],
+            delivered_bytes: vec![0; stations * stations],
         }
+    }
+
+    /// How many stations there are.
+    pub(crate) fn stations(&self) -> usize {
+        self.stations
     }
 
     fn queue(&mut self, ring: &Ring, data: &RingData) -> Option<&mut VecDeque<OnRing>> {
@@ -92,12 +100,27 @@ impl Watch {
         }
     }
 
-    /// A packet of `source` has left the ring so long after it was accepted.
-    pub(crate) fn delivered(&mut self, source: u16, delay_ns: u64) {
-        if let Some(delay) = self.delays.get_mut(usize::from(source)) {
+    /// A packet of so many bytes has left the ring at its destination, so long after it was accepted.
+    pub(crate) fn delivered(&mut self, ring: &Ring, bytes: u64, delay_ns: u64) {
+        if let Some(delay) = self.delays.get_mut(usize::from(ring.source)) {
             // It grows as it needs.
             let _ = delay.record(delay_ns);
         }
+        if let Some(place) = self.pair(ring.source, ring.destination) {
+            self.delivered_bytes[place] += bytes;
+        }
+    }
+
+    /// Bytes that have gone from one station to another so far; 0 if there is no such station.
+    pub(crate) fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+        let place = self.pair(source, destination);
+        place.map_or(0, |place| self.delivered_bytes[place])
+    }
+
+    fn pair(&self, source: u16, destination: u16) -> Option<usize> {
+        let (source, destination) = (usize::from(source), usize::from(destination));
+        let is_known = source < self.stations && destination < self.stations;
+        is_known.then_some(source * self.stations + destination)
     }
 
     pub(crate) fn take_delays(&mut self, source: u16) -> Histogram<u64> {

@@ -115,6 +115,7 @@ impl Emulation<'_> {
             programs: std::mem::take(&mut self.programs),
             controller: statistics,
             controller_restarts: self.restarts,
+            after_faults: Vec::new(),
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };

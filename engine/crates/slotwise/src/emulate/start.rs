@@ -39,7 +39,10 @@ impl Emulation<'_> {
             frame_records: true,
         };
         let fabric = self.network.fabric(options);
-        let measured = (self.network.scenario.frame.slot_ns, self.network.recorder(&fabric));
+        let measured = (
+            self.network.scenario.frame.slot_ns,
+            self.network.recorder(&fabric, hosts.is_some()),
+        );
         self.controller_plan = Some(self.network.controller(&fabric, self.bmv2_program.is_some()));
         self.choices = self.network.plan(&fabric).choices;
         let (server, fabric, controller) = match self.bmv2_program.clone() {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each pair of stations of a ring had in a run, beside what it should have had by RIAS.
+
+use serde::Serialize;
+use slotwise_reproduce::{Fairness, Table};
+
+use crate::run::{link_column, link_count};
+
+/// What went from one station of a ring to another, and what should have: means over the periods in which that is known, bit/s on the
+/// ring, its headers included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairShare {
+    /// `FROM-TO`.
+    pub pair: String,
+    /// What was delivered.
+    pub rate_bps: f64,
+    /// The pair's part by RIAS.
+    pub rias_bps: f64,
+    /// |rate - RIAS| / RIAS; `null` if it should have nothing.
+    pub distance: Option<f64>,
+}
+
+/// What pairs of stations of a ring had and should have had, over all periods of which that is known; rows are by period, then by pair.
+pub fn of(fairness: &Table) -> Vec<PairShare> {
+    let shares = (0..link_count(fairness)).map(|pair| {
+        let mean_bps = |name| {
+            let column = link_column(fairness, name, pair);
+            column.iter().sum::<f64>() / column.len() as f64 * 1e3
+        };
+        let (rate_bps, rias_bps) = (mean_bps("rate_kbps"), mean_bps("rias_kbps"));
+        let fairness_of_pair = Fairness::of(&[rate_bps], &[rias_bps]);
+        PairShare {
+            pair: fairness.names[pair].clone(),
+            rate_bps,
+            rias_bps,
+            distance: fairness_of_pair.map(|it| it.distance),
+        }
+    });
+    shares.collect()
+}
+
+/// How near a ring's pairs of stations were to what they should have; nothing where that is not known.
+pub fn summary(shares: &[PairShare]) -> String {
+    let rates: Vec<f64> = shares.iter().map(|share| share.rate_bps).collect();
+    let wanted: Vec<f64> = shares.iter().map(|share| share.rias_bps).collect();
+    let worst = shares.iter().filter(|share| share.distance.is_some());
+    let worst = worst.max_by(|a, b| a.distance.unwrap_or(0.0).total_cmp(&b.distance.unwrap_or(0.0)));
+    match worst.zip(Fairness::of(&rates, &wanted)) {
+        None => String::new(),
+        Some((worst, Fairness { distance, jain })) => format!(
+            "  fairness     {} pairs of stations within {:.1} % of RIAS (the farthest: {}), Jain's index of their parts {:.4}\n",
+            shares.len(),
+            distance * 100.0,
+            worst.pair,
+            jain.unwrap_or(0.0)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_told_with_the_pair_that_is_farthest_from_it() {
+        let share = |pair: &str, rate_bps, rias_bps, distance| PairShare {
+            pair: pair.into(),
+            rate_bps,
+            rias_bps,
+            distance,
+        };
+        let shares = [
+            share("a-c", 9.0, 10.0, Some(0.1)),
+            share("b-c", 12.0, 10.0, Some(0.2)),
+            share("c-a", 1.0, 0.0, None),
+        ];
+        // (0.9 + 1.2)^2 / (2 * (0.81 + 1.44)) = 0.98
+        assert_eq!(
+            summary(&shares),
+            "  fairness     3 pairs of stations within 20.0 % of RIAS (the farthest: b-c), Jain's index of their parts 0.9800\n"
+        );
+        assert_eq!(summary(&shares[2..]), "", "nothing is wanted");
+    }
+}
