@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edge switch: hosts on access ports, line cards and their fibres on optical ports.
+// Edge switch: hosts on access ports, line cards and their fibres on optical ports, of stars or of an optical packet switch.
 //
 //   line card ──> schedule, signaling ──────────────────> flow control, requests, beacons, invitations, measurements
 //             ──> alarms ───────────────────────────────> faults
@@ -108,6 +108,21 @@ control Messages(inout edge_headers_t hdr,
     }
 }
 
+// Between optical packet switches nothing but trains of IP packets comes by light.
+control RefuseLight(in edge_headers_t hdr, inout edge_metadata_t meta) {
+    apply {
+        if (meta.message == Message.OTHER_OPTICAL) {
+            meta.drop_reason = DropReason.BAD_VERSION;
+        } else if (meta.message != Message.DATA && meta.message != Message.TRAIN) {
+            meta.drop_reason = DropReason.UNEXPECTED_PORT;
+        } else if (hdr.optical.dst_edge != meta.edge_id) {
+            meta.drop_reason = DropReason.MISDIRECTED;
+        } else {
+            meta.drop_reason = DropReason.NO_ROUTE;
+        }
+    }
+}
+
 // The instances that hold tables and counters are named so that P4Info says EdgeIngress.<table>.
 control EdgeIngress(inout edge_headers_t hdr,
                     inout edge_metadata_t meta,
@@ -116,6 +131,7 @@ control EdgeIngress(inout edge_headers_t hdr,
     @name(".EdgeIngress") EdgeParams() params;
     @name(".EdgeIngress") Routing() routing;
     Access() access;
+    RefuseLight() refuse_light;
     Messages() messages;
     Encapsulate() encapsulate;
     @name(".EdgeIngress") EdgeXcp() edge_xcp;
@@ -136,13 +152,16 @@ control EdgeIngress(inout edge_headers_t hdr,
 
         if (standard_metadata.parser_error == error.NoError
             && (meta.from == From.ACCESS && IS_FORWARDABLE(hdr.ipv4) && !hdr.optical.isValid()
-                || meta.from == From.FIBRE && meta.message == Message.DATA && hdr.ipv4.isValid()
+                || meta.from == From.FIBRE
+                   && (meta.message == Message.DATA || meta.message == Message.TRAIN && meta.labels == 1) && hdr.ipv4.isValid()
                    && hdr.optical.dst_edge == meta.edge_id)) {
             routing.apply(hdr, meta, standard_metadata);
         } else if (standard_metadata.parser_error != error.NoError) {
             meta.drop_reason = DropReason.TRUNCATED;
         } else if (meta.from == From.ACCESS && meta.message == Message.NONE) {
             access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
+        } else if (meta.labels == 1 && meta.from == From.FIBRE) {
+            refuse_light.apply(hdr, meta);
         } else {
             messages.apply(hdr, meta, standard_metadata);
         }

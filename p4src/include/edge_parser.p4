@@ -25,6 +25,7 @@ struct edge_headers_t {
     queue_report_t    queue_report;
     flow_control_t    flow_control;
     alarm_t           alarm;
+    label_t           label;
     optical_t         optical;
     check_t           check;
     stamp_t           stamp;
@@ -68,7 +69,8 @@ enum bit<8> Message {
     INVITATION     = 12,
     CONFIGURATION  = 13,
     SYNC           = 14,
-    FAULT          = 15
+    FAULT          = 15,
+    TRAIN          = 16   // data behind a label
 }
 
 // What this switch has to do with a message.
@@ -105,6 +107,10 @@ struct edge_metadata_t {
     time_ns_t guard_ns;
     time_ns_t slot_ns;
     bit<32>   beacon_hold_frames;
+    bit<1>    labels;              // light goes to optical packet switches: each packet is a train
+    bit<16>   framing_bytes;       // of each frame, that links do not count
+    bit<8>    deflections;         // that a train may take
+    bit<8>    hops;                // that a train may take
 
     // Set by membership.
     bit<1>    by_invitation;
@@ -196,7 +202,7 @@ parser EdgeParser(packet_in packet,
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
             ETHERTYPE_IPV4:     parse_ipv4;
-            ETHERTYPE_OPTICAL:  parse_optical;
+            ETHERTYPE_OPTICAL:  parse_light;
             ETHERTYPE_LINECARD: parse_linecard;
             ETHERTYPE_ARP:      parse_arp;
             default:            accept;
@@ -248,6 +254,23 @@ parser EdgeParser(packet_in packet,
         transition accept;
     }
 
+    state parse_light {
+        transition select(packet.lookahead<bit<8>>()) {
+            LABEL_VERSION ++ (bit<4>)LabelKind.TRAIN: parse_train;
+            default:                                  parse_optical;
+        }
+    }
+
+    state parse_train {
+        packet.extract(hdr.label);
+        packet.extract(hdr.optical);
+        meta.message = Message.TRAIN;
+        transition select(hdr.optical.version, hdr.optical.kind) {
+            (OPTICAL_VERSION, OpticalKind.DATA): parse_carried;
+            default:                             other_version;
+        }
+    }
+
     state parse_optical {
         packet.extract(hdr.optical);
         transition select(standard_metadata.ingress_port) {
@@ -283,6 +306,10 @@ parser EdgeParser(packet_in packet,
 
     state parse_data {
         meta.message = Message.DATA;
+        transition parse_carried;
+    }
+
+    state parse_carried {
         transition select(hdr.optical.inner_type) {
             ETHERTYPE_IPV4: parse_ipv4;
             default:        accept;
@@ -373,6 +400,7 @@ control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
         packet.emit(hdr.ethernet);
         packet.emit(hdr.linecard);
         packet.emit(hdr.flow_control);
+        packet.emit(hdr.label);
         packet.emit(hdr.optical);
         packet.emit(hdr.check);
         packet.emit(hdr.stamp);

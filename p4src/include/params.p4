@@ -55,12 +55,23 @@ control EdgeParams(inout edge_metadata_t meta) {
         meta.beacon_hold_frames = beacon_hold_frames;
     }
 
+    // Of an edge of optical packet switches, which is in no star: the default action.
+    action set_label_params(edge_t edge_id, mac_t mac, bit<16> framing_bytes, bit<8> deflections, bit<8> hops) {
+        meta.edge_id = edge_id;
+        meta.mac = mac;
+        meta.labels = 1;
+        meta.framing_bytes = framing_bytes;
+        meta.deflections = deflections;
+        meta.hops = hops;
+    }
+
     table edge_params {
         key = {
             meta.core: exact @name("core");
         }
         actions = {
             set_edge_params;
+            set_label_params;
             NoAction;
         }
         default_action = NoAction();

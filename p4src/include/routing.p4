@@ -29,6 +29,7 @@ control Routing(inout edge_headers_t hdr,
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         hdr.ethernet.dst = mac;
         hdr.ethernet.src = meta.mac;
+        hdr.label.setInvalid();
         hdr.optical.setInvalid();
         standard_metadata.egress_spec = port;
     }

@@ -90,6 +90,7 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
             (From.CONTROLLER, Message.FAULT, INVITING &&& INVITING):               accept(Duty.TAKE_ORDER);
             // An invitation comes as light only: its answer is timed by it.
             (From.CONTROLLER, Message.OTHER_OPTICAL, _):                           refuse(DropReason.BAD_VERSION);
+            (From.CONTROLLER, Message.TRAIN, _):                                   refuse(DropReason.BAD_VERSION);
             (From.CONTROLLER, Message.OTHER_KIND, _):                              refuse(DropReason.BAD_VERSION);
             (From.CONTROLLER, Message.DATA, _):                                    refuse(DropReason.BAD_VERSION);
             (From.CONTROLLER, Message.REQUEST, _):                                 refuse(DropReason.BAD_VERSION);
@@ -97,6 +98,7 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
 
             (From.FIBRE, _, 0 &&& OPTICAL):                                        refuse(DropReason.UNEXPECTED_PORT);
             (From.FIBRE, Message.OTHER_OPTICAL, _):                                refuse(DropReason.BAD_VERSION);
+            (From.FIBRE, Message.TRAIN, _):                                        refuse(DropReason.BAD_VERSION);
             (From.FIBRE, _, 0 &&& FOR_US):                                         refuse(DropReason.MISDIRECTED);
             (From.FIBRE, Message.OTHER_KIND, _):                                   refuse(DropReason.BAD_VERSION);
             (From.FIBRE, Message.DATA, _):                                         refuse(DropReason.NO_ROUTE);

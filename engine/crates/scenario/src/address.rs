@@ -22,6 +22,10 @@ pub enum Device {
     Router(u16),
     /// A station of a ring by its number.
     Station(u16),
+    /// An optical packet switch by its number.
+    Switch(u16),
+    /// An edge of optical packet switches by its number.
+    OpsEdge(u16),
 }
 
 /// What switches of one kind have in common.
@@ -126,6 +130,40 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         mac: |station| mac_of_kind(0xfd, station),
         of: Device::Station,
     },
+    DeviceKind {
+        name: "switch",
+        called: "an optical packet switch",
+        first_id: 4001,
+        most: MAX_FIBRES,
+        program: "ops",
+        app: "ops",
+        drop_counter: "OpsIngress.drops",
+        routes: None,
+        is_slotted: false,
+        has_hosts: false,
+        reach_each_other: false,
+        restart: None,
+        count: |scenario| scenario.ops.as_ref().map_or(0, |ops| ops.switches.len()),
+        mac: |switch| mac_of_kind(0xfa, switch),
+        of: Device::Switch,
+    },
+    DeviceKind {
+        name: "opsedge",
+        called: "an edge of optical packet switches",
+        first_id: 5001,
+        most: MAX_FIBRES,
+        program: "edge",
+        app: "ops",
+        drop_counter: "EdgeIngress.drops",
+        routes: Some("EdgeIngress.ipv4_route"),
+        is_slotted: false,
+        has_hosts: true,
+        reach_each_other: true,
+        restart: None,
+        count: |scenario| scenario.ops.as_ref().map_or(0, |ops| ops.edges.len()),
+        mac: |edge| mac_of_kind(0xf9, edge),
+        of: Device::OpsEdge,
+    },
 ];
 
 impl DeviceKind {
@@ -157,7 +195,7 @@ impl fmt::Debug for DeviceKind {
 
 impl Device {
     /// Kinds of devices.
-    pub const KINDS: usize = 4;
+    pub const KINDS: usize = 6;
 
     /// Its kind, below [`Device::KINDS`], and its number among those.
     pub fn place(self) -> (usize, u16) {
@@ -166,6 +204,8 @@ impl Device {
             Device::Core(core) => (1, core),
             Device::Router(router) => (2, router),
             Device::Station(station) => (3, station),
+            Device::Switch(switch) => (4, switch),
+            Device::OpsEdge(edge) => (5, edge),
         }
     }
 
@@ -179,7 +219,8 @@ impl Device {
         &KINDS[self.place().0]
     }
 
-    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`, station s is `3001 + s`.
+    /// P4Runtime device id: edge e is `e + 1`, core c is `1001 + c`, router r is `2001 + r`, station s is `3001 + s`, optical packet
+    /// switch s is `4001 + s`, an edge e of those `5001 + e`.
     pub fn id(self) -> u64 {
         self.kind().first_id + u64::from(self.number())
     }
@@ -332,6 +373,8 @@ mod tests {
             Device::Core(239),
             Device::Router(239),
             Device::Station(254),
+            Device::Switch(239),
+            Device::OpsEdge(239),
         ];
         for device in devices {
             assert_eq!(Device::from_id(device.id()), Some(device));

@@ -16,6 +16,7 @@ mod faults;
 mod flows;
 mod live;
 mod model;
+mod ops;
 mod optics;
 mod out_of_band;
 mod own;
@@ -41,6 +42,7 @@ pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Signaling,
     Traffic, TrafficKind, Transport, Web,
 };
+pub use ops::{LABEL_OVERHEAD_BYTES, Ops, OpsEdge, OpsFibre, OpsLink, Probes, UNLIMITED};
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};

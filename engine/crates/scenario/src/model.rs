@@ -4,6 +4,7 @@
 use crate::address::Endpoint;
 use crate::clocks::Clocks;
 use crate::faults::Faults;
+use crate::ops::Ops;
 use crate::optics::Optics;
 use crate::own_scheduler::OwnScheduler;
 use crate::ring::Ring;
@@ -34,6 +35,8 @@ pub struct Scenario {
     pub routed: Routed,
     /// A packet ring.
     pub ring: Option<Ring>,
+    /// Optical packet switches.
+    pub ops: Option<Ops>,
     /// What the hosts of the star do, one phase after the other; one without traffic where the file has none.
     pub phases: Vec<Phase>,
     /// The edges' own clocks; without them all have one.

@@ -4,23 +4,25 @@
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::reader::{Fields, Reader};
-use crate::ring;
+use crate::{ops, ring};
 
 /// All of them.
-pub(crate) static SECTIONS: &[&Section] = &[&ring::SECTION];
+pub(crate) static SECTIONS: &[&Section] = &[&ring::SECTION, &ops::SECTION];
 
 /// What a file says of such a network, under one key.
 pub(crate) struct Section {
     pub(crate) key: &'static str,
     /// The network, with an article.
     pub(crate) called: &'static str,
-    /// Its node of a number.
+    /// What a group of hosts calls the node that it is at.
+    pub(crate) hosts_at: &'static str,
+    /// The node of a number where hosts may be.
     pub(crate) device: fn(u16) -> Device,
     /// Reads it.
     pub(crate) read: fn(&mut Reader, &Fields, &mut Scenario),
     /// Whether its parts fit together, if it is there.
     pub(crate) check: fn(&Scenario, &mut Reader),
-    /// Its nodes, if it is there.
+    /// Its nodes where hosts may be, if it is there.
     pub(crate) nodes: fn(&Scenario) -> Option<OwnNodes>,
 }
 

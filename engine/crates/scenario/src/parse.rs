@@ -156,6 +156,7 @@ fn scenario(r: &mut Reader, value: &Value) -> Scenario {
         controller: controller(r, &fields, &schedulers, parts),
         routed: Routed::default(),
         ring: None,
+        ops: None,
         phases: phases(r, &fields, parts),
         clocks: clocks(r, &fields),
         optics: optics(r, &fields),

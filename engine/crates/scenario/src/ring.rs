@@ -165,6 +165,7 @@ fn is_rpr(mode: RingMode) -> bool {
 pub(crate) static SECTION: Section = Section {
     key: "ring",
     called: "a ring",
+    hosts_at: "station",
     device: Device::Station,
     read: |r, fields, scenario| scenario.ring = ring(r, fields),
     check,

@@ -74,7 +74,7 @@ pub(crate) fn parse(r: &mut Reader, fields: &Fields, parts: Parts, own: Option<&
     };
     let at = At {
         known: Names {
-            what: device(0).kind().name,
+            what: parts.own.map_or(device(0).kind().name, |section| section.hosts_at),
             names: nodes,
         },
         device,

@@ -52,21 +52,7 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
 
 fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Value {
     let (device, station) = (Device::Station(number), &ring.stations[usize::from(number)]);
-    let groups = (0..scenario.routed.hosts.len()).map(Party::Group);
-    let here = groups.filter(|group| scenario.node_of(*group) == device);
-    let hosts = here.flat_map(|group| scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)));
-    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
-    let hosts: Vec<Value> = hosts
-        .map(|(name, host)| {
-            let in_groups = host - scenario.edge_host_count();
-            json!({
-                "name": name,
-                "port": ports[host].1,
-                "mac": mac(fabric.group_host_mac(in_groups)),
-                "ip": fabric.group_host_ip(in_groups),
-            })
-        })
-        .collect();
+    let hosts = hosts_at(scenario, fabric, device);
     let ports = hosts.iter().map(|host| &host["port"]);
     let classes: Vec<Value> = ports
         .flat_map(|port| {
@@ -84,4 +70,23 @@ fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Va
         "hosts": hosts,
         "classes": classes,
     })
+}
+
+/// The hosts at a node, in groups.
+pub(super) fn hosts_at(scenario: &Scenario, fabric: &Fabric, device: Device) -> Vec<Value> {
+    let groups = (0..scenario.routed.hosts.len()).map(Party::Group);
+    let here = groups.filter(|group| scenario.node_of(*group) == device);
+    let hosts = here.flat_map(|group| scenario.host_names(group).into_iter().zip(scenario.host_numbers(group)));
+    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
+    hosts
+        .map(|(name, host)| {
+            let in_groups = host - scenario.edge_host_count();
+            json!({
+                "name": name,
+                "port": ports[host].1,
+                "mac": mac(fabric.group_host_mac(in_groups)),
+                "ip": fabric.group_host_ip(in_groups),
+            })
+        })
+        .collect()
 }
