@@ -26,6 +26,7 @@ use crate::ring::Ring;
 use crate::routed::Routed;
 use crate::slots::Star;
 use crate::span::Span;
+use crate::standstill::AtOnce;
 use crate::traffic::{FlowResult, Traffic};
 
 /// Something that the scenario changes at a time.
@@ -76,6 +77,7 @@ pub struct Fabric {
     pub(crate) invariants: Invariants,
     pub(crate) captures: Option<Captures>,
     pub(crate) faults: Faults,
+    pub(crate) at_once: AtOnce,
 }
 
 impl Fabric {
@@ -108,6 +110,7 @@ impl Fabric {
             invariants: Invariants::default(),
             captures: options.captures.map(Captures::new),
             faults: Faults::none(options.seed),
+            at_once: AtOnce::default(),
         }
     }
 
@@ -178,18 +181,17 @@ impl Fabric {
         self.events.next_at()
     }
 
-    /// Processes all events up to and at `until_ns`; then it is `until_ns`.
+    /// Processes all events up to and at `until_ns`; then it is `until_ns`, but for [`Fabric::standstill`].
     pub fn run_until(&mut self, until_ns: u64) {
         while self.run_next(until_ns) {}
-        self.now_ns = self.now_ns.max(until_ns);
+        self.pass_time(until_ns);
     }
 
     /// Handles the next event if it is not after `until_ns`. False if there is none.
     pub fn run_next(&mut self, until_ns: u64) -> bool {
-        let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
+        let Some((order, event)) = self.next_event(until_ns) else {
             return false;
         };
-        self.now_ns = at_ns;
         self.handle(order, event);
         true
     }
@@ -197,12 +199,10 @@ impl Fabric {
     /// As [`Fabric::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until_ns: u64) -> bool {
         while self.control.is_empty() {
-            let Some((at_ns, order, event)) = self.events.pop_until(until_ns) else {
-                self.now_ns = self.now_ns.max(until_ns);
+            if !self.run_next(until_ns) {
+                self.pass_time(until_ns);
                 return false;
-            };
-            self.now_ns = at_ns;
-            self.handle(order, event);
+            }
         }
         true
     }

@@ -41,6 +41,7 @@ mod ring;
 mod routed;
 mod slots;
 mod span;
+mod standstill;
 mod traffic;
 mod transit_first;
 
@@ -64,4 +65,5 @@ pub use ring::{RingLinkState, RingLinkUse};
 pub use routed::RouterPort;
 pub use slots::{Delivered, FirstLight, FrameRecord, SyncError, VoqRecord};
 pub use slotwise_wire::RingPhase;
+pub use standstill::Standstill;
 pub use traffic::{DelaySummary, FlowResult, FlowUse, RoutedFlow, StreamResult};

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use crate::api::{ControlEvent, ControlMessage, FabricError};
 use crate::fabric::Fabric;
 use crate::packet::Frame;
+use crate::standstill::Standstill;
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +104,9 @@ pub enum LockstepError<E> {
     /// It sent a packet to a device that the scenario does not have.
     #[error("packet-out refused: {0}")]
     PacketOut(#[from] FabricError),
+    /// Time does not go on in the fabric.
+    #[error(transparent)]
+    Standstill(#[from] Standstill),
     /// It asked for a deadline that is not in the future, so time would never go on.
     #[error("the controller asked at {now_ns} ns for a deadline at {deadline_ns} ns; expected a later one")]
     PastDeadline {
@@ -194,6 +198,9 @@ impl<C: Controller> Lockstep<C> {
                 .map_or(until_ns, |due_ns| due_ns.min(until_ns));
             // What happens at a time comes before what agents and controller hear at that time.
             let is_early = fabric.run_until_control(stop_ns);
+            if let Some(standstill) = fabric.standstill() {
+                return Err(standstill.clone().into());
+            }
             let now_ns = fabric.now();
             self.collect(fabric)?;
             if is_early && self.latency_ns > 0 {

@@ -72,6 +72,12 @@ impl Node {
         self.ports.get(usize::from(port)).copied().flatten()
     }
 
+    /// The port that a card is before.
+    pub(crate) fn port_of(&self, card: CardAt) -> Option<Port> {
+        let place = self.ports.iter().position(|other| *other == Some(card))?;
+        Some(place as Port)
+    }
+
     pub(crate) fn set_card(&mut self, port: Port, card: CardAt) {
         let index = usize::from(port);
         if index >= self.ports.len() {
@@ -110,6 +116,11 @@ impl Output for Outbox {
     fn packet(&mut self, port: Port, frame: &[u8]) {
         let frame = self.pool.copy_of(frame);
         self.packets.push((port, frame));
+    }
+
+    fn give_packet(&mut self, port: Port, frame: &mut Vec<u8>) {
+        let other = self.pool.take();
+        self.packets.push((port, std::mem::replace(frame, other)));
     }
 
     fn digest(&mut self, name: &str, fields: &[Bits]) {

@@ -393,6 +393,15 @@ impl<P> TransitFirst<P> {
     /// that come and go, as heads between here and there do, would give a bucket each time.
     pub(crate) fn set_limits(&mut self, now_ns: u64, limits: &[AddLimit]) {
         let depth = self.settings.bucket_bytes * NS_PER_S;
+        let held = self.buckets.iter().map(|bucket| bucket.limit.hops);
+        let told = limits.iter().filter(|limit| limit.is_one());
+        if held.eq(told.clone().map(|limit| limit.hops)) {
+            // None comes or goes, as at most ticks: each is the nearest one to itself.
+            for (bucket, &limit) in self.buckets.iter_mut().zip(told) {
+                (bucket.level, bucket.at_ns, bucket.limit) = (bucket.level_at(now_ns, depth), now_ns, limit);
+            }
+            return;
+        }
         let old = std::mem::take(&mut self.buckets);
         let goes = |bucket: &&Bucket| {
             !limits
@@ -401,7 +410,7 @@ impl<P> TransitFirst<P> {
         };
         let gone = old.iter().filter(goes).map(|bucket| bucket.level_at(now_ns, depth));
         let most = gone.min().unwrap_or(depth);
-        for &limit in limits.iter().filter(|limit| limit.is_one()) {
+        for &limit in told {
             let nearest = old.iter().min_by_key(|bucket| bucket.limit.hops.abs_diff(limit.hops));
             self.buckets.push(Bucket {
                 limit,

@@ -167,6 +167,10 @@ pub struct Replica {
 pub trait Output {
     /// A frame leaves by `port`.
     fn packet(&mut self, port: Port, frame: &[u8]);
+    /// The same. Who keeps frames may take this one's memory, and leave other memory for the next one.
+    fn give_packet(&mut self, port: Port, frame: &mut Vec<u8>) {
+        self.packet(port, frame);
+    }
     /// A digest (P4Runtime name, fields in order).
     fn digest(&mut self, _name: &str, _fields: &[Bits]) {}
     /// What the program says with `log_msg`.

@@ -42,7 +42,8 @@ pub use api::{
     TimestampUnit,
 };
 pub use config::{
-    DefaultResources, DirectResources, EntryCursor, EntryState, EntryTarget, Indirect, MAX_GROUP_SIZE, WeightedMember,
+    DefaultResources, DirectResources, EntryCursor, EntryState, EntryTarget, Indirect, MAX_GROUP_SIZE, RegisterCell,
+    WeightedMember,
 };
 pub use limits::{Held, Limits, Memory, OutOfMemory};
 pub use meter::MeterConfig;

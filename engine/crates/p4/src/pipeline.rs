@@ -543,7 +543,7 @@ impl Pipeline {
             None => {
                 let bytes = deparsed.len();
                 self.persistent.note(|| TraceEvent::Sent { port, bytes });
-                out.packet(port, &deparsed);
+                out.give_packet(port, &mut deparsed);
             }
         }
         self.deparsed = deparsed;

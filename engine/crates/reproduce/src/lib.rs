@@ -25,6 +25,7 @@ mod shares;
 pub mod star;
 pub mod stats;
 mod sweep;
+mod waits;
 pub mod work;
 
 pub use after::AfterFault;

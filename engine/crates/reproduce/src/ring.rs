@@ -12,6 +12,7 @@ use crate::after::{AfterFault, AfterFaults};
 use crate::record::{Recording, mean};
 use crate::routed::Period;
 use crate::shares::{Demand, Shares};
+use crate::waits;
 
 const NS_PER_MS: f64 = 1e6;
 /// Of packets' waits a row is over this time.
@@ -223,8 +224,10 @@ impl RingRecorder {
                 .iter_mut()
                 .zip([&used.hol_delays, &used.access_delays, &used.crossings])
             {
-                // Both grow as they need.
-                let _ = sum.add(more);
+                for (up_to_ns, count) in waits::bars(more) {
+                    // It grows as it needs.
+                    let _ = sum.record_n(up_to_ns, count);
+                }
             }
         }
         if is_last || period.end_s - self.delays_since_s >= DELAYS_OVER_S - 1e-9 {
@@ -238,8 +241,8 @@ impl RingRecorder {
         for link in &mut self.links {
             let mut rows: BTreeMap<u64, [f64; 3]> = BTreeMap::new();
             for (kind, delays) in link.delays.iter_mut().enumerate() {
-                for bar in delays.iter_recorded() {
-                    rows.entry(bar.value_iterated_to()).or_default()[kind] += bar.count_at_value() as f64;
+                for (up_to_ns, count) in waits::bars(delays) {
+                    rows.entry(up_to_ns).or_default()[kind] += count as f64;
                 }
                 delays.reset();
             }
@@ -322,8 +325,7 @@ fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>
         let rate_bps = rate.map_or(rate_bps, |rate| (8 * u64::from(rate)).min(rate_bps));
         rate_bps as f64 / 1e3
     };
-    let within = used.hol_delays.iter_recorded();
-    let within = within.filter(|bar| (bar.value_iterated_to() as f64) < NS_PER_MS);
+    let within = waits::bars(&used.hol_delays).take_while(|(up_to_ns, _)| (*up_to_ns as f64) < NS_PER_MS);
     let congested = state.filter(|state| state.phase == RingPhase::Congested);
     let estimate_kbps = state.map_or(0.0, |state| state.link_rate as f64 * 8.0 / 1e3);
     let carried_kbps = kbps(used.added_bytes + used.transit_bytes);
@@ -337,12 +339,12 @@ fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>
         used.offered_packets as f64,
         kbps(used.accepted_bytes),
         used.added_packets as f64,
-        within.map(|bar| bar.count_at_value()).sum::<u64>() as f64,
-        used.hol_delays.mean() / NS_PER_MS,
+        within.map(|(_, count)| count).sum::<u64>() as f64,
+        waits::mean(&used.hol_delays) / NS_PER_MS,
         used.hol_delays.max() as f64 / NS_PER_MS,
-        used.access_delays.mean() / NS_PER_MS,
+        waits::mean(&used.access_delays) / NS_PER_MS,
         used.access_delays.max() as f64 / NS_PER_MS,
-        used.crossings.mean() / NS_PER_MS,
+        waits::mean(&used.crossings) / NS_PER_MS,
         used.crossings.len() as f64,
         used.longest_transit_ns as f64 / 1e3,
         used.buffered_bytes as f64,

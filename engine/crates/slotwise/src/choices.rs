@@ -58,6 +58,39 @@ enum Order {
     },
 }
 
+/// What is due.
+#[derive(Debug)]
+pub struct Due {
+    at_ms: u64,
+    order: Order,
+}
+
+/// What a controller has made of an order.
+#[derive(Debug)]
+pub enum Told {
+    /// This scheduler, with all its settings.
+    Chosen(Value),
+    /// It has taken it.
+    Taken,
+}
+
+impl Due {
+    /// Tells a controller.
+    ///
+    /// # Errors
+    /// When it does not take it.
+    pub fn tell(&self, rest: &Rest) -> Result<Told, ControllerError> {
+        match &self.order {
+            Order::Scheduler(choice) => rest.choose(choice).map(Told::Chosen),
+            &Order::Capacity {
+                device_id,
+                port,
+                xcp_bps,
+            } => rest.set_capacity(device_id, port, xcp_bps).map(|()| Told::Taken),
+        }
+    }
+}
+
 /// Choices of one run.
 #[derive(Debug, Default)]
 pub struct Choices {
@@ -115,6 +148,42 @@ impl Choices {
         self.due.front().map(|(at_ms, _)| at_ms * NS_PER_MS)
     }
 
+    /// Takes what is due `since_ns` after the start of the first phase, the first of it: it is to be told, and what came of it to be said
+    /// to [`Choices::told`].
+    pub fn take_due(&mut self, since_ns: u64) -> Option<Due> {
+        self.next_ns().filter(|at_ns| *at_ns <= since_ns)?;
+        let (at_ms, order) = self.due.pop_front()?;
+        Some(Due { at_ms, order })
+    }
+
+    /// A controller was told at `now_ns` of the fabric, or was not. True if it has to write tables for it at once.
+    ///
+    /// # Errors
+    /// Why it did not take it; it is not due again unless the controller could not be reached.
+    pub fn told(
+        &mut self,
+        due: Due,
+        now_ns: u64,
+        answer: Result<Told, ControllerError>,
+    ) -> Result<bool, ControllerError> {
+        if let Err(ControllerError::Unreachable { .. }) = &answer {
+            self.put_back(due);
+        }
+        match answer? {
+            Told::Chosen(chosen) => {
+                self.untold.push(chosen.clone());
+                self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
+                Ok(false)
+            }
+            Told::Taken => Ok(true),
+        }
+    }
+
+    /// Nobody was told: it is due for the next controller.
+    pub fn put_back(&mut self, Due { at_ms, order }: Due) {
+        self.due.push_front((at_ms, order));
+    }
+
     /// Tells the controller what is due `since_ns` after the start of the first phase, at `now_ns` of the fabric, up to what it has to write
     /// tables for, or until it is given up. True if there is such: in lock step it hears nothing more before its turn, in which it writes.
     /// What is due then is still due.
@@ -128,35 +197,14 @@ impl Choices {
         is_given_up: impl Fn() -> bool,
     ) -> Result<bool, ControllerError> {
         while !is_given_up()
-            && self.next_ns().is_some_and(|at_ns| at_ns <= since_ns)
-            && let Some((at_ms, order)) = self.due.pop_front()
+            && let Some(due) = self.take_due(since_ns)
         {
-            let told = self.tell(&order, now_ns, rest);
-            if let Err(ControllerError::Unreachable { .. }) = &told {
-                self.due.push_front((at_ms, order));
-            }
-            if told? {
+            let answer = due.tell(rest);
+            if self.told(due, now_ns, answer)? {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// Tells one order. True if the controller has to write tables for it at once.
-    fn tell(&mut self, order: &Order, now_ns: u64, rest: &Rest) -> Result<bool, ControllerError> {
-        match order {
-            Order::Scheduler(choice) => {
-                let chosen = rest.choose(choice)?;
-                self.untold.push(chosen.clone());
-                self.note(now_ns, By::Scenario, Changed::Scheduler(chosen));
-                Ok(false)
-            }
-            &Order::Capacity {
-                device_id,
-                port,
-                xcp_bps,
-            } => rest.set_capacity(device_id, port, xcp_bps).map(|()| true),
-        }
     }
 
     /// Notes what the controller said at `now_ns`.

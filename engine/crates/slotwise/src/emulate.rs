@@ -28,6 +28,7 @@ use slotwise_p4runtime::Server;
 
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
+use crate::calls::{Called, Calls};
 use crate::child::{ChildEvent, JsonChild};
 use crate::choices::Choices;
 use crate::commands::{self, CommandError, FibreCommand};
@@ -41,7 +42,6 @@ use crate::network::Network;
 use crate::notes::say;
 use crate::port_news::{PortBoard, PortNews};
 use crate::realtime::{Access, Realtime};
-use crate::rest::Rest;
 use crate::run::{PhaseRun, RunArgs, RunError, check_free};
 use crate::run_directory::{MARK, RunDirectory};
 
@@ -102,6 +102,7 @@ enum Heard {
     Controller(ChildEvent),
     Command(Result<FibreCommand, CommandError>),
     Port(PortNews),
+    Called(Called),
     Signal,
 }
 
@@ -174,13 +175,17 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         when_input_ends(move || drop(sender.send(Heard::Signal)))?;
     }
     let directory = RunDirectory::create()?;
+    let answers = sender.clone();
+    // Nobody hears it when the run has ended before.
+    let calls = Calls::start(move |called| drop(answers.send(Heard::Called(called))))?;
     let mut emulation = Emulation {
         args: &args.run,
         external_controller: args.external_controller,
         network: &network,
         home: &home,
         addresses,
-        rest: None,
+        calls,
+        held_back: Vec::new(),
         untold: None,
         choices: Choices::default(),
         ports: PortBoard::default(),
@@ -231,8 +236,10 @@ struct Emulation<'a> {
     home: &'a Home,
     /// As asked for.
     addresses: Addresses,
-    /// Where the controller's REST server listens, once it is ready.
-    rest: Option<Rest>,
+    /// To the controller, once it is ready.
+    calls: Calls,
+    /// What the controller has said while it was told something: what that was is known by its answer.
+    held_back: Vec<Value>,
     /// What a controller could not be told that has not ended, as far as is known.
     untold: Option<ControllerError>,
     choices: Choices,

@@ -6,6 +6,7 @@
 
 mod attach;
 mod bmv2;
+mod calls;
 mod card;
 mod child;
 mod choices;

@@ -29,6 +29,19 @@ impl PortNews {
             _ => None,
         }
     }
+
+    /// Tells a controller.
+    ///
+    /// # Errors
+    /// When it does not take it.
+    pub fn tell(&self, rest: &Rest) -> Result<(), ControllerError> {
+        rest.set_light(self.device_id, self.port, self.is_up)
+    }
+
+    #[cfg(test)]
+    pub fn new(device_id: u64, port: Port, is_up: bool) -> PortNews {
+        PortNews { device_id, port, is_up }
+    }
 }
 
 /// The last that was said of each port.
@@ -38,23 +51,15 @@ pub struct PortBoard {
 }
 
 impl PortBoard {
-    /// Tells the controller what is new, if there is one now; one that comes later is told all.
-    ///
-    /// # Errors
-    /// When the controller does not take it.
-    pub fn tell(&mut self, news: PortNews, rest: Option<&Rest>) -> Result<(), ControllerError> {
-        let PortNews { device_id, port, is_up } = news;
-        self.light.insert((device_id, port), is_up);
-        rest.map_or(Ok(()), |rest| rest.set_light(device_id, port, is_up))
+    /// Notes what is new.
+    pub fn note(&mut self, news: PortNews) {
+        self.light.insert((news.device_id, news.port), news.is_up);
     }
 
-    /// Tells a controller that has begun anew, for which all ports have light, what it is otherwise.
-    ///
-    /// # Errors
-    /// When it does not take something.
-    pub fn tell_all(&self, rest: &Rest) -> Result<(), ControllerError> {
-        let mut dark = self.light.iter().filter(|(_, is_up)| !**is_up);
-        dark.try_for_each(|(&(device_id, port), &is_up)| rest.set_light(device_id, port, is_up))
+    /// What a controller that begins anew, for which all ports have light, has to be told.
+    pub fn dark(&self) -> impl Iterator<Item = PortNews> {
+        let dark = self.light.iter().filter(|(_, is_up)| !**is_up);
+        dark.map(|(&(device_id, port), &is_up)| PortNews { device_id, port, is_up })
     }
 }
 
@@ -80,5 +85,14 @@ mod tests {
         assert_eq!(news(2003, dark()), Some(told));
         assert_eq!(news(1, dark()), None, "an edge");
         assert_eq!(news(2003, ControlMessage::Packet(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_controller_that_begins_is_told_of_what_is_dark() {
+        let mut board = PortBoard::default();
+        for (port, is_up) in [(1, false), (2, false), (1, true), (3, true)] {
+            board.note(PortNews::new(3001, port, is_up));
+        }
+        assert_eq!(board.dark().collect::<Vec<_>>(), [PortNews::new(3001, 2, false)]);
     }
 }

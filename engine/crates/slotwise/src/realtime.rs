@@ -342,7 +342,9 @@ impl Timed {
                     self.shared.lateness_p99_ns.store(p99_ns, Ordering::Relaxed);
                 }
             }
-            self.fabric.run_next(now_ns);
+            if !self.fabric.run_next(now_ns) {
+                return;
+            }
             now_ns = self.clock.now_ns();
         }
     }
@@ -385,6 +387,9 @@ impl Driver {
             let Timed { fabric, clock, .. } = &mut self.timed;
             let has_served = self.switches.serve(fabric, clock)?;
             self.timed.run_due();
+            if let Some(standstill) = self.timed.fabric.standstill() {
+                return Err(io::Error::other(standstill.clone()));
+            }
             match &mut pace {
                 Some(pace) => self.rest_if_due(pace)?,
                 None if has_served => {}

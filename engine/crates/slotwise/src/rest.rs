@@ -19,7 +19,7 @@ const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long virtual time waits for an answer: the machine may be busy.
 pub const PATIENCE_OF_VIRTUAL_TIME: Duration = Duration::from_secs(60);
-/// How long a live run does. Whoever asks hears nothing else meanwhile.
+/// How long a live run does, on a thread of its own.
 pub const PATIENCE_OF_LIVE_RUNS: Duration = Duration::from_secs(5);
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(5);
 const TOO_MANY_REQUESTS: u16 = 429;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The cards before the links of a ring: what they take, send, and tell P4.
 
-use slotwise_p4::Port;
+use slotwise_p4::{Port, RegisterCell};
 use slotwise_scenario::Device;
 use slotwise_wire::{MAX_STATIONS, PORT_LINECARD, REPORT_SOURCES, RINGLETS, Ring, RingData, RingTick, TIMER_RETRY_NS};
 
@@ -47,6 +47,8 @@ pub(crate) struct Card {
     /// Whether the card is telling its ticks now.
     is_ticking: bool,
     pub(super) is_dark: bool,
+    /// Where its program keeps the link's phase, once that was looked up.
+    pub(super) phase_cell: Option<RegisterCell>,
 }
 
 impl Card {
@@ -126,6 +128,7 @@ impl Fabric {
             unanswered: None,
             is_ticking: false,
             is_dark: false,
+            phase_cell: None,
         });
         let node = self.node(device(station));
         let card = CardAt::new(&TRANSIT_FIRST, index);
@@ -170,8 +173,7 @@ impl Fabric {
 
     /// Writes down whether a station is the head of a congested span.
     fn note_phase(&mut self, index: usize, interval_ns: u64, hol_delay_ns: u64) {
-        let (station, ringlet) = (self.ring.cards[index].station, self.ring.cards[index].ringlet);
-        if let Some(phase) = self.ring_phase(station, ringlet) {
+        if let Some(phase) = self.ring_phase(index) {
             let is_held_back = hol_delay_ns > self.ring.hol_timer_ns;
             self.ring.cards[index].meters.phase(phase, interval_ns, is_held_back);
         }
@@ -413,6 +415,8 @@ impl Fabric {
         self.ring.broken_ns = self.now_ns;
         for index in 0..self.ring.cards.len() {
             if self.ring.cards[index].device() == device {
+                // Another program may keep it elsewhere.
+                self.ring.cards[index].phase_cell = None;
                 self.reset_ring_card(index, DropCause::PipelineReplaced);
             }
         }

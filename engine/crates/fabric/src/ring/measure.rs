@@ -10,6 +10,8 @@ use crate::transit_first::Origin;
 
 /// Of delays, 1 %.
 const SIGNIFICANT_DIGITS: u8 = 2;
+/// The register of `ring.p4` that says so.
+const PHASE: &str = "ring_phase";
 /// Of an estimate in P4, fractions of a byte/s.
 const ESTIMATE_SHIFT: u32 = 8;
 
@@ -194,10 +196,18 @@ impl Fabric {
         (is_lit && stations.all(|station| self.runs(station))).then_some(ring.broken_ns)
     }
 
-    /// Whether a station's own program takes it for the head of a congested span.
-    pub(super) fn ring_phase(&self, station: u16, ringlet: u8) -> Option<RingPhase> {
-        let pipeline = self.nodes[self.node(super::device(station))].pipeline.as_ref()?;
-        phase(pipeline, usize::from(ringlet))
+    /// Whether the program of a card's station takes it for the head of a congested span. It is asked at each interval's end.
+    pub(super) fn ring_phase(&mut self, card: usize) -> Option<RingPhase> {
+        let node = self.node(self.ring.cards[card].device());
+        let card = &mut self.ring.cards[card];
+        let pipeline = self.nodes[node].pipeline.as_ref()?;
+        let cell = match card.phase_cell {
+            Some(cell) => cell,
+            None => *card
+                .phase_cell
+                .insert(pipeline.register_cell(PHASE, usize::from(card.ringlet))?),
+        };
+        RingPhase::try_from(pipeline.register_word(cell)? as u8).ok()
     }
 
     /// What a station's own program knows of the link of a ringlet (0 or 1); `None` if there is no such link or program.
@@ -226,10 +236,9 @@ impl Fabric {
 }
 
 fn phase(pipeline: &Pipeline, link: usize) -> Option<RingPhase> {
-    RingPhase::try_from(number(pipeline, "ring_phase", link)? as u8).ok()
+    RingPhase::try_from(number(pipeline, PHASE, link)? as u8).ok()
 }
 
 fn number(pipeline: &Pipeline, register: &str, index: usize) -> Option<u64> {
-    let bits = pipeline.register_read(register, index).ok()?;
-    Some(bits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    pipeline.register_word(pipeline.register_cell(register, index)?)
 }

@@ -12,7 +12,7 @@ use crate::ir::{Ir, Table};
 
 pub use entry::{EntryCursor, EntryState, EntryTarget};
 pub use profiles::{Indirect, MAX_GROUP_SIZE, WeightedMember};
-pub use stateful::{DefaultResources, DirectResources};
+pub use stateful::{DefaultResources, DirectResources, RegisterCell};
 
 /// What a place in a map takes, whose leaves are half empty, with the allocation of its value.
 const PLACE_BYTES: u64 = 128;

@@ -28,6 +28,10 @@ pub struct DirectResources {
     pub meter: bool,
 }
 
+/// The place of a cell of up to 64 bits among the registers of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegisterCell(usize);
+
 impl Pipeline {
     fn counter_index(&self, counter: &str, index: usize) -> Result<usize> {
         let position = named(&self.ir.counters, |c| &c.name, "counter", counter)?;
@@ -158,6 +162,17 @@ impl Pipeline {
     pub fn register_read(&self, register: &str, index: usize) -> Result<Bits> {
         let (_, cell) = self.register_place(register, index)?;
         Ok(to_be_bytes(&self.persistent.registers[cell]))
+    }
+
+    /// Where a cell of a register stands, for who reads it often; `None` if the program has none, or it has more than 64 bits.
+    pub fn register_cell(&self, register: &str, index: usize) -> Option<RegisterCell> {
+        let (_, cell) = self.register_place(register, index).ok()?;
+        (cell.len() == 1).then_some(RegisterCell(cell.start))
+    }
+
+    /// What a cell holds that this pipeline, or another of its program, gave.
+    pub fn register_word(&self, cell: RegisterCell) -> Option<u64> {
+        self.persistent.registers.get(cell.0).copied()
     }
 
     /// Sets a cell of a register.

@@ -3,11 +3,12 @@
 
 use std::io::{self, Write};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{Emulation, Heard, Running};
+use crate::calls::{Call, Called};
 use crate::child::ChildEvent;
 use crate::commands::{CommandError, FibreCommand};
 use crate::controller::ControllerError;
@@ -45,8 +46,13 @@ impl Emulation<'_> {
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {
-                let told = self.ports.tell(news, self.rest.as_ref());
-                self.note_untold(told);
+                self.ports.note(news);
+                // Whoever comes later is told all.
+                self.calls.call(Call::Light(news));
+                Ok(false)
+            }
+            Ok(Heard::Called(called)) => {
+                self.called(running.fabric.now_ns(), called);
                 Ok(false)
             }
             Ok(Heard::Controller(ChildEvent::Line(event))) => {
@@ -65,17 +71,64 @@ impl Emulation<'_> {
         }
     }
 
-    /// Tells the controller which scheduler or capacity is due; gives the time until the next one is.
+    /// Tells the controller which scheduler or capacity is due; gives the time until the next one is. That of one that has not been
+    /// answered yet is heard.
     fn tell_choices(&mut self, running: &Running) -> Option<Duration> {
-        let (rest, first) = (self.rest.as_ref()?, running.phases.first()?);
-        let now_ns = running.fabric.now_ns();
-        let since_ns = now_ns - first.start_ns;
-        let told = self.choices.tell_due((since_ns, now_ns), rest, || false).map(drop);
-        self.note_untold(told);
+        let first = running.phases.first()?;
         // Where nobody can be reached what is due waits for the next controller.
-        self.rest.as_ref()?;
+        self.calls.rest()?;
+        if self.calls.has_order_under_way() {
+            return None;
+        }
+        let since_ns = running.fabric.now_ns() - first.start_ns;
+        if let Some(due) = self.choices.take_due(since_ns) {
+            if let Some(Call::Order(due)) = self.calls.call(Call::Order(due)) {
+                self.choices.put_back(due);
+            }
+            return None;
+        }
         let next_ns = self.choices.next_ns()?;
         Some(Duration::from_nanos(next_ns.saturating_sub(since_ns)))
+    }
+
+    /// The controller has answered, or has not.
+    fn called(&mut self, now_ns: u64, called: Called) {
+        let is_of_now = self.calls.over(&called);
+        let told = match (called.call, called.answer) {
+            (Call::Order(due), Some(answer)) => self.choices.told(due, now_ns, answer).map(drop),
+            (Call::Order(due), None) => {
+                self.choices.put_back(due);
+                Ok(())
+            }
+            (Call::Light(_), answer) => answer.map_or(Ok(()), |answer| answer.map(drop)),
+        };
+        // Of one that has gone nothing is expected any more.
+        if is_of_now || !matches!(told, Err(ControllerError::Unreachable { .. })) {
+            self.note_untold(told);
+        }
+        if !self.calls.has_order_under_way() {
+            for event in std::mem::take(&mut self.held_back) {
+                self.choices.heard(now_ns, &event);
+            }
+        }
+    }
+
+    /// The run is over: what the controller was told last is answered, or its time is over.
+    pub(super) fn await_answers(&mut self, now_ns: u64) {
+        let deadline = Instant::now() + 2 * PATIENCE_OF_LIVE_RUNS;
+        while self.calls.is_calling()
+            && let Ok(heard) = self
+                .heard
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            if let Heard::Called(called) = heard {
+                self.called(now_ns, called);
+            }
+        }
+        if self.calls.is_calling() {
+            self.failures
+                .push("the controller has not answered what it was told last".to_owned());
+        }
     }
 
     pub(super) fn check_switches(&mut self) -> Result<(), RunError> {
@@ -100,20 +153,24 @@ impl Emulation<'_> {
             "the controller ended by itself at {:.1} s and was started again",
             running.fabric.now_ns() as f64 / 1e9
         ));
-        self.rest = None;
+        self.calls.reach(None);
         self.untold = None;
         running.controller = Some(self.spawn_controller()?);
         Ok(())
     }
 
     pub(super) fn controller_event(&mut self, now_ns: u64, event: &Value) -> Result<(), RunError> {
-        self.choices.heard(now_ns, event);
+        match self.calls.has_order_under_way() {
+            true => self.held_back.push(event.clone()),
+            false => self.choices.heard(now_ns, event),
+        }
         // One that was started again may listen elsewhere.
         if event["event"] == "ready" {
-            let rest = Rest::new(event, self.directory, PATIENCE_OF_LIVE_RUNS)?;
-            let told = self.ports.tell_all(&rest);
-            self.rest = Some(rest);
-            self.note_untold(told);
+            self.calls
+                .reach(Some(Rest::new(event, self.directory, PATIENCE_OF_LIVE_RUNS)?));
+            for news in self.ports.dark() {
+                self.calls.call(Call::Light(news));
+            }
         }
         Ok(())
     }
@@ -124,7 +181,7 @@ impl Emulation<'_> {
         match told {
             Ok(()) => {}
             Err(error @ ControllerError::Unreachable { .. }) => {
-                self.rest = None;
+                self.calls.reach(None);
                 self.untold = Some(error);
             }
             Err(error) => self.failures.push(error.to_string()),

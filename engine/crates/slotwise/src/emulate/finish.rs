@@ -32,8 +32,9 @@ impl Emulation<'_> {
         if self.interrupted {
             self.failures.push("interrupted".into());
         }
+        self.await_answers(now_ns);
         self.failures.extend(self.untold.take().map(|error| error.to_string()));
-        let statistics = match (&self.rest, &self.controller_plan) {
+        let statistics = match (self.calls.rest(), &self.controller_plan) {
             (Some(rest), Some(plan)) => rest.statistics(plan.statistics),
             _ => Value::Null,
         };

@@ -149,7 +149,7 @@ impl Emulation<'_> {
         let controller = self.spawn_controller()?;
         let ready = self.await_event("controller", "ready")?;
         self.controller_event(0, &ready)?;
-        if let Some(rest) = &self.rest {
+        if let Some(rest) = self.calls.rest() {
             say!("the controller's REST server is at http://{rest}/slotwise/v1/");
         }
         Ok(controller)

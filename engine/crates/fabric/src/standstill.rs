@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Time that does not go on: events that schedule each other at one instant, without an end.
+
+use crate::event::{Event, Order};
+use crate::fabric::Fabric;
+use crate::kind::CardAt;
+use crate::lane::LaneEnd;
+
+/// More events than any network has at one time: it takes some seconds to get there.
+pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
+
+/// Why a network runs no further.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "time stands still at {at_ns} ns: more than {events} events at this time, the last one: {last}; expected an end of them, this is a mistake of the engine"
+)]
+pub struct Standstill {
+    /// Fabric time.
+    pub at_ns: u64,
+    /// Events that took place at this time.
+    pub events: u64,
+    /// The next one, and where it would have taken place.
+    pub last: String,
+}
+
+/// Counts what happens at one time.
+pub(crate) struct AtOnce {
+    pub(crate) most: u64,
+    count: u64,
+    pub(crate) found: Option<Standstill>,
+}
+
+impl Default for AtOnce {
+    fn default() -> AtOnce {
+        AtOnce {
+            most: MOST_AT_ONCE,
+            count: 0,
+            found: None,
+        }
+    }
+}
+
+impl Fabric {
+    /// Why nothing happens any more, if that is so: time stays as it is then.
+    pub fn standstill(&self) -> Option<&Standstill> {
+        self.at_once.found.as_ref()
+    }
+
+    /// The next event if it is not after `until_ns`, which is now then; `None` for ever at a standstill.
+    pub(crate) fn next_event(&mut self, until_ns: u64) -> Option<(Order, Event)> {
+        if self.at_once.found.is_some() {
+            return None;
+        }
+        let (at_ns, order, event) = self.events.pop_until(until_ns)?;
+        if at_ns != self.now_ns {
+            (self.now_ns, self.at_once.count) = (at_ns, 0);
+        }
+        self.at_once.count += 1;
+        if self.at_once.count > self.at_once.most {
+            self.events.settle();
+            self.stand_still(event);
+            return None;
+        }
+        Some((order, event))
+    }
+
+    #[cold]
+    fn stand_still(&mut self, event: Event) {
+        self.at_once.found = Some(Standstill {
+            at_ns: self.now_ns,
+            events: self.at_once.most,
+            last: self.describe(event),
+        });
+    }
+
+    /// Nothing is left to do until `until_ns`.
+    pub(crate) fn pass_time(&mut self, until_ns: u64) {
+        if self.at_once.found.is_none() {
+            self.now_ns = self.now_ns.max(until_ns);
+        }
+    }
+
+    fn describe(&self, event: Event) -> String {
+        let of_card = |of, card| {
+            let at = CardAt { of, card };
+            let ports = self.nodes.iter();
+            let port = ports.filter_map(|node| Some(format!("{}/port{}", node.device, node.port_of(at)?)));
+            format!("card {at:?} of {}", port.last().unwrap_or_else(|| "a host".into()))
+        };
+        match event {
+            Event::Timer { of, card } | Event::Wake { of, card } => format!("{event:?}, {}", of_card(of, card)),
+            Event::Arrival { lane } => match self.lanes[lane as usize].end {
+                LaneEnd::Port { device, port } => format!("{event:?}, at {device}/port{port}"),
+                LaneEnd::Host(host) => {
+                    let host = &self.hosts[host];
+                    format!("{event:?}, at the host of {}/port{}", host.device, host.port)
+                }
+                LaneEnd::Own { number, .. } => format!("{event:?}, at end {number} of its kind of networks"),
+                LaneEnd::Outside => format!("{event:?}"),
+            },
+            event => format!("{event:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_scenario::Device;
+
+    use super::*;
+    use crate::api::ControlEvent;
+    use crate::api::{FabricOptions, HostMode};
+    use crate::kind::{Discipline, NodeKind};
+    use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
+    use std::convert::Infallible;
+
+    /// A controller that has nothing to do.
+    struct Idle;
+
+    impl Controller for Idle {
+        type Error = Infallible;
+        type Notice = ();
+
+        fn start(&mut self, _: &mut Fabric) -> Result<Exchange, Infallible> {
+            Ok(Exchange::default())
+        }
+
+        fn serve(&mut self, _: &mut Fabric, _: u64, _: Vec<ControlEvent>) -> Result<Served<()>, Infallible> {
+            Ok(Served::default())
+        }
+
+        fn exchange(&mut self, _: &mut Fabric, _: u64, _: Vec<Arrival<()>>) -> Result<Exchange, Infallible> {
+            Ok(Exchange::default())
+        }
+    }
+
+    /// Wakes itself again, card 1 at the same time.
+    static RESTLESS: Discipline = Discipline {
+        wake: |fabric, card| {
+            let next_ns = fabric.now_ns + u64::from(card == 0);
+            fabric
+                .events
+                .schedule(next_ns, Event::wake(CardAt::new(&RESTLESS, card)));
+        },
+        ..Discipline::new("restless", |_, _, _, _| {})
+    };
+
+    fn fabric() -> Fabric {
+        let mut fabric = Fabric::bare(FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        });
+        fabric.add_nodes(&NodeKind::PLAIN, [Device::Router(0)].into_iter());
+        for card in 0..2 {
+            let card = CardAt::new(&RESTLESS, card);
+            fabric.nodes[0].set_card(card.card as u16 + 1, card);
+        }
+        fabric.at_once.most = 1000;
+        fabric
+    }
+
+    #[test]
+    fn events_without_end_at_one_time_are_told_of_with_their_place() {
+        let mut fabric = fabric();
+        let wake = |card| Event::wake(CardAt::new(&RESTLESS, card));
+        fabric.events.schedule(0, wake(0));
+        fabric.run_until(5000);
+        assert_eq!(
+            (fabric.now(), fabric.standstill()),
+            (5000, None),
+            "one at each time may go on"
+        );
+        fabric.events.schedule(7000, wake(1));
+        fabric.run_until(9000);
+        let found = fabric.standstill().unwrap().clone();
+        assert_eq!((found.at_ns, found.events, fabric.now()), (7000, 1000, 7000));
+        assert!(
+            found.last.ends_with("of router0/port2") && found.last.contains("restless"),
+            "{found}"
+        );
+        assert!(
+            found
+                .to_string()
+                .starts_with("time stands still at 7000 ns: more than 1000 events")
+        );
+        fabric.run_until(10_000);
+        assert!(!fabric.run_next(u64::MAX) && !fabric.run_until_control(u64::MAX));
+        assert_eq!(
+            (fabric.now(), fabric.standstill()),
+            (7000, Some(&found)),
+            "it is as it was"
+        );
+    }
+
+    #[test]
+    fn a_run_in_lock_step_ends_with_it() {
+        let mut fabric = fabric();
+        let mut lockstep = Lockstep::start(Idle, &mut fabric, 0).unwrap();
+        lockstep.run_until(&mut fabric, 10).unwrap();
+        fabric.events.schedule(20, Event::wake(CardAt::new(&RESTLESS, 1)));
+        let ended = lockstep.run_until(&mut fabric, 30).unwrap_err();
+        assert!(matches!(ended, LockstepError::Standstill(found) if found.at_ns == 20));
+    }
+
+    #[test]
+    fn so_many_events_at_one_time_are_none() {
+        let mut fabric = fabric();
+        for at_ns in [3, 4] {
+            (0..1000).for_each(|_| fabric.events.schedule(at_ns, Event::Change(0)));
+        }
+        fabric
+            .changes
+            .push((0, crate::fabric::Change::Span { span: 0, is_up: true }));
+        fabric.add_to_span(
+            CardAt::new(&RESTLESS, 0),
+            (Device::Router(0), 1),
+            (Device::Router(0), 2),
+        );
+        fabric.run_until(5);
+        assert_eq!((fabric.now(), fabric.standstill()), (5, None));
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Histograms of waits, looked at from their shortest to their longest: the iterators of their crate look at every bar from 0 on, which is
+//! most of the work where waits are long and alike.
+
+use hdrhistogram::Histogram;
+
+/// Bars that are not empty: the longest wait of each, and how many there are.
+pub(crate) fn bars(waits: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> {
+    let (longest, mut next) = (waits.max(), (!waits.is_empty()).then(|| waits.min()));
+    std::iter::from_fn(move || {
+        loop {
+            let value = next.filter(|value| *value <= longest)?;
+            let (up_to, count) = (waits.highest_equivalent(value), waits.count_at(value));
+            next = up_to.checked_add(1);
+            if count > 0 {
+                return Some((up_to, count));
+            }
+        }
+    })
+}
+
+/// As [`Histogram::mean`], to the last bit.
+pub(crate) fn mean(waits: &Histogram<u64>) -> f64 {
+    let total = waits.len() as f64;
+    bars(waits).fold(0.0, |sum, (up_to, count)| {
+        sum + waits.median_equivalent(up_to) as f64 * count as f64 / total
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_and_mean_are_those_of_the_histogram() {
+        let of = |values: &[u64]| {
+            let mut waits = Histogram::<u64>::new(2).unwrap();
+            values.iter().for_each(|value| waits.record(*value).unwrap());
+            waits
+        };
+        let long: Vec<u64> = (0..500).map(|n| 1_000_000_007 + n * n * 7919).collect();
+        for values in [
+            &[][..],
+            &[0],
+            &[0, 0, 1, 255, 256, 257, 3_000_000],
+            &[u64::MAX / 2],
+            &long,
+        ] {
+            let waits = of(values);
+            let expected: Vec<(u64, u64)> = waits
+                .iter_recorded()
+                .map(|bar| (bar.value_iterated_to(), bar.count_at_value()))
+                .collect();
+            assert_eq!(bars(&waits).collect::<Vec<_>>(), expected);
+            assert_eq!(mean(&waits).to_bits(), waits.mean().to_bits());
+        }
+    }
+}
