@@ -46,7 +46,8 @@ pub struct RunSpec {
     /// Period of measurement of a star, in frames; a network of routers has its own in the scenario.
     #[serde(default = "one")]
     pub sample_frames: u32,
-    /// Values that replace or add to those of the file, by JSON pointer; a pointer that ends with `/-` appends.
+    /// Values that replace or add to those of the file, by JSON pointer; a pointer that ends with `/-` appends, and `*` in one
+    /// stands for all parts of a list. `null` takes away.
     #[serde(default)]
     pub set: Vec<(String, Value)>,
 }
@@ -430,36 +431,50 @@ impl RunSpec {
     }
 }
 
-/// Puts a value at a JSON pointer whose parent exists; `None` if it does not.
+/// Puts a value at a JSON pointer whose parent exists, `*` being all parts of a list, or takes away for `null`; `None` if nothing is there.
 fn set(value: &mut Value, pointer: &str, new: Value) -> Option<()> {
-    let mut place = value;
-    let mut steps = pointer.strip_prefix('/')?.split('/').peekable();
-    while let Some(step) = steps.next() {
-        let is_last = steps.peek().is_none();
-        place = match place {
-            Value::Mapping(map) if is_last => {
-                map.insert(step.into(), new);
-                return Some(());
-            }
-            Value::Sequence(list) if is_last && step == "-" => {
-                list.push(new);
-                return Some(());
-            }
-            Value::Mapping(map) => map.get_mut(step)?,
-            Value::Sequence(list) => list.get_mut(step.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-        if is_last {
-            *place = new;
-            return Some(());
+    put(value, &pointer.strip_prefix('/')?.split('/').collect::<Vec<_>>(), new)
+}
+
+fn put(place: &mut Value, steps: &[&str], new: Value) -> Option<()> {
+    match (place, steps) {
+        (place, []) => *place = new,
+        (Value::Mapping(map), [last]) if new.is_null() => {
+            map.remove(*last)?;
         }
+        (Value::Mapping(map), [last]) => {
+            map.insert((*last).into(), new);
+        }
+        (Value::Sequence(list), ["-"]) => list.push(new),
+        (Value::Sequence(list), ["*", rest @ ..]) if !list.is_empty() => {
+            for part in list {
+                put(part, rest, new.clone())?;
+            }
+        }
+        (Value::Mapping(map), [step, rest @ ..]) => return put(map.get_mut(*step)?, rest, new),
+        (Value::Sequence(list), [step, rest @ ..]) => return put(list.get_mut(step.parse::<usize>().ok()?)?, rest, new),
+        _ => return None,
     }
-    None
+    Some(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_star_is_all_parts_of_a_list_and_null_takes_away() {
+        let mut value: Value = serde_yaml_ng::from_str("{links: [{a: {rate: 1}}, {a: {rate: 2}}], changes: []}").unwrap();
+        set(&mut value, "/links/*/a/rate", 3.into()).unwrap();
+        let wanted: Value = serde_yaml_ng::from_str("{links: [{a: {rate: 3}}, {a: {rate: 3}}], changes: []}").unwrap();
+        assert_eq!(value, wanted);
+        set(&mut value, "/links/0/a/rate", Value::Null).unwrap();
+        assert_eq!(value["links"][0], serde_yaml_ng::from_str::<Value>("{a: {}}").unwrap());
+        assert!(set(&mut value, "/links/*/a/rate", Value::Null).is_none(), "the first one has none");
+        for nowhere in ["/changes/*", "/changes/*/a", "/links/*/b/rate"] {
+            assert!(set(&mut value, nowhere, 1.into()).is_none(), "{nowhere}");
+        }
+    }
 
     #[test]
     fn pointers_replace_add_and_append() {
