@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`slotwise emulate --attach`: interfaces that are deleted and made anew in mid-run; hosts of edges and of routers. Run as test_runs.py is."""
 import json
+import os
 import signal
 import subprocess
 from contextlib import ExitStack
@@ -20,7 +21,8 @@ class Host:
 
     def __init__(self, host: scenarios.HostId | scenarios.RoutedHost, stack: ExitStack):
         self.host = host
-        self.interface = f"access-{host.node}"
+        # Of its own: one that a killed test has left does not matter.
+        self.interface = f"a{os.getpid()}-{host.node}"
         holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)  # pylint: disable=consider-using-with
         stack.callback(lambda: (holder.kill(), holder.wait(), holder.stdout.close()))
         holder.stdout.readline()
@@ -74,22 +76,22 @@ def test_an_interface_made_anew_takes_its_place_again(tmp_path):
         run.read_until(READY)
         assert one.reaches(other)
         other.disconnect()
-        run.read_until("slotwise emulate: interface access-h1_0 of port 1 of edge 1 is gone")
+        run.read_until(f"slotwise emulate: interface {other.interface} of port 1 of edge 1 is gone")
         other.connect()
-        run.read_until("slotwise emulate: interface access-h1_0 was made anew; port 1 of edge 1 goes on with it")
+        run.read_until(f"slotwise emulate: interface {other.interface} was made anew; port 1 of edge 1 goes on with it")
         assert one.reaches(other) and other.reaches(one)
         # At once, before anybody has looked.
         one.disconnect()
         one.connect()
-        run.read_until("interface access-h0_0 was made anew")
+        run.read_until(f"interface {one.interface} was made anew")
         assert one.reaches(other) and other.reaches(one)
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0, run.output
-    notes = [note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface access" in note]
+    notes = [note.split(" of fabric time ")[-1] for note in load_report(report)["verdict"]["notes"] if "interface " in note]
     gone, again, *rest = notes
-    assert gone == "interface access-h1_0 of port 1 of edge 1 is gone"
-    assert again == "interface access-h1_0 was made anew; port 1 of edge 1 goes on with it"
-    assert rest[-1] == "interface access-h0_0 was made anew; port 1 of edge 0 goes on with it"
+    assert gone == f"interface {other.interface} of port 1 of edge 1 is gone"
+    assert again == f"interface {other.interface} was made anew; port 1 of edge 1 goes on with it"
+    assert rest[-1] == f"interface {one.interface} was made anew; port 1 of edge 0 goes on with it"
 
 
 def test_hosts_of_edges_and_of_routers_reach_each_other(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A packet ring in the standalone controller, with stations that are processes with ring.p4. Ticks of a card are sent by hand. Run as test_runs.py is."""
 import json
+import os
 import re
 import socket
 import subprocess
@@ -16,7 +17,8 @@ from test_runs import PATIENCE_S, ROOT, SLOTWISE
 
 NETWORK = ROOT / "schema" / "examples" / "network-ring.json"
 HEAD = 3002  # station 1
-CARD, SWITCH_SIDE = "ringcard", "ringcard-sw"
+# Of their own: what a killed test has left does not matter.
+CARD, SWITCH_SIDE = f"ring{os.getpid()}", f"ring{os.getpid()}-sw"
 RATE_BPS = 1_000_000
 TARGET = 106_250  # byte/s, 85 % of that
 INTERVAL_BYTES = 120_000

@@ -219,7 +219,14 @@ def _validator(schema_file: Path) -> Validator:
     types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool),
     )
-    return jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)(json.loads(schema_file.read_text()))
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches}, type_checker=types)
+    return validator(json.loads(schema_file.read_text()))
+
+
+def _matches(validator: Validator, pattern: str, instance: object, _schema: dict) -> Iterator[jsonschema.ValidationError]:
+    # To JSON Schema `$` is the end of the text, to Python also what is before its last newline.
+    if validator.is_type(instance, "string") and not re.search(pattern.replace("$", r"\Z"), instance):
+        yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _problems(error: jsonschema.ValidationError) -> Iterator[Problem]:

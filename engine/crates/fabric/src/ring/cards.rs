@@ -166,6 +166,10 @@ impl Fabric {
             self.ring.cards[index].is_ticking = false;
             self.note_phase(index, interval_ns, report.hol_delay_ns);
         }
+        if self.ring.cards[index].due_ns == now_ns + u64::from(TIMER_RETRY_NS) {
+            // There was no answer, with which it would have been done.
+            self.drain_ring(index);
+        }
         let due_ns = self.ring.cards[index].due_ns;
         self.events
             .schedule(due_ns, Event::timer(CardAt::new(&TRANSIT_FIRST, index)));
@@ -276,8 +280,8 @@ impl Fabric {
                     let at_ns = now_ns + duration_ns + card.delay_ns;
                     self.lanes[card.lane].enter(&mut self.events, at_ns, Flying::plain(packet));
                 }
-                // A limit of nothing: other limits come with a tick.
-                Next::At(u64::MAX) => return,
+                // It is looked at again at the interval's end: other limits may come then, and what would be waited for no longer counts.
+                Next::At(at_ns) if at_ns > card.due_ns => return,
                 Next::At(at_ns) => {
                     if card.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
                         card.wake_ns = Some(at_ns);
