@@ -155,8 +155,8 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     shares = report["shares"]
     assert [share["pair"] for share in shares] == [f"node{n}-hub" for n in range(8)]
     assert all(abs(share["rias_bps"] / (0.85 * 15e6 / 8) - 1) < 1e-6 for share in shares), shares
-    # Of a second or more at the start TCP has less.
-    assert all(share["distance"] < 0.5 for share in shares) and jain([share["rate_bps"] for share in shares]) > 0.97, shares
+    # On a machine with nothing else to do it is 0.01.
+    assert all(share["distance"] < 0.25 for share in shares) and jain([share["rate_bps"] for share in shares]) > 0.97, shares
     links = {link["name"]: link for link in report["series"]["links"]}
     assert len(links) == 16 and all(len(link["added_bps"]) == len(report["series"]["time_ms"]) > 50 for link in links.values())
     assert max(links["node7/0"]["active_stations"]) == 8, "all share the link to the hub while it is congested"
