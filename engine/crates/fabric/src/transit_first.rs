@@ -234,24 +234,38 @@ impl<P> TransitFirst<P> {
         if let Some(shaper_bps) = self.settings.shaper_bps {
             self.shaper_free_ns = enters_ns + transmission_ns(bytes, shaper_bps);
         }
-        self.shaped.push_back(Shaped {
-            waiting,
-            queue,
-            enters_ns,
-        });
+        // What is committed does not wait for what came before it; that waits for it.
+        if is_fair(queue) {
+            self.shaped.push_back(Shaped {
+                waiting,
+                queue,
+                enters_ns,
+            });
+        } else {
+            self.join(waiting, queue, now_ns);
+        }
         self.enter(now_ns);
         pushed_out.map_or(Ok(()), |packet| Err((DropCause::QueueFull, packet)))
     }
 
     /// Makes room for a packet of an add queue that is not the longest one, if one packet of that is enough. What is committed makes
-    /// none for what is fair.
+    /// none for what is fair, and takes room first of what waits for the shaper, where nothing is committed.
     fn push_out(&mut self, queue: u16) -> Option<P> {
+        let missing = self.buffered_bytes + self.settings.frame_bytes - self.settings.buffer_bytes;
+        let is_enough = |shaped: &Shaped<P>| shaped.waiting.bytes >= missing;
+        if !is_fair(queue) && self.shaped.back().is_some_and(is_enough) {
+            let Waiting { packet, bytes, .. } = self.shaped.pop_back()?.waiting;
+            self.buffered_bytes -= bytes;
+            if let Some(shaper_bps) = self.settings.shaper_bps {
+                self.shaper_free_ns -= transmission_ns(bytes, shaper_bps);
+            }
+            return Some(packet);
+        }
         let of_both = self.queues.iter();
         let longest = of_both
             .filter(|(number, _)| is_fair(**number) || !is_fair(queue))
             .max_by_key(|(_, queue)| queue.bytes);
         let number = *longest.map(|(number, _)| number).filter(|number| **number != queue)?;
-        let missing = self.buffered_bytes + self.settings.frame_bytes - self.settings.buffer_bytes;
         let longest = self.queues.get_mut(&number)?;
         // Its first packet has its turn.
         if longest.waiting.len() < 2 || longest.waiting.back()?.bytes < missing {
@@ -274,14 +288,19 @@ impl<P> TransitFirst<P> {
             else {
                 break;
             };
-            let queue = self.queues.entry(queue).or_insert_with(|| Queue {
-                waiting: VecDeque::new(),
-                bytes: 0,
-                first_ns: enters_ns,
-            });
-            queue.bytes += waiting.bytes;
-            queue.waiting.push_back(waiting);
+            self.join(waiting, queue, enters_ns);
         }
+    }
+
+    /// A packet comes to its add queue at `enters_ns`.
+    fn join(&mut self, waiting: Waiting<P>, queue: u16, enters_ns: u64) {
+        let queue = self.queues.entry(queue).or_insert_with(|| Queue {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            first_ns: enters_ns,
+        });
+        queue.bytes += waiting.bytes;
+        queue.waiting.push_back(waiting);
     }
 
     /// From when on the first packet of a queue may leave, as far as it depends on limits.

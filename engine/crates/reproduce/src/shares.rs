@@ -13,6 +13,9 @@ use crate::stats::jain;
 const UDP_BYTES: u64 = 28;
 const TCP_BYTES: u64 = 40;
 const NS_PER_MS: u64 = 1_000_000;
+/// Most claims to links that the oracle looks at in a run: some seconds. Without a bound a thousand flows that begin one after the other
+/// between 64 stations would take minutes.
+const MOST_LOOKS: u64 = 2_000_000_000;
 
 /// What a flow is, for who shares links.
 pub(crate) struct Demand {
@@ -46,6 +49,8 @@ pub(crate) struct Shares {
     pub(crate) is_known: bool,
     /// Flows that have begun, and what pairs should have then, bit/s.
     wanted: (usize, Vec<f64>),
+    /// Of [`MOST_LOOKS`]; nothing is known once they are used up.
+    looks_left: u64,
 }
 
 /// How near the rates of pairs are to what they should be.
@@ -80,6 +85,7 @@ impl Shares {
             flows: Vec::new(),
             is_known: true,
             wanted: (0, Vec::new()),
+            looks_left: MOST_LOOKS,
         };
         let played = network.routed_flows().iter();
         let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
@@ -165,10 +171,9 @@ impl Shares {
 
     /// What each pair should have when all flows that have begun by `now_ns` ask for what they send, bit/s.
     pub(crate) fn wanted(&mut self, now_ns: u64) -> &[f64] {
-        let begun = self.flows.iter().filter(|flow| flow.start_ns <= now_ns);
-        let count = begun.clone().count();
+        let count = self.flows.iter().filter(|flow| flow.start_ns <= now_ns).count();
         if self.wanted.0 != count || self.wanted.1.is_empty() {
-            self.wanted = (count, self.allocated(begun));
+            self.wanted = (count, self.allocated(now_ns));
         }
         &self.wanted.1
     }
@@ -176,15 +181,15 @@ impl Shares {
     /// The mean of that over a time in which flows may begin.
     pub(crate) fn wanted_over(&mut self, start_ns: u64, end_ns: u64) -> Vec<f64> {
         let mut wanted = self.wanted(start_ns).to_vec();
-        let mut since_ns = start_ns;
+        let (mut since_ns, mut before) = (start_ns, wanted.clone());
         while let Some(at_ns) = self.next_start_ns(since_ns).filter(|at_ns| *at_ns < end_ns) {
             // What is wanted from here on, less what was before, for what is left of the time.
             let part = (end_ns - at_ns) as f64 / (end_ns - start_ns) as f64;
-            let before = self.wanted(since_ns).to_vec();
-            for ((mean, now), before) in wanted.iter_mut().zip(self.wanted(at_ns)).zip(before) {
+            let now = self.wanted(at_ns).to_vec();
+            for ((mean, now), before) in wanted.iter_mut().zip(&now).zip(before) {
                 *mean += (now - before) * part;
             }
-            since_ns = at_ns;
+            (since_ns, before) = (at_ns, now);
         }
         wanted
     }
@@ -203,11 +208,11 @@ impl Shares {
         starts.filter(|start_ns| *start_ns > now_ns).min()
     }
 
-    /// What the ring should give each pair if these flows share it, bit/s.
-    fn allocated<'f>(&self, flows: impl Iterator<Item = &'f Demand>) -> Vec<f64> {
+    /// What the ring should give each pair if the flows that have begun by `now_ns` share it, bit/s; nothing if that is no longer known.
+    fn allocated(&mut self, now_ns: u64) -> Vec<f64> {
         // Of each pair, whether it sends, and how much.
         let mut asked: Vec<Option<Option<f64>>> = vec![None; self.pairs.len()];
-        for flow in flows {
+        for flow in self.flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             let sum = |before: Option<f64>| Some(before? + flow.asks_bps?);
             asked[flow.pair] = Some(asked[flow.pair].map_or(flow.asks_bps, sum));
         }
@@ -237,7 +242,10 @@ impl Shares {
             }
             let shared = Ringlet::new(vec![self.target_bps; self.stations])
                 .and_then(|ring| ring.with_weights(weights))
-                .and_then(|ring| ring.allocate(&flows));
+                .and_then(|ring| ring.allocate_within(&flows, &mut self.looks_left));
+            if shared.is_err() {
+                (self.is_known, self.looks_left) = (false, 0);
+            }
             for (place, rate) in places.into_iter().zip(shared.unwrap_or_default()) {
                 wanted[place] = rate;
             }

@@ -23,7 +23,7 @@ mod fill;
 
 use std::ops::Range;
 
-use fill::{Claim, offer};
+use fill::{Claim, offers};
 
 /// How far a rate may be from what is offered, by the largest capacity.
 const PRECISION: f64 = 1e-12;
@@ -104,6 +104,9 @@ pub enum RiasError {
     /// The rates have not settled.
     #[error("no allocation after {0} steps")]
     NotFound(usize),
+    /// It would take longer than the caller wants.
+    #[error("no allocation within the work that was allowed")]
+    TooMuch,
 }
 
 fn check_amount(what: &'static str, index: usize, value: f64, least: f64) -> Result<(), RiasError> {
@@ -184,11 +187,22 @@ impl Ring {
     /// smaller the longer it takes (flows that hold back each other swing), until every flow has what the least of its links
     /// offers.
     pub fn allocate(&self, flows: &[Flow]) -> Result<Vec<f64>, RiasError> {
+        let mut left = u64::MAX;
+        self.allocate_within(flows, &mut left)
+    }
+
+    /// The same, but looks at no more than `left` claims to links, each beside each other one of a link, and takes off those that it did.
+    ///
+    /// # Errors
+    /// [`RiasError::TooMuch`] if that does not do.
+    pub fn allocate_within(&self, flows: &[Flow], left: &mut u64) -> Result<Vec<f64>, RiasError> {
         self.check(flows)?;
         let crossing = self.crossing(flows);
+        let looks = crossing.iter().map(|crossing| self.looks(flows, crossing)).sum();
         let precision = PRECISION * self.capacities.iter().copied().fold(0.0, f64::max);
         let mut rates = vec![0.0; flows.len()];
         for step in 0..MAX_STEPS {
+            *left = left.checked_sub(looks).ok_or(RiasError::TooMuch)?;
             let offers = self.offers(flows, &crossing, &rates);
             let is_settled = rates
                 .iter()
@@ -216,9 +230,19 @@ impl Ring {
         crossing
     }
 
+    /// How many claims to a link each step looks at: of each station those of each other one, of each of its flows those of each other one.
+    fn looks(&self, flows: &[Flow], crossing: &[usize]) -> u64 {
+        let mut of_station = vec![0_u64; self.capacities.len()];
+        for &flow in crossing {
+            of_station[flows[flow].source] += 1;
+        }
+        let stations = of_station.iter().filter(|flows| **flows > 0).count() as u64;
+        stations * stations + of_station.iter().map(|flows| flows * flows).sum::<u64>()
+    }
+
     /// What each flow could get at most if the others use these rates: the least of what its links offer.
     fn offers(&self, flows: &[Flow], crossing: &[Vec<usize>], rates: &[f64]) -> Vec<f64> {
-        let mut offers: Vec<f64> = flows.iter().map(|flow| flow.demand.unwrap_or(f64::INFINITY)).collect();
+        let mut least: Vec<f64> = flows.iter().map(|flow| flow.demand.unwrap_or(f64::INFINITY)).collect();
         for (&capacity, crossing) in self.capacities.iter().zip(crossing) {
             let claims: Vec<Claim> = crossing
                 .iter()
@@ -228,11 +252,11 @@ impl Ring {
                     rate: rates[flow],
                 })
                 .collect();
-            for (at, &flow) in crossing.iter().enumerate() {
-                offers[flow] = offers[flow].min(offer(capacity, &claims, at));
+            for (&flow, offer) in crossing.iter().zip(offers(capacity, &claims)) {
+                least[flow] = least[flow].min(offer);
             }
         }
-        offers
+        least
     }
 
     /// What the flows of `station` have of `link` together.

@@ -47,6 +47,19 @@ fn examples_worked_out_by_hand() {
 }
 
 #[test]
+fn work_has_a_bound_and_is_counted() {
+    let ring = Ring::new(vec![1.0; 5]).unwrap();
+    let flows: Vec<Flow> = (0..4).map(|station| Flow::greedy(station, 4)).collect();
+    let mut left = 1_000_000;
+    let rates = ring.allocate_within(&flows, &mut left).unwrap();
+    let used = 1_000_000 - left;
+    // A step looks at each of the stations of a link beside each other one, and at the one flow of each.
+    assert!(used > 0 && used.is_multiple_of(1 + 1 + 4 + 2 + 9 + 3 + 16 + 4), "{used}");
+    assert_eq!(ring.allocate_within(&flows, &mut { used }), Ok(rates));
+    assert_eq!(ring.allocate_within(&flows, &mut { used - 1 }), Err(RiasError::TooMuch));
+}
+
+#[test]
 fn a_parking_lot_of_64_stations() {
     let ring = Ring::new(vec![150e6; 64]).unwrap();
     let flows: Vec<Flow> = (0..63).map(|station| Flow::greedy(station, 63)).collect();

@@ -449,7 +449,7 @@ pub fn invariants(fabric: &Fabric) -> Invariants {
     let found = fabric.invariants();
     let first = found.checked().iter().flat_map(|&kind| {
         found.first(kind).iter().map(move |violation| {
-            let packet = violation.packet.map_or("no optical header".into(), |packet| {
+            let packet = violation.packet.map_or("no header of ours".into(), |packet| {
                 format!(
                     "packet {} of queue {} of edge {} for edge {}",
                     packet.sequence, packet.queue, packet.src_edge, packet.dst_edge

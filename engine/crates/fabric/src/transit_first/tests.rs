@@ -339,6 +339,26 @@ fn the_shaper_is_one_packet_deep_and_its_buffer_has_an_end() {
 }
 
 #[test]
+fn what_is_committed_does_not_wait_for_the_shaper_but_counts() {
+    let mut card: TransitFirst<&str> = TransitFirst::new(Settings {
+        shaper_bps: Some(8_000_000),
+        buffer_bytes: 4500,
+        ..SETTINGS
+    });
+    for _ in 0..3 {
+        card.add(0, 3, "fair", 1000).unwrap();
+    }
+    card.add(0, 512 + 3, "committed", 500).unwrap();
+    // The last one that waits gives it room, and the time that it would have taken.
+    assert_eq!(card.add(0, 512 + 3, "committed", 500), Err((DropCause::QueueFull, "fair")));
+    card.add(0, 3, "late", 500).unwrap();
+    let sent = run(&mut card, 0, 10 * MS);
+    let committed = [(0, "committed"), (500, "committed")];
+    assert_eq!(sent, [&committed[..], &[(1000, "fair"), (MS, "fair"), (3 * MS, "late")]].concat());
+    assert_eq!(card.buffered_bytes(), 0);
+}
+
+#[test]
 fn being_held_back_counts_from_when_limits_would_have_let_it_go() {
     let mut card = TransitFirst::new(Settings {
         frame_bytes: MS,
