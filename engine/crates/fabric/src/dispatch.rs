@@ -21,12 +21,14 @@ use crate::parcel::Parcel;
 /// What a packet was before it entered a pipeline, as far as its way out depends on it.
 #[derive(Clone, Copy)]
 pub(crate) enum Origin {
-    /// Light in a core; its head came at `arrived_ns`. `program` is the one of its edge that numbered it.
+    /// Light in a core or an optical packet switch; its head came at `arrived_ns` by port `input`. `program` is the one of its edge that
+    /// numbered it.
     Light {
         arrived_ns: u64,
         duration_ns: u64,
         program: u32,
         born_ns: u64,
+        input: Port,
     },
     /// From a fibre to an edge.
     Fibre {

@@ -20,6 +20,7 @@ use crate::invariants::Invariants;
 use crate::kind::{CardAt, NodeKind, Part};
 use crate::lane::{Lane, LaneEnd};
 use crate::node::{self, Node, Outbox};
+use crate::ops::Ops;
 use crate::packet::{Frame, FramePool};
 use crate::parcel::{Parcel, Parcels};
 use crate::ring::Ring;
@@ -72,6 +73,7 @@ pub struct Fabric {
     pub(crate) control: VecDeque<ControlEvent>,
     pub(crate) routed: Part<Routed>,
     pub(crate) ring: Part<Ring>,
+    pub(crate) ops: Part<Ops>,
     pub(crate) p4_passes: u64,
     pub(crate) drops: Drops,
     pub(crate) invariants: Invariants,
@@ -105,6 +107,7 @@ impl Fabric {
             control: VecDeque::new(),
             routed: Part::default(),
             ring: Part::default(),
+            ops: Part::default(),
             p4_passes: 0,
             drops: Drops::default(),
             invariants: Invariants::default(),

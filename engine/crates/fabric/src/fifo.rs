@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use slotwise_scenario::Buffer;
-use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer};
+use slotwise_wire::{FlowControl, IntervalTick};
 
 use crate::drops::DropCause;
 use crate::interval::IntervalTimers;
@@ -273,14 +273,7 @@ impl Fifo {
 
     /// Obeys a flow-control message: the answer to a tick. Anything else changes nothing.
     pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
-        let timer = match FlowOp::try_from(message.op) {
-            Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
-            Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,
-            _ => return Err(DropCause::Malformed),
-        };
-        let timers = self.timers.as_mut();
-        let is_set = timers.is_some_and(|timers| timers.answer(timer, now_ns, message.value));
-        is_set.then_some(()).ok_or(DropCause::Malformed)
+        IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
     }
 
     /// What it did since the last call.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The interval timers that a line card has for an output with XCP (docs/architecture.md, "XCP").
 
-use slotwise_wire::{IntervalTick, IntervalTimer, TIMER_RETRY_NS};
+use slotwise_wire::{FlowControl, FlowOp, IntervalTick, IntervalTimer, TIMER_RETRY_NS};
+
+use crate::drops::DropCause;
 
 /// Shortest time from an answer to the next tick: whatever it is told, a card leaves time for packets.
 pub(crate) const MIN_INTERVAL_NS: u64 = 100_000;
@@ -78,6 +80,21 @@ impl IntervalTimers {
             timer.due_ns = due_ns.max(now_ns + MIN_INTERVAL_NS);
         }
         due_ns.is_some()
+    }
+
+    /// Obeys a flow-control message, the answer to a tick, if there are timers. Anything else changes nothing.
+    pub(crate) fn obey(
+        timers: Option<&mut IntervalTimers>,
+        now_ns: u64,
+        message: &FlowControl,
+    ) -> Result<(), DropCause> {
+        let timer = match FlowOp::try_from(message.op) {
+            Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
+            Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,
+            _ => return Err(DropCause::Malformed),
+        };
+        let is_set = timers.is_some_and(|timers| timers.answer(timer, now_ns, message.value));
+        is_set.then_some(()).ok_or(DropCause::Malformed)
     }
 }
 

@@ -15,10 +15,10 @@ use crate::invariants::Invariant;
 use crate::lane::Flying;
 use crate::message::ToCard;
 use crate::packet::Frame;
-use crate::{ring, routed, slots};
+use crate::{ops, ring, routed, slots};
 
 /// All of them, in the order in which they are built.
-pub(crate) static KINDS: [&Kind; 3] = [&slots::KIND, &routed::KIND, &ring::KIND];
+pub(crate) static KINDS: [&Kind; 4] = [&slots::KIND, &routed::KIND, &ring::KIND, &ops::KIND];
 
 /// A kind of networks.
 pub(crate) struct Kind {

@@ -126,6 +126,22 @@ impl Lane {
         gone.into_iter().map(|flight| flight.flying.packet).collect()
     }
 
+    /// Takes out what `is_lost` says, by its time of arrival, with the program that numbered it.
+    pub(crate) fn take_out(
+        &mut self,
+        events: &mut EventQueue,
+        is_lost: impl Fn(u64, &Flying) -> bool,
+    ) -> Vec<(Packet, u32)> {
+        let (gone, kept): (Vec<InFlight>, Vec<InFlight>) = self
+            .in_flight
+            .drain(..)
+            .partition(|flight| is_lost(flight.at_ns, &flight.flying));
+        self.in_flight = kept.into();
+        self.schedule_head(events);
+        let packet = |flight: InFlight| (flight.flying.packet, flight.flying.program);
+        gone.into_iter().map(packet).collect()
+    }
+
     /// What entered last arrives at these times instead, one for each, in the order in which it entered.
     pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[u64]) {
         let flights = self.in_flight.make_contiguous();

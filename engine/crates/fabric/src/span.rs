@@ -8,11 +8,13 @@ use crate::api::ControlMessage;
 use crate::fabric::Fabric;
 use crate::kind::CardAt;
 
-/// Links between two ports.
+/// Links between two ports, or of all wavelengths of a fibre.
 pub(crate) struct Span {
     /// Cards before its lanes.
     pub(crate) cards: Vec<CardAt>,
     pub(crate) ends: [(Device, Port); 2],
+    /// Of each end; they follow each other.
+    pub(crate) ports: u16,
     /// What the scenario's changes say.
     pub(crate) is_up: bool,
     /// What a fault on purpose says: neither mends what the other broke.
@@ -34,6 +36,7 @@ impl Fabric {
             None => self.spans.push(Span {
                 cards: vec![card],
                 ends: [near, far],
+                ports: 1,
                 is_up: true,
                 is_cut: false,
             }),
@@ -76,12 +79,18 @@ impl Fabric {
         if is_up == was_light {
             return;
         }
-        let (cards, ends) = (self.spans[span].cards.clone(), self.spans[span].ends);
+        let (cards, ends, ports) = (
+            self.spans[span].cards.clone(),
+            self.spans[span].ends,
+            self.spans[span].ports,
+        );
         for card in cards {
             (card.of.set_dark)(self, card.card as usize, !is_up);
         }
-        for (device, port) in ends {
-            self.tell(device, ControlMessage::Link { port, is_up });
+        for (device, first) in ends {
+            for port in first..first + ports {
+                self.tell(device, ControlMessage::Link { port, is_up });
+            }
         }
     }
 }

@@ -174,6 +174,10 @@ pub enum TableName {
     Links,
     /// Stations of a ring.
     Stations,
+    /// Wavelengths for data of optical packet switches.
+    Outputs,
+    /// Optical packet switches.
+    Switches,
     /// Waits on a ring.
     Delays,
     /// What a ring gives, and should.
@@ -201,6 +205,8 @@ impl TableName {
         match self {
             TableName::Links => Table::links(),
             TableName::Stations => Table::stations(),
+            TableName::Outputs => Table::outputs(),
+            TableName::Switches => Table::switches(),
             TableName::Delays => Table::delays(),
             TableName::Fairness => Table::fairness(),
             TableName::Reactions => Table::reactions(),

@@ -91,6 +91,8 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
     match what.table {
         TableName::Links => &recording.links,
         TableName::Stations => &recording.stations,
+        TableName::Outputs => &recording.outputs,
+        TableName::Switches => &recording.switches,
         TableName::Delays => &recording.delays,
         TableName::Fairness => &recording.fairness,
         TableName::Reactions => &recording.reactions,

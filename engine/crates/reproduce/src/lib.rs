@@ -16,6 +16,7 @@ mod fact;
 mod html;
 mod kept;
 mod marker;
+mod ops;
 mod plot;
 mod record;
 mod ring;
@@ -33,7 +34,8 @@ pub use fact::{Judged, Outcome};
 pub use plot::PlotError;
 pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, DELAY_COLUMNS, FAIRNESS_COLUMNS, FLOW_COLUMNS,
-    KEPT_COLUMNS, LINK_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, REACTION_COLUMNS, Recording, STATION_COLUMNS, Table,
+    KEPT_COLUMNS, LINK_COLUMNS, OUTPUT_COLUMNS, PORT_COLUMNS, QUEUE_COLUMNS, REACTION_COLUMNS, Recording,
+    STATION_COLUMNS, SWITCH_COLUMNS, Table,
 };
 pub use shares::Fairness;
 pub use sweep::{Axis, Given, Measured, Sweep};

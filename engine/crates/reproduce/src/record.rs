@@ -107,6 +107,55 @@ pub const STATION_COLUMNS: [Column; 30] = [
     ),
 ];
 
+/// Of wavelengths for data of optical packet switches and their edges; the names, `FROM-TO/WAVELENGTH`, are in column `output`. Bytes are
+/// those that links count.
+pub const OUTPUT_COLUMNS: [Column; 10] = [
+    column("time_s", "end of the period, s"),
+    column(
+        "utilization",
+        "bits of frames that began to leave, or were put into optical RAM, by what the rate lets through",
+    ),
+    column("kbps", "the same, kbit/s"),
+    column("frames", "frames"),
+    column("trains", "trains, by their labels"),
+    column(
+        "waited_trains",
+        "of these, trains that waited in optical RAM; 0 at edges",
+    ),
+    column(
+        "wait_us",
+        "mean wait of all trains, us; at edges of packets, in their queue",
+    ),
+    column(
+        "most_ram_bytes",
+        "most that was to be sent yet when a train came; 0 at edges",
+    ),
+    column("queue_bytes", "bytes waiting at the end of the period; 0 at switches"),
+    column(
+        "dropped_packets",
+        "frames that the card lost: its queue was full or its fibre dark",
+    ),
+];
+
+/// Of optical packet switches, by their counters; the names are in column `switch`.
+pub const SWITCH_COLUMNS: [Column; 12] = [
+    column("time_s", "end of the period, s"),
+    column("straight", "trains that left at once by the fibre of their choice"),
+    column("waited", "trains that left by it after a wait in optical RAM"),
+    column("converted", "trains that left by it on another wavelength"),
+    column("deflected", "trains that left by another fibre"),
+    column("refused", "trains that were dropped"),
+    column("dropped", "frames that were dropped"),
+    column("contention", "of these, since all outputs were busy"),
+    column(
+        "not_deflected",
+        "since the output of their choice was busy, and they had no deflections left",
+    ),
+    column("no_route", "since no fibre leads to their edge"),
+    column("ttl_expired", "since they had no hops left"),
+    column("bad_field", "since their label was wrong"),
+];
+
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
 pub const DELAY_COLUMNS: [Column; 5] = [
     column("time_s", "end of the period, a second or what is left of the run, s"),
@@ -267,6 +316,16 @@ impl Table {
         Table::new("station", &STATION_COLUMNS)
     }
 
+    /// An empty table of wavelengths for data.
+    pub fn outputs() -> Table {
+        Table::new("output", &OUTPUT_COLUMNS)
+    }
+
+    /// An empty table of optical packet switches.
+    pub fn switches() -> Table {
+        Table::new("switch", &SWITCH_COLUMNS)
+    }
+
     /// An empty table of waits on a ring.
     pub fn delays() -> Table {
         Table::new("station", &DELAY_COLUMNS)
@@ -356,13 +415,18 @@ impl Table {
     }
 }
 
-/// The tables of a run: links and flows where there are routers; stations, delays, fairness, reactions and flows of a ring; all but links and kept figures of a star.
+/// The tables of a run: links and flows where there are routers; stations, delays, fairness, reactions and flows of a ring; outputs, switches and flows of optical packet
+/// switches; all but links and kept figures of a star.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// Links between routers.
     pub links: Table,
     /// Stations of a ring.
     pub stations: Table,
+    /// Wavelengths for data of optical packet switches.
+    pub outputs: Table,
+    /// Optical packet switches.
+    pub switches: Table,
     /// Waits on a ring.
     pub delays: Table,
     /// What a ring should give.
@@ -390,6 +454,8 @@ impl Default for Recording {
         Recording {
             links: Table::links(),
             stations: Table::stations(),
+            outputs: Table::outputs(),
+            switches: Table::switches(),
             delays: Table::delays(),
             fairness: Table::fairness(),
             reactions: Table::reactions(),
@@ -406,10 +472,12 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 12] {
+    pub fn tables(&self) -> [(&'static str, &Table); 14] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
+            ("outputs", &self.outputs),
+            ("switches", &self.switches),
             ("delays", &self.delays),
             ("fairness", &self.fairness),
             ("reactions", &self.reactions),
@@ -427,6 +495,8 @@ impl Recording {
     pub fn with_routers(mut self, routed: Recording) -> Recording {
         self.links = routed.links;
         self.stations = routed.stations;
+        self.outputs = routed.outputs;
+        self.switches = routed.switches;
         self.delays = routed.delays;
         self.fairness = routed.fairness;
         self.reactions = routed.reactions;
@@ -435,10 +505,12 @@ impl Recording {
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 12] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 14] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
+            ("outputs", &mut self.outputs),
+            ("switches", &mut self.switches),
             ("delays", &mut self.delays),
             ("fairness", &mut self.fairness),
             ("reactions", &mut self.reactions),

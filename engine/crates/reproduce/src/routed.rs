@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures a network of routers, or a ring, while it runs: its links or stations, and its flows, every period of its scenario.
+//! Measures a network of routers, a ring or optical packet switches, while it runs: its links, stations or switches, and its flows, every period of its scenario.
 
 use slotwise_fabric::{Fabric, FifoUse, FlowUse};
 use slotwise_scenario::{FlowGroup, Scenario};
 
 use crate::after::AfterFault;
+use crate::ops::OpsRecorder;
 use crate::record::{Recording, Table, mean};
 use crate::ring::RingRecorder;
 
@@ -49,6 +50,7 @@ pub struct RoutedRecorder {
     packet_bytes: u32,
     links: Vec<Link>,
     ring: Option<RingRecorder>,
+    ops: Option<OpsRecorder>,
     flows: Vec<FlowTotals>,
 }
 
@@ -73,6 +75,7 @@ impl RoutedRecorder {
             packet_bytes: scenario.routed.packet_bytes,
             links: links.collect(),
             ring: RingRecorder::new(scenario, network),
+            ops: OpsRecorder::new(scenario),
             flows: flows.collect(),
         }
     }
@@ -96,6 +99,9 @@ impl RoutedRecorder {
         }
         if let Some(ring) = &mut self.ring {
             ring.begin(network);
+        }
+        if let Some(ops) = &self.ops {
+            ops.begin(network);
         }
     }
 
@@ -164,19 +170,23 @@ impl RoutedRecorder {
                 ..used
             };
         }
+        if let Some(ops) = &self.ops {
+            ops.sample(network, &period, &mut self.recording);
+        }
         if let Some(ring) = &mut self.ring {
             let is_last = end_ms >= self.duration_ms;
             ring.sample(network, (&period, is_last), &delivered, &mut self.recording);
         }
     }
 
-    /// What each link, of routers or of a ring, did in the last period; nothing before the first one.
+    /// What each link, of routers, a ring or optical packet switches, did in the last period; nothing before the first one.
     pub fn last_links(&self) -> impl Iterator<Item = LinkPeriod<'_>> {
         let links = last_rows(&self.recording.links, self.links.len());
-        links.chain(last_rows(
-            &self.recording.stations,
-            self.ring.as_ref().map_or(0, RingRecorder::links),
-        ))
+        let of_ring = self.ring.as_ref().map_or(0, RingRecorder::links);
+        let of_ops = self.ops.as_ref().map_or(0, OpsRecorder::outputs);
+        links
+            .chain(last_rows(&self.recording.stations, of_ring))
+            .chain(last_rows(&self.recording.outputs, of_ops))
     }
 
     /// What each flow did since the start.

@@ -8,7 +8,7 @@ use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 use crate::experiment::TableName;
 use crate::kept;
 use crate::record::Recording;
-use crate::{ring, routed, star};
+use crate::{ops, ring, routed, star};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +86,13 @@ impl Setup {
             let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
             let links = scenario.routed.links.iter().map(|link| link.rate_bps);
             let of_ring = scenario.ring.iter().map(|ring| ring.rate_bps);
-            fibres.map(|fibre| fibre.rate_bps).chain(links).chain(of_ring).max()
+            let of_ops = scenario.ops.iter().map(|ops| ops.rate_bps);
+            fibres
+                .map(|fibre| fibre.rate_bps)
+                .chain(links)
+                .chain(of_ring)
+                .chain(of_ops)
+                .max()
         });
         u128::from(self.duration_ms()) * u128::from(fastest_bps.unwrap_or(0))
     }
@@ -116,6 +122,8 @@ impl Setup {
             TableName::Links => routed::link_names(scenario),
             TableName::Flows | TableName::Reactions => routed::flow_names(scenario),
             TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
+            TableName::Outputs => scenario.ops.iter().flat_map(ops::output_names).collect(),
+            TableName::Switches => scenario.ops.iter().flat_map(|ops| ops.switches.clone()).collect(),
             TableName::Fairness => {
                 let pairs = scenario.ring.iter().flat_map(|of| ring::pair_names(scenario, of));
                 pairs.collect()

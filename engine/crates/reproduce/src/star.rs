@@ -165,6 +165,8 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
     match table {
         TableName::Links
         | TableName::Stations
+        | TableName::Outputs
+        | TableName::Switches
         | TableName::Delays
         | TableName::Fairness
         | TableName::Reactions

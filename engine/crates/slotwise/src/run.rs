@@ -377,7 +377,7 @@ fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
         let bps = |name: &str| column(name).into_iter().map(|kbps| (kbps * 1e3) as u64).collect();
         LinkSeries {
             name: table.names[link].clone(),
-            rate_bps: scenario.ring.as_ref().map(|ring| ring.rate_bps),
+            rate_bps: own_rate_bps(scenario),
             utilization: column("utilization"),
             queue_bytes: whole("queue_bytes"),
             dropped_packets: whole("dropped_packets"),
@@ -389,6 +389,12 @@ fn link_series(scenario: &Scenario, recording: &Recording) -> Vec<LinkSeries> {
     series.collect()
 }
 
+/// Rate of every link of a ring, or of every wavelength for data.
+fn own_rate_bps(scenario: &Scenario) -> Option<u64> {
+    let of_ring = scenario.ring.as_ref().map(|ring| ring.rate_bps);
+    of_ring.or(scenario.ops.as_ref().map(|ops| ops.rate_bps))
+}
+
 /// Ends of their periods, fabric time.
 fn link_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
     let times_s = link_column(link_table(recording), "time_s", 0).into_iter();
@@ -396,12 +402,12 @@ fn link_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
     times_s.map(|s| start_ms + s * 1e3).collect()
 }
 
-/// Of routers, or of the stations of a ring: a network has one of them.
+/// Of routers, of the stations of a ring, or of the wavelengths of optical packet switches: a network has one of them.
 fn link_table(recording: &Recording) -> &Table {
-    match recording.stations.names.is_empty() {
-        true => &recording.links,
-        false => &recording.stations,
-    }
+    let own = [&recording.stations, &recording.outputs];
+    own.into_iter()
+        .find(|table| !table.names.is_empty())
+        .unwrap_or(&recording.links)
 }
 
 /// Rows are by period, then by link: so many of them.

@@ -193,6 +193,7 @@ impl Fabric {
                 duration_ns,
                 program,
                 born_ns,
+                input: optical_port(port),
             },
         );
         if outputs == 0 && has_pipeline {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod members;
+pub mod ops;
 pub mod ring;
 
 use std::path::Path;

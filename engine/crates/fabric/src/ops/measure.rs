@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What outputs and switches did, for whoever writes it down.
+
+use std::collections::BTreeMap;
+
+use slotwise_p4::{Pipeline, Port};
+use slotwise_scenario::Device;
+use slotwise_wire::{DropReason, TrainFate};
+
+use super::cards::Before;
+use super::switch_number;
+use super::watch::OpsTrains;
+use crate::drops::Place;
+use crate::fabric::Fabric;
+use crate::fifo::FifoUse;
+use crate::invariants::Invariant;
+use crate::optical_ram::RamUse;
+
+/// A wavelength for data of a fibre, one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpsOutput {
+    /// Where it begins, and by which port.
+    pub from: (Device, Port),
+    /// Where it ends.
+    pub to: (Device, Port),
+}
+
+/// What stands before a wavelength did since it was last asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpsOutputUse {
+    /// At a switch.
+    Ram(RamUse),
+    /// At an edge.
+    Queue(FifoUse),
+}
+
+/// What a switch did since it was last asked, by its counters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpsSwitchUse {
+    /// Frames that it dropped, by reason; what an agent does not wait for is none.
+    pub drops: BTreeMap<DropReason, u64>,
+    /// Trains by fate, in the order of [`TrainFate`].
+    pub trains: [u64; TrainFate::ALL.len()],
+}
+
+/// What is known of a switch's counters.
+#[derive(Default)]
+pub(super) struct SwitchMeter {
+    /// Frames that went in and did not come out, since it was last asked.
+    pub(super) lost: u64,
+    drops: BTreeMap<DropReason, u64>,
+    trains: [u64; TrainFate::ALL.len()],
+}
+
+const TRAINS: &str = "OpsIngress.trains";
+
+fn trains_of(pipeline: &Pipeline) -> [u64; TrainFate::ALL.len()] {
+    let count = |fate: TrainFate| pipeline.counter_read(TRAINS, usize::from(u8::from(fate)));
+    TrainFate::ALL.map(|fate| count(fate).map_or(0, |(packets, _)| packets))
+}
+
+impl Fabric {
+    /// Wavelengths for data; empty where there are no optical packet switches.
+    pub fn ops_outputs(&self) -> Vec<OpsOutput> {
+        let cards = self.ops.get().map_or(&[][..], |ops| &ops.cards);
+        let output = |card: &super::Card| OpsOutput {
+            from: (card.from.device, card.from.port),
+            to: (card.to.device, card.to.port),
+        };
+        cards.iter().map(output).collect()
+    }
+
+    /// What one of [`Fabric::ops_outputs`] did since the last call.
+    pub fn take_ops_output_use(&mut self, output: usize) -> Option<OpsOutputUse> {
+        let now_ns = self.now_ns;
+        let card = self.ops.get_mut()?.cards.get_mut(output)?;
+        Some(match &mut card.before {
+            Before::Ram(ram) => OpsOutputUse::Ram(ram.take_use()),
+            Before::Queue(queue) => OpsOutputUse::Queue(queue.take_use(now_ns)),
+        })
+    }
+
+    /// What an optical packet switch did since the last call. What went in and did not come out must be what it has counted as dropped.
+    pub fn take_ops_switch_use(&mut self, device: Device) -> Option<OpsSwitchUse> {
+        let switch = switch_number(device).filter(|_| self.ops.get().is_some())?;
+        let drops: BTreeMap<DropReason, u64> = self
+            .p4_drops(device)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|drop| drop.reason != DropReason::NoSignaling)
+            .map(|drop| (drop.reason, drop.packets))
+            .collect();
+        let node = self.node(device);
+        let trains = self.nodes[node].pipeline.as_ref().map(trains_of).unwrap_or_default();
+        let meter = self.ops.switches.get_mut(switch)?;
+        let since = |reason: &DropReason, count: u64| count.saturating_sub(*meter.drops.get(reason).unwrap_or(&0));
+        let fresh: BTreeMap<DropReason, u64> = drops
+            .iter()
+            .map(|(reason, count)| (*reason, since(reason, *count)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let mut fates = trains;
+        for (fate, before) in fates.iter_mut().zip(meter.trains) {
+            *fate = fate.saturating_sub(before);
+        }
+        let lost = std::mem::take(&mut meter.lost);
+        (meter.drops, meter.trains) = (drops, trains);
+        let of_data: u64 = fresh.values().sum();
+        if self.external.is_none() && lost > of_data {
+            self.invariants
+                .violated(Invariant::UNEXPLAINED, self.now_ns, Place::Device(device), None);
+        }
+        Some(OpsSwitchUse {
+            drops: fresh,
+            trains: fates,
+        })
+    }
+
+    /// What became of the trains of an edge of optical packet switches since the start.
+    pub fn ops_trains(&self, edge: u16) -> OpsTrains {
+        let ops = self.ops.get();
+        ops.map_or_else(OpsTrains::default, |ops| ops.watch.trains(edge))
+    }
+}

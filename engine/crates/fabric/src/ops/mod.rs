@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
+
+mod build;
+mod cards;
+mod measure;
+mod message;
+mod watch;
+
+use slotwise_scenario::{Device, Scenario};
+
+use cards::{Card, Entrance};
+use measure::SwitchMeter;
+pub use measure::{OpsOutput, OpsOutputUse, OpsSwitchUse};
+pub use watch::OpsTrains;
+use watch::Watch;
+
+use crate::fabric::Fabric;
+use crate::invariants::Invariant;
+use crate::kind::{Kind, NodeKind};
+
+/// Networks of optical packet switches.
+pub(crate) static KIND: Kind = Kind {
+    is_in: Scenario::has_ops,
+    build: |fabric, plan| {
+        if let Some(ops) = &plan.scenario.ops {
+            fabric.add_ops(plan.scenario, ops);
+        }
+    },
+    checks: &[
+        Invariant::LANE,
+        Invariant::RAM,
+        Invariant::DUPLICATE,
+        Invariant::SPLIT,
+        Invariant::UNEXPLAINED,
+        Invariant::LABEL,
+        Invariant::ASTRAY,
+    ],
+};
+
+/// Switches. What waits in the cards of one is gone with its program.
+static SWITCH: NodeKind = NodeKind {
+    starts: Fabric::reset_ops_node,
+    stops: Fabric::reset_ops_node,
+    ..NodeKind::PLAIN
+};
+
+/// Edges. A program numbers trains anew.
+static EDGE: NodeKind = NodeKind {
+    starts: |fabric, device| {
+        fabric.reset_ops_node(device);
+        fabric.ops.watch.restarts(device.number());
+    },
+    stops: Fabric::reset_ops_node,
+    ..NodeKind::PLAIN
+};
+
+impl Invariant {
+    /// No two frames at once on a lane: one wavelength of a fibre, one way.
+    pub const LANE: Invariant = Invariant::new("lane", "met on a lane");
+    /// No train taken while more is to be sent before it than the optical RAM holds.
+    pub const RAM: Invariant = Invariant::new("ram", "optical RAMs overrun");
+    /// No frame of a train without its label before it, and none of another train among them.
+    pub const SPLIT: Invariant = Invariant::new("split", "trains split");
+    /// No train lost at a switch that has not counted why.
+    pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "lost without a reason");
+    /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
+    pub const LABEL: Invariant = Invariant::new("label", "labels spoiled");
+}
+
+/// Everything that such a network has.
+pub(crate) struct Ops {
+    /// Cards before wavelengths for data.
+    cards: Vec<Card>,
+    /// Where those end.
+    entrances: Vec<Entrance>,
+    /// By switch.
+    switches: Vec<SwitchMeter>,
+    watch: Watch,
+    converts: bool,
+    /// Bytes of each frame that links do not count.
+    framing_bytes: usize,
+    /// The label of the train that a switch looks at.
+    looked_at: Option<slotwise_wire::Label>,
+}
+
+impl Ops {
+    fn counted_bytes(&self, frame: &[u8]) -> u64 {
+        frame.len().saturating_sub(self.framing_bytes) as u64
+    }
+}
+
+/// A switch's number.
+fn switch_number(device: Device) -> Option<usize> {
+    match device {
+        Device::Switch(switch) => Some(usize::from(switch)),
+        _ => None,
+    }
+}

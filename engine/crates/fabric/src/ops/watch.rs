@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Trains on their way, by who numbered them: seen from the wires, apart from P4.
+
+use std::collections::VecDeque;
+
+use slotwise_wire::Label;
+
+/// A train, by its source, the program there that numbered it, and its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TrainId {
+    source: u16,
+    program: u32,
+    number: u32,
+}
+
+impl TrainId {
+    pub(super) fn of(label: &Label, program: u32) -> TrainId {
+        TrainId {
+            source: label.src_edge,
+            program,
+            number: label.train,
+        }
+    }
+}
+
+/// What became of the trains of an edge since the start: those that are neither delivered nor lost are on their way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpsTrains {
+    /// That it made.
+    pub formed: u64,
+    /// That came to an edge.
+    pub delivered: u64,
+    /// That a switch dropped, or a card.
+    pub lost: u64,
+    /// On their way.
+    pub under_way: u64,
+}
+
+/// Trains of one edge.
+#[derive(Default)]
+struct Source {
+    program: u32,
+    /// Number of the first one that is known.
+    first: u32,
+    /// Whether it is over, by number.
+    is_over: VecDeque<bool>,
+    count: OpsTrains,
+}
+
+/// All of them.
+pub(super) struct Watch {
+    sources: Vec<Source>,
+}
+
+impl Watch {
+    pub(super) fn new(edges: usize) -> Watch {
+        Watch {
+            sources: (0..edges).map(|_| Source::default()).collect(),
+        }
+    }
+
+    /// The program of an edge that numbers its trains now.
+    pub(super) fn program(&self, source: u16) -> u32 {
+        self.sources.get(usize::from(source)).map_or(0, |source| source.program)
+    }
+
+    /// An edge has a new program, which numbers from 1 on. What is on its way is not judged any more.
+    pub(super) fn restarts(&mut self, source: u16) {
+        if let Some(source) = self.sources.get_mut(usize::from(source)) {
+            let left = source.is_over.iter().filter(|is_over| !**is_over).count() as u64;
+            source.program += 1;
+            source.first = 1;
+            source.is_over.clear();
+            source.count.under_way -= left;
+            source.count.lost += left;
+        }
+    }
+
+    /// An edge has made a train. False if it is not the next one.
+    pub(super) fn formed(&mut self, source: u16, number: u32) -> bool {
+        let Some(source) = self.sources.get_mut(usize::from(source)) else {
+            return false;
+        };
+        let next = source.first.wrapping_add(source.is_over.len() as u32);
+        if number != next {
+            return false;
+        }
+        source.is_over.push_back(false);
+        source.count.formed += 1;
+        source.count.under_way += 1;
+        true
+    }
+
+    /// A train has come to an edge. False if it was not on its way.
+    pub(super) fn arrived(&mut self, id: TrainId) -> bool {
+        let is_known = self.is_current(id);
+        let was_under_way = self.ends(id);
+        if was_under_way {
+            self.sources[usize::from(id.source)].count.delivered += 1;
+        }
+        was_under_way || !is_known
+    }
+
+    /// A train is lost.
+    pub(super) fn lost(&mut self, id: TrainId) {
+        if self.ends(id) {
+            self.sources[usize::from(id.source)].count.lost += 1;
+        }
+    }
+
+    /// Whether a train is to be judged: what an edge's older programs have made is not.
+    fn is_current(&self, id: TrainId) -> bool {
+        let source = self.sources.get(usize::from(id.source));
+        source.is_none_or(|source| source.program == id.program)
+    }
+
+    fn ends(&mut self, id: TrainId) -> bool {
+        if !self.is_current(id) {
+            return false;
+        }
+        let Some(source) = self.sources.get_mut(usize::from(id.source)) else {
+            return false;
+        };
+        let place = id.number.wrapping_sub(source.first) as usize;
+        let Some(is_over) = source.is_over.get_mut(place) else {
+            return false;
+        };
+        if std::mem::replace(is_over, true) {
+            return false;
+        }
+        source.count.under_way -= 1;
+        while source.is_over.front() == Some(&true) {
+            source.is_over.pop_front();
+            source.first = source.first.wrapping_add(1);
+        }
+        true
+    }
+
+    /// What became of the trains of an edge.
+    pub(super) fn trains(&self, source: u16) -> OpsTrains {
+        let source = self.sources.get(usize::from(source));
+        source.map_or_else(OpsTrains::default, |source| source.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(program: u32, number: u32) -> TrainId {
+        TrainId {
+            source: 1,
+            program,
+            number,
+        }
+    }
+
+    fn watch() -> Watch {
+        let mut watch = Watch::new(3);
+        watch.restarts(1);
+        for number in 1..=4 {
+            assert!(watch.formed(1, number));
+        }
+        watch
+    }
+
+    #[test]
+    fn what_comes_twice_or_from_nowhere_is_seen() {
+        let mut watch = watch();
+        assert!(watch.arrived(id(1, 3)));
+        assert!(!watch.arrived(id(1, 3)), "twice");
+        assert!(!watch.arrived(id(1, 5)), "nobody has made it");
+        assert!(!watch.formed(1, 4), "made again");
+        assert!(!watch.formed(1, 6), "one is left out");
+        watch.lost(id(1, 1));
+        assert!(!watch.arrived(id(1, 1)), "it was lost");
+        let expected = OpsTrains {
+            formed: 4,
+            delivered: 1,
+            lost: 1,
+            under_way: 2,
+        };
+        assert_eq!(watch.trains(1), expected);
+        assert_eq!(watch.trains(2), OpsTrains::default());
+    }
+
+    #[test]
+    fn what_an_older_program_made_is_not_judged() {
+        let mut watch = watch();
+        watch.restarts(1);
+        assert!(watch.arrived(id(1, 2)));
+        assert!(!watch.arrived(id(2, 2)), "not made yet");
+        assert!(watch.formed(1, 1) && watch.arrived(id(2, 1)));
+        let trains = watch.trains(1);
+        assert_eq!((trains.formed, trains.delivered, trains.lost), (5, 1, 4));
+        assert_eq!(trains.under_way, 0);
+    }
+
+    #[test]
+    fn numbers_go_round() {
+        let mut watch = Watch::new(1);
+        watch.sources[0].first = u32::MAX;
+        assert!(watch.formed(0, u32::MAX) && watch.formed(0, 0));
+        let of = |number| TrainId {
+            source: 0,
+            program: 0,
+            number,
+        };
+        assert!(watch.arrived(of(0)) && watch.arrived(of(u32::MAX)) && !watch.arrived(of(0)));
+    }
+}

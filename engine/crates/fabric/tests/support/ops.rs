@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Optical packet switches whose tables are written directly, by the rules of the controller's application `ops` (docs/ops.md).
+
+use std::sync::{Arc, OnceLock};
+
+use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_p4::{KeyField, Program, TableEntry};
+use slotwise_scenario::{Device, Ops, Party, Scenario};
+use slotwise_wire::{FIBRE_CHOICES, NO_FIBRE, PORT_OPTICAL_BASE};
+
+use super::{call, edge_program, entry, insert, program};
+
+fn switch_program() -> Arc<Program> {
+    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    PROGRAM.get_or_init(|| program("ops.json")).clone()
+}
+
+/// A network of a scenario, configured, at time 0.
+pub fn ops(scenario: &Scenario) -> Fabric {
+    let options = FabricOptions {
+        seed: scenario.seed,
+        host_mode: HostMode::Simulated,
+        captures: None,
+        frame_records: false,
+    };
+    let mut fabric = Fabric::new(scenario, options);
+    let ops = scenario.ops.as_ref().unwrap();
+    for switch in 0..ops.switches.len() {
+        configure_switch(&mut fabric, ops, scenario.routed.packet_bytes, switch as u16);
+    }
+    for edge in 0..ops.edges.len() {
+        configure_edge(&mut fabric, scenario, ops, edge as u16);
+    }
+    fabric
+}
+
+/// What `ops_params` of all switches says.
+pub fn switch_params(ops: &Ops, packet_bytes: u32) -> [u64; 8] {
+    let byte_q16 = (8_000_000_000u64 << 16) / ops.rate_bps;
+    [
+        u64::from(ops.wavelengths),
+        u64::from(ops.fibre_shift()),
+        u64::from(ops.conversion),
+        byte_q16,
+        ops.longest_bytes(packet_bytes),
+        u64::from(ops.framing_bytes),
+        ops.guard_ns,
+        ops.ram_bytes * byte_q16 >> 16,
+    ]
+}
+
+fn configure_switch(fabric: &mut Fabric, ops: &Ops, packet_bytes: u32, switch: u16) {
+    let device = Device::Switch(switch);
+    fabric.set_pipeline(device.id(), switch_program()).unwrap();
+    set_switch_params(fabric, switch, &switch_params(ops, packet_bytes));
+    for edge in 0..ops.edges.len() as u16 {
+        let mut choices = ranks(ops, device, Device::OpsEdge(edge));
+        choices.resize(usize::from(FIBRE_CHOICES), NO_FIBRE);
+        let args: Vec<u64> = choices.into_iter().map(u64::from).collect();
+        write_route(fabric, switch, edge, &args);
+    }
+}
+
+pub fn set_switch_params(fabric: &mut Fabric, switch: u16, params: &[u64]) {
+    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+    let action = call("OpsIngress.set_ops_params", params);
+    pipeline
+        .table_set_default("OpsIngress.ops_params", Some(action))
+        .unwrap();
+}
+
+pub fn write_route(fabric: &mut Fabric, switch: u16, edge: u16, fibres: &[u64]) {
+    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+    let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
+    insert(pipeline, "OpsIngress.label_route", entry);
+}
+
+/// A fresh program in an edge, and its tables.
+pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge: u16) {
+    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
+    let device = Device::OpsEdge(edge);
+    let macs: Vec<u64> = (0..scenario.host_count())
+        .map(|host| fabric.group_host_mac(host))
+        .collect();
+    let ips: Vec<_> = (0..scenario.host_count())
+        .map(|host| fabric.group_host_ip(host))
+        .collect();
+    fabric.set_pipeline(device.id(), edge_program()).unwrap();
+    set_edge_params(fabric, edge, u64::from(ops.framing_bytes), u64::from(ops.deflections));
+    let pipeline = fabric.pipeline_mut(device.id()).unwrap();
+    for group in (0..scenario.routed.hosts.len()).map(Party::Group) {
+        let at = scenario.node_of(group);
+        for host in scenario.host_numbers(group) {
+            let key = vec![KeyField::Lpm {
+                value: ips[host].octets().to_vec(),
+                prefix_len: 32,
+            }];
+            let action = match at == device {
+                true => call("EdgeIngress.to_host", &[u64::from(ports[host].1), macs[host]]),
+                false => call("EdgeIngress.to_edge", &[u64::from(at.number())]),
+            };
+            let route = TableEntry {
+                key,
+                priority: 0,
+                action,
+            };
+            insert(pipeline, "EdgeIngress.ipv4_route", route);
+        }
+    }
+    for to in (0..ops.edges.len() as u16).filter(|to| *to != edge) {
+        let wavelength = u64::from(to % u16::from(ops.wavelengths));
+        let args = [u64::from(to), u64::from(PORT_OPTICAL_BASE) + wavelength];
+        let entry = entry(&[u64::from(to), 0], "EdgeIngress.enqueue", &args);
+        insert(pipeline, "EdgeIngress.voq", entry);
+    }
+}
+
+pub fn set_edge_params(fabric: &mut Fabric, edge: u16, framing_bytes: u64, deflections: u64) {
+    const HOPS: u64 = 32;
+    let device = Device::OpsEdge(edge);
+    let params = [
+        u64::from(edge),
+        fabric.device_mac(device),
+        framing_bytes,
+        deflections,
+        HOPS,
+    ];
+    let pipeline = fabric.pipeline_mut(device.id()).unwrap();
+    let action = call("EdgeIngress.set_label_params", &params);
+    pipeline
+        .table_set_default("EdgeIngress.edge_params", Some(action))
+        .unwrap();
+}
+
+/// Length of the shortest way, and its hops, without a node.
+fn way(ops: &Ops, from: Device, to: Device, without: Device) -> Option<(u64, u32)> {
+    let mut lengths = vec![(from, (0, 0))];
+    let mut done: Vec<Device> = vec![without];
+    while let Some(place) = (0..lengths.len())
+        .filter(|place| !done.contains(&lengths[*place].0))
+        .min_by_key(|place| lengths[*place].1)
+    {
+        let (here, (length, hops)) = lengths[place];
+        if here == to {
+            return Some((length, hops));
+        }
+        done.push(here);
+        for fibre in ops.fibres() {
+            for [(a, _), (b, _)] in [fibre.ends, [fibre.ends[1], fibre.ends[0]]] {
+                // An edge is no way.
+                let leads_on = a == here && (b == to || matches!(b, Device::Switch(_)));
+                if leads_on {
+                    let next = (length + fibre.delay_ns, hops + 1);
+                    match lengths.iter_mut().find(|(node, _)| *node == b) {
+                        Some((_, best)) => *best = next.min(*best),
+                        None => lengths.push((b, next)),
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Fibres of a switch to an edge, the best first; those whose far end is nearer than the switch come before all others.
+fn ranks(ops: &Ops, switch: Device, edge: Device) -> Vec<u8> {
+    let own = way(ops, switch, edge, Device::Core(0)).unwrap();
+    let mut ways = Vec::new();
+    for fibre in ops.fibres() {
+        for [(a, number), (b, _)] in [fibre.ends, [fibre.ends[1], fibre.ends[0]]] {
+            if a == switch
+                && let Some((length, hops)) = way(ops, b, edge, switch)
+            {
+                ways.push(((length, hops) >= own, length + fibre.delay_ns, hops, number));
+            }
+        }
+    }
+    ways.sort();
+    ways.truncate(usize::from(FIBRE_CHOICES));
+    ways.into_iter().map(|(_, _, _, number)| number).collect()
+}
+
+/// As [`write_route`], where there is one.
+pub fn modify_route(fabric: &mut Fabric, switch: u16, edge: u16, fibres: &[u64]) {
+    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+    let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
+    pipeline.table_modify("OpsIngress.label_route", entry).unwrap();
+}

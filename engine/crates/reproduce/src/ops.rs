@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
+
+use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFate};
+use slotwise_scenario::{Device, Ops, Scenario};
+
+use crate::record::{Recording, mean};
+use crate::routed::Period;
+
+/// Writes down what optical packet switches do.
+pub(crate) struct OpsRecorder {
+    rate_bps: u64,
+    /// Names of wavelengths for data, in the fabric's order.
+    outputs: Vec<String>,
+    switches: Vec<String>,
+}
+
+/// Names of wavelengths for data, `FROM-TO/WAVELENGTH`, in the order of the fabric.
+pub(crate) fn output_names(ops: &Ops) -> Vec<String> {
+    let ways = ops.fibres().into_iter().flat_map(|fibre| {
+        let [from, to] = fibre.ends.map(|(device, _)| ops.node_name(device).to_owned());
+        [format!("{from}-{to}"), format!("{to}-{from}")]
+    });
+    let wavelengths = |way: String| (0..ops.wavelengths).map(move |wavelength| format!("{way}/{wavelength}"));
+    ways.flat_map(wavelengths).collect()
+}
+
+impl OpsRecorder {
+    /// Of the switches of a scenario, if it has any.
+    pub(crate) fn new(scenario: &Scenario) -> Option<OpsRecorder> {
+        let ops = scenario.ops.as_ref()?;
+        Some(OpsRecorder {
+            rate_bps: ops.rate_bps,
+            outputs: output_names(ops),
+            switches: ops.switches.clone(),
+        })
+    }
+
+    /// How many outputs there are.
+    pub(crate) fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// The first period begins now; what happened before is left out.
+    pub(crate) fn begin(&self, network: &mut Fabric) {
+        for output in 0..self.outputs.len() {
+            network.take_ops_output_use(output);
+        }
+        for switch in 0..self.switches.len() {
+            network.take_ops_switch_use(Device::Switch(switch as u16));
+        }
+    }
+
+    /// A period ends now.
+    pub(crate) fn sample(&self, network: &mut Fabric, period: &Period, recording: &mut Recording) {
+        for (output, name) in self.outputs.iter().enumerate() {
+            if let Some(used) = network.take_ops_output_use(output) {
+                recording.outputs.push(name, output_row(period, &used, self.rate_bps));
+            }
+        }
+        for (switch, name) in self.switches.iter().enumerate() {
+            let Some(used) = network.take_ops_switch_use(Device::Switch(switch as u16)) else {
+                continue;
+            };
+            let fate = |fate: TrainFate| used.trains[usize::from(u8::from(fate))] as f64;
+            let dropped = |reason: DropReason| *used.drops.get(&reason).unwrap_or(&0) as f64;
+            let all: u64 = used.drops.values().sum();
+            let row = [
+                period.end_s,
+                fate(TrainFate::Straight),
+                fate(TrainFate::Waited),
+                fate(TrainFate::Converted),
+                fate(TrainFate::Deflected),
+                fate(TrainFate::Refused),
+                all as f64,
+                dropped(DropReason::Contention),
+                dropped(DropReason::NotDeflected),
+                dropped(DropReason::NoRoute),
+                dropped(DropReason::TtlExpired),
+                dropped(DropReason::BadField),
+            ];
+            recording.switches.push(name, row);
+        }
+    }
+}
+
+fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] {
+    let bits = |bytes: u64| bytes as f64 * 8.0;
+    let row = |frames: u64, bytes: u64, rest: [f64; 6]| {
+        let [waited, wait_us, most, queue, dropped, trains] = rest;
+        [
+            period.end_s,
+            bits(bytes) / (rate_bps as f64 * period.seconds),
+            bits(bytes) / 1e3 / period.seconds,
+            frames as f64,
+            trains,
+            waited,
+            wait_us,
+            most,
+            queue,
+            dropped,
+        ]
+    };
+    match *used {
+        OpsOutputUse::Ram(RamUse {
+            trains,
+            frames,
+            bytes,
+            waited_trains,
+            waited_ns,
+            most_bytes,
+            lost_frames,
+            ..
+        }) => {
+            let wait_us = mean(waited_ns as f64 / 1e3, trains);
+            let rest = [
+                waited_trains as f64,
+                wait_us,
+                most_bytes as f64,
+                0.0,
+                lost_frames as f64,
+                trains as f64,
+            ];
+            row(frames, bytes, rest)
+        }
+        OpsOutputUse::Queue(FifoUse {
+            taken_packets,
+            dropped_packets,
+            sent_packets,
+            sent_bytes,
+            waited_ns,
+            queue_bytes,
+            ..
+        }) => {
+            let wait_us = mean(waited_ns as f64 / 1e3, taken_packets);
+            // Each packet is a train.
+            let rest = [
+                0.0,
+                wait_us,
+                0.0,
+                queue_bytes as f64,
+                dropped_packets as f64,
+                sent_packets as f64,
+            ];
+            row(sent_packets, sent_bytes, rest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_fabric::{FabricOptions, HostMode, OpsOutput};
+
+    use super::*;
+    use crate::routed::RoutedRecorder;
+
+    /// The name of an output as a scenario calls it.
+    fn name_of(ops: &Ops, output: &OpsOutput) -> String {
+        let [from, to] = [output.from, output.to].map(|(device, _)| ops.node_name(device));
+        // Port 256 is the first one.
+        let wavelength = output.from.1 & ((1 << ops.fibre_shift()) - 1);
+        format!("{from}-{to}/{wavelength}")
+    }
+
+    #[test]
+    fn there_is_a_row_an_output_and_a_switch_a_period() {
+        let text = String::from_utf8_lossy(include_bytes!("../../../../topologies/nsfnet.yaml"));
+        let text = text.replace(
+            "ram_bytes: 9000",
+            "ram_bytes: 9000\n  wavelengths: 2\n  probes: {rate_bps: 100000000, period_ns: 50000000}",
+        );
+        let scenario = Scenario::parse(text.as_bytes()).unwrap();
+        let ops = scenario.ops.as_ref().unwrap();
+        let options = FabricOptions {
+            seed: 1,
+            host_mode: HostMode::External,
+            captures: None,
+            frame_records: false,
+        };
+        let mut network = Fabric::new(&scenario, options);
+        let named: Vec<String> = network
+            .ops_outputs()
+            .iter()
+            .map(|output| name_of(ops, output))
+            .collect();
+        let mut recorder = RoutedRecorder::new(&scenario, &network);
+        for _ in 0..2 {
+            network.run_until(recorder.next_ns().unwrap());
+            recorder.sample(&mut network);
+        }
+        let recording = recorder.finish();
+        let outputs = 2 * 2 * (21 + 14);
+        assert_eq!(recording.outputs.names.len(), 2 * outputs);
+        assert_eq!(recording.outputs.names[..outputs], named);
+        assert_eq!(recording.outputs.names[..3], ["s0-s1/0", "s0-s1/1", "s1-s0/0"]);
+        assert_eq!(recording.switches.names.len(), 2 * 14);
+        let column = |name: &str| &recording.outputs.numbers[recording.outputs.column(name).unwrap()];
+        assert_eq!(column("time_s")[outputs], 0.2);
+        assert_eq!(column("kbps").iter().sum::<f64>(), 0.0);
+    }
+}
