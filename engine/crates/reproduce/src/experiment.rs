@@ -458,7 +458,9 @@ fn put(place: &mut Value, steps: &[&str], new: Value) -> Option<()> {
             }
         }
         (Value::Mapping(map), [step, rest @ ..]) => return put(map.get_mut(*step)?, rest, new),
-        (Value::Sequence(list), [step, rest @ ..]) => return put(list.get_mut(step.parse::<usize>().ok()?)?, rest, new),
+        (Value::Sequence(list), [step, rest @ ..]) => {
+            return put(list.get_mut(step.parse::<usize>().ok()?)?, rest, new);
+        }
         _ => return None,
     }
     Some(())
@@ -470,13 +472,17 @@ mod tests {
 
     #[test]
     fn a_star_is_all_parts_of_a_list_and_null_takes_away() {
-        let mut value: Value = serde_yaml_ng::from_str("{links: [{a: {rate: 1}}, {a: {rate: 2}}], changes: []}").unwrap();
+        let mut value: Value =
+            serde_yaml_ng::from_str("{links: [{a: {rate: 1}}, {a: {rate: 2}}], changes: []}").unwrap();
         set(&mut value, "/links/*/a/rate", 3.into()).unwrap();
         let wanted: Value = serde_yaml_ng::from_str("{links: [{a: {rate: 3}}, {a: {rate: 3}}], changes: []}").unwrap();
         assert_eq!(value, wanted);
         set(&mut value, "/links/0/a/rate", Value::Null).unwrap();
         assert_eq!(value["links"][0], serde_yaml_ng::from_str::<Value>("{a: {}}").unwrap());
-        assert!(set(&mut value, "/links/*/a/rate", Value::Null).is_none(), "the first one has none");
+        assert!(
+            set(&mut value, "/links/*/a/rate", Value::Null).is_none(),
+            "the first one has none"
+        );
         for nowhere in ["/changes/*", "/changes/*/a", "/links/*/b/rate"] {
             assert!(set(&mut value, nowhere, 1.into()).is_none(), "{nowhere}");
         }
