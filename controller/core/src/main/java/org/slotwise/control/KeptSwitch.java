@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.control;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 
 /** A switch whose tables an application keeps as they ought to be: it writes when that has changed, and reads again what was refused. */
 public class KeptSwitch extends SwitchState {
     private final Set<Integer> dark = new TreeSet<>();
+    /** Default entries that it has acknowledged since it was read; others are read. */
+    private final Map<String, TableEntry> defaults = new HashMap<>();
     private boolean changed;
     private boolean configured;
 
@@ -33,6 +41,13 @@ public class KeptSwitch extends SwitchState {
         return isDue;
     }
 
+    /** What makes its tables hold these entries and nothing else; a default entry is in it only if it is not known to be there. */
+    public final List<Update> changesTo(List<TableEntry> wanted) {
+        return tables().changesTo(wanted, entry -> true).stream()
+                .filter(update -> !update.entry().equals(defaults.get(update.entry().table())))
+                .collect(Collectors.toList());
+    }
+
     /** Whether it has acknowledged all that ought to be in its tables. */
     public final boolean isCurrent() {
         return isSettled() && !changed;
@@ -47,15 +62,24 @@ public class KeptSwitch extends SwitchState {
     public final boolean hear(Event.AtDevice event) {
         if (event instanceof Event.DeviceReady) {
             becomeReady(((Event.DeviceReady) event).entries());
+            defaults.clear();
             changed = true;
         } else if (event instanceof Event.DeviceLost) {
             becomeLost();
         } else if (event instanceof Event.WriteDone) {
-            configured |= finishWrite(((Event.WriteDone) event).batch());
+            finish(((Event.WriteDone) event).batch());
         } else if (event instanceof Event.WriteFailed && isPending(((Event.WriteFailed) event).batch())) {
             becomeLost();
             return true;
         }
         return false;
+    }
+
+    private void finish(long batch) {
+        if (finishWrite(batch)) {
+            configured = true;
+            pendingUpdates().stream().map(Update::entry).filter(TableEntry::isDefault)
+                    .forEach(entry -> defaults.put(entry.table(), entry));
+        }
     }
 }

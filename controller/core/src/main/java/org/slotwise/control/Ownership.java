@@ -40,6 +40,17 @@ public final class Ownership {
         return new Ownership(tables);
     }
 
+    /** With what is said of other switches. */
+    public Ownership and(Ownership others) {
+        Map<DeviceId, Set<String>> both = new LinkedHashMap<>(tables);
+        others.tables.forEach((device, names) -> {
+            if (both.putIfAbsent(device, names) != null) {
+                throw new IllegalArgumentException("tables of device " + device + " are named twice");
+            }
+        });
+        return new Ownership(both);
+    }
+
     /** The switches, in the order given. */
     public Set<DeviceId> devices() {
         return tables.keySet();

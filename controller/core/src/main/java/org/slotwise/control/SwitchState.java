@@ -63,6 +63,11 @@ public class SwitchState {
         return new Command.Write(id, batch, updates);
     }
 
+    /** The changes of the last batch. */
+    protected final List<Update> pendingUpdates() {
+        return pendingUpdates;
+    }
+
     /** Takes an acknowledgement, or returns false if it is for a write from before the switch was lost. */
     public final boolean finishWrite(long batch) {
         if (batch != pendingBatch) {

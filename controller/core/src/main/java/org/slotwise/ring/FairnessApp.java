@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
@@ -17,7 +16,6 @@ import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.LightChanges;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Topology;
@@ -58,9 +56,6 @@ public final class FairnessApp implements App<RingView> {
     /** One station. */
     private static final class State extends KeptSwitch {
         private final int number;
-        /** Default entries that it has acknowledged since it was read; others are read. */
-        private final Map<String, TableEntry> defaults = new HashMap<>();
-        private List<Update> pending = List.of();
 
         State(int number, DeviceId device) {
             super(device);
@@ -130,13 +125,8 @@ public final class FairnessApp implements App<RingView> {
     }
 
     private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
-        if (event instanceof Event.DeviceReady) {
-            state.defaults.clear();
-        } else if (event instanceof Event.DeviceLost) {
+        if (event instanceof Event.DeviceLost) {
             spans.forget(state.number);
-        } else if (event instanceof Event.WriteDone && state.isPending(((Event.WriteDone) event).batch())) {
-            state.pending.stream().map(Update::entry).filter(TableEntry::isDefault)
-                    .forEach(entry -> state.defaults.put(entry.table(), entry));
         } else if (event instanceof Event.PortChanged) {
             Event.PortChanged change = (Event.PortChanged) event;
             onPort(nowNs, state, change.port(), change.isUp());
@@ -248,12 +238,8 @@ public final class FairnessApp implements App<RingView> {
         if (!state.takeChange()) {
             return;
         }
-        List<TableEntry> wanted = tables.entries(state.number, settings.get(state.number), mode, ways);
-        List<Update> updates = state.tables().changesTo(wanted, entry -> true).stream()
-                .filter(update -> !update.entry().equals(state.defaults.get(update.entry().table())))
-                .collect(Collectors.toList());
+        List<Update> updates = state.changesTo(tables.entries(state.number, settings.get(state.number), mode, ways));
         if (!updates.isEmpty()) {
-            state.pending = updates;
             commands.add(state.startWrite(++lastBatch, updates));
         }
     }

@@ -18,6 +18,7 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.Ranges;
+import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.wire.EthernetHeader;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.OpticalHeader;

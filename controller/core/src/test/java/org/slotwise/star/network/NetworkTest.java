@@ -15,6 +15,7 @@ import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.star.Networks;
 import org.slotwise.wire.Limits;
 

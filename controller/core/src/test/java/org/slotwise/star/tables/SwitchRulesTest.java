@@ -11,9 +11,9 @@ import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.tables.TableEntry;
+import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.star.Networks;
 import org.slotwise.star.network.Network;
-import org.slotwise.star.network.TimestampUnit;
 import org.slotwise.star.schedule.FrameSchedule;
 
 class SwitchRulesTest {

@@ -10,12 +10,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.slotwise.apps.AccessHosts;
 import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
-import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
@@ -90,19 +89,9 @@ public final class RingCodec {
 
     private static Station station(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "weight", "hosts", CLASSES);
-        List<Host> hosts = new ArrayList<>();
-        for (JsonNode each : fields.array("hosts")) {
-            JsonFields host = JsonFields.of(fields.place("hosts[" + hosts.size() + "]"), each, "name", "port", "mac", "ip");
-            Ipv4Address ip = host.parsed("ip", Ipv4Address::ofHost);
-            hosts.add(new Host(host.optional("name").isPresent() ? host.name("name") : ip.toString(), ip,
-                    host.parsed("mac", MacAddress::parse), port(host)));
-        }
         List<TrafficRule> rules = fields.optional(CLASSES).isPresent() ? rules(fields) : List.of();
-        return new Station(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields), hosts, rules);
-    }
-
-    private static int port(JsonFields fields) throws InvalidJsonException {
-        return (int) fields.integer("port", Limits.MIN_RING_PORT, Limits.MAX_RING_PORT);
+        return new Station(fields.name("name"), device(fields), fields.parsed("mac", MacAddress::parse), weight(fields),
+                AccessHosts.read(fields), rules);
     }
 
     private static DeviceId device(JsonFields fields) throws InvalidJsonException {
@@ -117,7 +106,7 @@ public final class RingCodec {
         List<TrafficRule> rules = new ArrayList<>();
         for (JsonNode rule : parent.array(CLASSES)) {
             JsonFields fields = JsonFields.of(parent.place(CLASSES + "[" + rules.size() + "]"), rule, "port", "dscp", "class", "rate_bps");
-            rules.add(new TrafficRule(port(fields), (int) fields.integer("dscp", 0, TrafficRule.MAX_DSCP),
+            rules.add(new TrafficRule(AccessHosts.port(fields), (int) fields.integer("dscp", 0, TrafficRule.MAX_DSCP),
                     fields.parsed("class", text -> named(RingClass.values(), RingClass.EXCESS, text)),
                     fields.integer("rate_bps", Limits.MIN_CLASS_RATE_BPS, Limits.MAX_CLASS_RATE_BPS)));
         }

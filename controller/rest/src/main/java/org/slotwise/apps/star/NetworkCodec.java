@@ -12,6 +12,7 @@ import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.Ipv4Address;
 import org.slotwise.control.topology.MacAddress;
+import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.star.network.Core;
@@ -22,7 +23,6 @@ import org.slotwise.star.network.Fibre;
 import org.slotwise.star.network.FramePlan;
 import org.slotwise.star.network.Network;
 import org.slotwise.star.network.Signaling;
-import org.slotwise.star.network.TimestampUnit;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
@@ -55,7 +55,7 @@ public final class NetworkCodec {
             edges.add(edge(fields.place("edges[" + edges.size() + "]"), edge));
         }
         return new Network(frame(fields.place("frame"), fields.required("frame")),
-                unit(fields.place("timestamp_unit"), fields.text("timestamp_unit")),
+                fields.parsed("timestamp_unit", TimestampUnit::parse),
                 cores, edges,
                 (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
                 (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
@@ -115,17 +115,6 @@ public final class NetworkCodec {
             default:
                 throw new InvalidJsonException(
                         fields.place("signaling"), "must be in-band or out-of-band, got '" + text + "'");
-        }
-    }
-
-    private static TimestampUnit unit(String place, String text) throws InvalidJsonException {
-        switch (text) {
-            case "ns":
-                return TimestampUnit.NS;
-            case "us":
-                return TimestampUnit.US;
-            default:
-                throw new InvalidJsonException(place, "must be ns or us, got '" + text + "'");
         }
     }
 
