@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.slotwise.apps.ops.OpsApplication;
 import org.slotwise.apps.ring.RingApplication;
 import org.slotwise.apps.routes.RoutesApplication;
 import org.slotwise.apps.star.StarApplication;
@@ -29,7 +30,8 @@ public final class Applications {
         return new Applications(List.of(
                 new StarApplication(schedulers),
                 new RoutesApplication(),
-                new RingApplication()));
+                new RingApplication(),
+                new OpsApplication()));
     }
 
     /** With one more. */

@@ -2,6 +2,7 @@
 package org.slotwise.standalone;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -188,7 +189,7 @@ class StandaloneControllerTest {
 
     private ObjectNode configuration(String network) throws IOException {
         ObjectNode node = configuration();
-        for (String program : new String[] {"router", "ring"}) {
+        for (String program : new String[] {"router", "ring", "ops"}) {
             ((ObjectNode) node.get("pipelines")).putObject(program)
                     .put("json", REPOSITORY.resolve("p4src/p4c-out/" + program + ".json").toString())
                     .put("p4info", REPOSITORY.resolve("p4src/p4c-out/" + program + ".p4info.txtpb").toString());
@@ -367,6 +368,33 @@ class StandaloneControllerTest {
         ObjectNode noProgram = configuration("network-ring.json");
         ((ObjectNode) noProgram.get("pipelines")).remove("ring");
         checkRefused("pipelines.ring: missing", noProgram);
+    }
+
+    @Test
+    void opticalPacketSwitchesAreConfiguredACutIsRoutedAroundAndATargetHoldsUntilItIsConfiguredOtherwise() throws Exception {
+        serve(4001, 4002, 4003, 5001, 5002, 5003);
+        String target = "{\"device_id\":4002,\"port\":257,\"target\":0.5}";
+        ObjectNode node = configuration("ops.json");
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
+            assertTrue(call(controller, "apps/ops/status", null).body().startsWith("{\"configured\":true,\"name\":\"triangle\",\"switches\":3,"
+                    + "\"switches_ready\":3,\"edges\":3,\"edges_ready\":3"));
+            assertEquals(target, call(controller, "apps/ops/targets", target).body());
+            assertEquals(422, call(controller, "apps/ops/targets", target.replace("257", "258")).statusCode());
+            String dark = "{\"device_id\":4001,\"port\":256,\"up\":false}";
+            assertEquals(dark, call(controller, "apps/ops/ports", dark).body());
+            awaitMetric(controller, "slotwise_controller_ops_reroutes_total 1.0");
+            assertTrue(call(controller, "apps/ops/routes", null).body().contains("{\"edge\":1,\"fibres\":[1]}"));
+        }
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertTrue(call(controller, "apps/ops/targets", null).body().contains(target));
+        }
+        ((ObjectNode) node.at("/network/apps/ops")).put("target", 0.8);
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertFalse(call(controller, "apps/ops/targets", null).body().contains(target), "configured otherwise");
+        }
+        ((ObjectNode) node.get("pipelines")).remove("ops");
+        checkRefused("pipelines.ops: missing", node);
     }
 
     /** All metrics, when one of them has come to what it is to be. */

@@ -3,8 +3,6 @@ package org.slotwise.onos.pipeline;
 
 import java.net.URL;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.onosproject.net.pi.model.DefaultPiPipeconf;
 import org.onosproject.net.pi.model.PiPipeconf;
 import org.onosproject.net.pi.model.PiPipeconf.ExtensionType;
@@ -17,9 +15,8 @@ import org.slotwise.star.schedule.Schedulers;
 
 /** The P4 programs that the app carries, as pipeconfs {@code org.slotwise.<program>}. */
 public final class Programs {
-    /** Names of the programs: those of all applications, and that of optical packet switches, which no application has yet. */
-    public static final List<String> NAMES = Stream.concat(
-            Applications.ours(Schedulers.ours()).programs().stream(), Stream.of("ops")).distinct().collect(Collectors.toList());
+    /** Names of the programs: those of all applications. */
+    public static final List<String> NAMES = Applications.ours(Schedulers.ours()).programs();
     private static final String PREFIX = "org.slotwise.";
 
     private Programs() {

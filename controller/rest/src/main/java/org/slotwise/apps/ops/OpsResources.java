@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.apps.ops;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Metric;
+import org.slotwise.apps.Running;
+import org.slotwise.apps.routes.RoutesCodec;
+import org.slotwise.control.LightTold;
+import org.slotwise.ops.LabelApp;
+import org.slotwise.ops.LabelView;
+import org.slotwise.ops.TargetChosen;
+import org.slotwise.rest.json.InvalidJsonException;
+
+/** Optical packet switches and their edges, where labels go, and what can be changed while they run. */
+public final class OpsResources implements AppResources {
+    private static final String TARGETS = "targets";
+    private static final String PORTS = "ports";
+
+    private final Running<LabelView> running;
+    private final Map<String, Supplier<JsonNode>> reads = new LinkedHashMap<>();
+
+    /** Takes the application. */
+    public OpsResources(Running<LabelView> running) {
+        this.running = running;
+        show("status", OpsCodec::status);
+        show("nodes", OpsCodec::nodes);
+        show("routes", OpsCodec::routes);
+        show(TARGETS, OpsCodec::targets);
+        show(PORTS, OpsCodec::ports);
+    }
+
+    private void show(String name, Function<LabelView, JsonNode> shown) {
+        reads.put(name, () -> shown.apply(running.view()));
+    }
+
+    @Override
+    public String id() {
+        return LabelApp.ID;
+    }
+
+    @Override
+    public String description() {
+        return "Optical packet switches: ranked next fibres of labels, targets of agents, light of ports.";
+    }
+
+    @Override
+    public Map<String, Supplier<JsonNode>> reads() {
+        return reads;
+    }
+
+    @Override
+    public Map<String, Change> changes() {
+        return Map.of(TARGETS, this::target, PORTS, this::light);
+    }
+
+    @Override
+    public List<Metric> metrics() {
+        LabelView view = running.view();
+        return List.of(
+                Metric.counter("ops_reroutes", "How often routes of labels have changed since fibres came or went.", view.reroutes()),
+                Metric.counter("ops_write_failures", "Batches that a switch or an edge refused.", view.writeFailures()),
+                Metric.gauge("ops_nodes", "Optical packet switches and their edges.", view.nodes().size()),
+                Metric.gauge("ops_nodes_ready", "Those that are there.", view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
+                Metric.gauge("ops_nodes_settled", "Those that have all their tables.",
+                        view.nodes().values().stream().filter(LabelView.NodeView::isSettled).count()),
+                Metric.gauge("ops_dark_ports", "Ports of fibres without light.",
+                        view.nodes().values().stream().mapToLong(node -> node.darkPorts().size()).sum()));
+    }
+
+    private JsonNode target(JsonNode body) throws InvalidJsonException {
+        LabelView view = running.view();
+        TargetChosen choice = OpsCodec.target(view, body);
+        running.choose(new KeptTarget(view.network(), choice));
+        return OpsCodec.target(choice.device(), choice.port(), choice.target());
+    }
+
+    private JsonNode light(JsonNode body) throws InvalidJsonException {
+        LightTold told = OpsCodec.light(running.view(), body);
+        running.order(told);
+        return RoutesCodec.port(told.device(), told.port(), told.isUp());
+    }
+}

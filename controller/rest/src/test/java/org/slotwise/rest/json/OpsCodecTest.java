@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.rest.json;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.networknt.schema.JsonSchema;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.slotwise.apps.AppResources;
+import org.slotwise.apps.Applications;
+import org.slotwise.apps.Choice;
+import org.slotwise.apps.NetworkDocument;
+import org.slotwise.apps.Running;
+import org.slotwise.apps.ops.OpsCodec;
+import org.slotwise.apps.ops.OpsResources;
+import org.slotwise.control.Event;
+import org.slotwise.control.topology.TimestampUnit;
+import org.slotwise.ops.LabelApp;
+import org.slotwise.ops.LabelView;
+import org.slotwise.ops.OpsNetwork;
+import org.slotwise.star.schedule.Schedulers;
+
+class OpsCodecTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path SCHEMAS = Path.of("../../schema");
+
+    private final JsonNode schemaText = read("network.schema.json");
+    private final JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(schemaText);
+
+    OpsCodecTest() throws IOException {
+    }
+
+    private static JsonNode read(String file) throws IOException {
+        return JSON.readTree(SCHEMAS.resolve(file).toFile());
+    }
+
+    private static ObjectNode example() throws IOException {
+        return (ObjectNode) read("examples/ops.json").at("/apps/ops");
+    }
+
+    private boolean schemaTakes(JsonNode ops) {
+        ObjectNode document = JSON.createObjectNode();
+        document.putObject("apps").set("ops", ops);
+        return schema.validate(document).isEmpty();
+    }
+
+    private static String refusal(JsonNode ops) {
+        return assertThrows(InvalidJsonException.class, () -> OpsCodec.decode("", ops)).getMessage();
+    }
+
+    @Test
+    void theExampleIsTakenWholeByBoth() throws Exception {
+        assertTrue(schemaTakes(example()));
+        OpsNetwork network = OpsCodec.decode("", example());
+        assertEquals(Set.of("ops"), NetworkDocument.decode("", read("examples/ops.json"), Applications.ours(Schedulers.ours())).parts().keySet());
+        assertEquals("triangle", network.name());
+        assertEquals(0.9, network.settings().target());
+        assertEquals(TimestampUnit.NS, network.settings().unit());
+        assertEquals(50_000_000, network.settings().probes().orElseThrow().periodNs());
+        assertEquals("h2.0", network.edges().get(2).hosts().get(0).name());
+        assertEquals(List.of(1, 0), List.of(network.links().get(1).fibreAtA(), network.links().get(1).fibreAtB()));
+        assertEquals(Set.of(256, 257, 260, 261, 264, 265), network.dataPorts(0));
+    }
+
+    @Test
+    void whatMayBeMissingMay() throws Exception {
+        ObjectNode plain = example().put("probes", false).put("timestamp_unit", "us");
+        plain.remove(List.of("probe_rate_bps", "period_ns", "alpha", "beta", "gamma", "aggregation", "macroflows"));
+        assertTrue(schemaTakes(plain));
+        OpsNetwork network = OpsCodec.decode("", plain);
+        assertTrue(network.settings().probes().isEmpty());
+        assertEquals(TimestampUnit.US, network.settings().unit());
+    }
+
+    /** All integers that the schema bounds are bounded here by the same. */
+    @Test
+    void boundsAreThoseOfTheSchema() throws IOException {
+        JsonNode properties = schemaText.at("/$defs/ops_network/properties");
+        int bounded = 0;
+        for (String name : (Iterable<String>) properties::fieldNames) {
+            JsonNode property = properties.get(name);
+            if (property.path("type").asText().equals("integer")) {
+                long least = property.get("minimum").asLong();
+                long most = property.get("maximum").asLong();
+                for (long beyond : new long[] {least - 1, most + 1}) {
+                    ObjectNode wrong = example().put(name, beyond);
+                    assertFalse(schemaTakes(wrong), name);
+                    assertEquals(name + ": an integer " + least + " .. " + most + " is needed, got " + beyond, refusal(wrong));
+                }
+                bounded++;
+            }
+        }
+        assertEquals(11, bounded);
+    }
+
+    @Test
+    void whatIsWrongIsRefusedWithPlaceAndReason() throws IOException {
+        ObjectNode wrong = example();
+        ((ObjectNode) wrong.at("/links/1")).put("b", "s9");
+        assertEquals("links[1].b: there is no switch 's9'", refusal(wrong));
+        wrong = example();
+        ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1).add(240);
+        assertEquals("links[1].fibres[1]: an integer 0 .. 239 is needed", refusal(wrong));
+        ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1);
+        assertEquals("links[1].fibres: two are needed, that at 'a' and that at 'b', got 1", refusal(wrong));
+        ((ObjectNode) wrong.at("/links/1")).putArray("fibres").add(1).add(1);
+        assertEquals("links[2].fibres[1]: 's2' has another fibre 1 already", refusal(wrong));
+        wrong = example();
+        ((ObjectNode) wrong.at("/edges/0")).put("fibre", 60);
+        assertEquals("edges[0].fibre: with a fibre_shift of 2 a fibre is 0 .. 59, got 60", refusal(wrong));
+        ((ObjectNode) wrong.at("/edges/0")).put("switch", "e0");
+        assertEquals("edges[0].switch: there is no switch 'e0'", refusal(wrong));
+        wrong = example();
+        wrong.remove("alpha");
+        assertEquals("alpha: missing", refusal(wrong));
+        assertEquals("probe_rate_bps: only where 'probes' is true", refusal(example().put("probes", false)));
+        assertEquals("macroflows: must be none, got 'pair'", refusal(example().put("macroflows", "pair")));
+        wrong = example();
+        wrong.putObject("aggregation").put("scheme", "full");
+        assertEquals("aggregation.scheme: must be none, got 'full'", refusal(wrong));
+        assertEquals("target: must be above 0 and at most 1, got 0.0", refusal(example().put("target", 0)));
+        assertEquals("timestamp_unit: must be ns or us, got 'ms'", refusal(example().put("timestamp_unit", "ms")));
+        assertEquals("guard: unknown field; did you mean 'guard_ns'?", refusal(example().put("guard", 0)));
+        wrong = example();
+        wrong.putArray("switches");
+        assertEquals("switches: must be 1 .. 240, got 0", refusal(wrong));
+        assertEquals("apps.ops.hops: missing", assertThrows(InvalidJsonException.class, () -> {
+            ObjectNode without = example();
+            without.remove("hops");
+            OpsCodec.decode("apps.ops", without);
+        }).getMessage());
+    }
+
+    @Test
+    void resourcesShowWhatThereIsAndChangesAreChecked() throws Exception {
+        LabelApp app = new LabelApp(OpsCodec.decode("", example()));
+        List<Choice<LabelView>> chosen = new ArrayList<>();
+        AppResources ops = new OpsResources(new Running<>() {
+            @Override
+            public LabelView view() {
+                return app.view();
+            }
+
+            @Override
+            public void order(Event.Order order) {
+                app.onEvent(0, order);
+            }
+
+            @Override
+            public void choose(Choice<LabelView> choice) {
+                chosen.add(choice);
+                app.onEvent(0, choice.order());
+            }
+        });
+        assertEquals("{\"configured\":false,\"name\":\"triangle\",\"switches\":3,\"switches_ready\":0,\"edges\":3,\"edges_ready\":0,\"links\":3,"
+                + "\"reroutes\":0,\"write_failures\":0}", ops.reads().get("status").get().toString());
+        assertTrue(ops.reads().get("routes").get().toString().startsWith("{\"switches\":[{\"name\":\"s0\",\"device_id\":4001,\"routes\":["
+                + "{\"edge\":0,\"fibres\":[2]},{\"edge\":1,\"fibres\":[0,1]},{\"edge\":2,\"fibres\":[1,0]}]}"));
+        JsonNode target = JSON.readTree("{\"device_id\":4001,\"port\":257,\"target\":0.5}");
+        assertEquals(target, JSON.readTree(ops.changes().get("targets").apply(target).toString()));
+        assertEquals("{\"device_id\":4001,\"port\":257,\"before\":0.5,\"after\":0.5}", chosen.get(0).audited(app.view()).toString());
+        assertTrue(ops.reads().get("targets").get().toString().contains("{\"device_id\":4001,\"port\":257,\"target\":0.5},"
+                + "{\"device_id\":4001,\"port\":260,\"target\":0.9}"));
+        String dark = "{\"device_id\":5001,\"port\":258,\"up\":false}";
+        assertEquals(dark, ops.changes().get("ports").apply(JSON.readTree(dark)).toString());
+        assertTrue(ops.reads().get("ports").get().toString().contains(dark));
+        assertTrue(ops.reads().get("nodes").get().toString().contains("\"device_id\":5001,\"program\":\"edge\",\"ready\":false,\"settled\":false,\"dark_ports\":[258]"));
+        assertEquals(6, ops.metrics().size());
+        for (String wrong : List.of("targets {\"device_id\":4001,\"port\":258,\"target\":0.5}", "targets {\"device_id\":5001,\"port\":256,\"target\":0.5}",
+                "targets {\"device_id\":4001,\"port\":256,\"target\":0}", "targets {\"device_id\":4001,\"port\":256,\"target\":1.1}",
+                "ports {\"device_id\":4001,\"port\":259,\"up\":true}", "ports {\"device_id\":9,\"port\":256,\"up\":true}",
+                "ports {\"device_id\":4001,\"port\":256,\"up\":1}")) {
+            String[] parts = wrong.split(" ");
+            JsonNode body = JSON.readTree(parts[1]);
+            assertThrows(InvalidJsonException.class, () -> ops.changes().get(parts[0]).apply(body), wrong);
+        }
+        assertEquals(1, chosen.size());
+    }
+}
