@@ -37,7 +37,10 @@ fn in_order(wants: &[(f64, f64)]) -> Vec<usize> {
 fn shares(amount: f64, wants: &[(f64, f64)]) -> Vec<f64> {
     let order = in_order(wants);
     let share_of = |at: usize| {
-        let others = order.iter().filter(move |&&other| other != at).map(|&other| wants[other]);
+        let others = order
+            .iter()
+            .filter(move |&&other| other != at)
+            .map(|&other| wants[other]);
         share(amount, wants[at].1, others)
     };
     (0..wants.len()).map(share_of).collect()

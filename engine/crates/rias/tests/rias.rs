@@ -54,7 +54,10 @@ fn work_has_a_bound_and_is_counted() {
     let rates = ring.allocate_within(&flows, &mut left).unwrap();
     let used = 1_000_000 - left;
     // A step looks at each of the stations of a link beside each other one, and at the one flow of each.
-    assert!(used > 0 && used.is_multiple_of(1 + 1 + 4 + 2 + 9 + 3 + 16 + 4), "{used}");
+    assert!(
+        used > 0 && used.is_multiple_of(1 + 1 + 4 + 2 + 9 + 3 + 16 + 4),
+        "{used}"
+    );
     assert_eq!(ring.allocate_within(&flows, &mut { used }), Ok(rates));
     assert_eq!(ring.allocate_within(&flows, &mut { used - 1 }), Err(RiasError::TooMuch));
 }

@@ -350,11 +350,17 @@ fn what_is_committed_does_not_wait_for_the_shaper_but_counts() {
     }
     card.add(0, 512 + 3, "committed", 500).unwrap();
     // The last one that waits gives it room, and the time that it would have taken.
-    assert_eq!(card.add(0, 512 + 3, "committed", 500), Err((DropCause::QueueFull, "fair")));
+    assert_eq!(
+        card.add(0, 512 + 3, "committed", 500),
+        Err((DropCause::QueueFull, "fair"))
+    );
     card.add(0, 3, "late", 500).unwrap();
     let sent = run(&mut card, 0, 10 * MS);
     let committed = [(0, "committed"), (500, "committed")];
-    assert_eq!(sent, [&committed[..], &[(1000, "fair"), (MS, "fair"), (3 * MS, "late")]].concat());
+    assert_eq!(
+        sent,
+        [&committed[..], &[(1000, "fair"), (MS, "fair"), (3 * MS, "late")]].concat()
+    );
     assert_eq!(card.buffered_bytes(), 0);
 }
 
