@@ -83,6 +83,14 @@ const bit<8>  FIBRE_CHOICES   = 4;           // next fibres to a destination, th
 const bit<32> NO_FEEDBACK     = 0x7FFFFFFF;  // of probe_t.feedback: no switch has written any yet
 const bit<16> PROBE_SATISFIED = 1;           // bit of probe_t.flags: its macroflow has no use for more
 
+// Edges of optical packet switches. An output is one of an edge's optical ports: PORT_OPTICAL_BASE + output.
+const index_t MAX_OUTPUTS        = 8;     // of an edge
+const index_t MAX_OUTPUT_CLASSES = 8;     // of trains that wait apart for an output
+const bit<8>  NO_TRAIN_LIMIT     = 0xFF;  // of trains that may wait for an output
+const bit<16> TRAIN_REFUSED      = 1;     // bit of train_label_t.flags: the train is dropped
+const bit<8>  OUTPUT_IDLE        = 1;     // bit of train_sent_t.flags: no train begins
+const bit<32> MAX_TRAIN_BYTES    = 0xFFFFFF;  // that links count
+
 enum bit<4> OpticalKind {
     DATA          = 0,
     REQUEST       = 1,
@@ -155,7 +163,10 @@ enum bit<4> LineCardKind {
     FLOW_CONTROL  = 4,
     ALARM         = 5,
     RING_TICK     = 6,
-    ADD_LIMITS    = 7
+    ADD_LIMITS    = 7,
+    TRAIN_TICK    = 8,
+    TRAIN_LABEL   = 9,
+    TRAIN_SENT    = 10
 }
 
 // Operations of a flow-control message; `value` and the times are used as said.
@@ -226,7 +237,8 @@ enum bit<8> DropReason {
     RETURNED         = 20,  // station: its own packet has come round, since nobody took it off
     POLICED          = 21,  // station: more of a class came from a host than it may bring
     CONTENTION       = 22,  // optical packet switch: all outputs that the train may take are busy
-    NOT_DEFLECTED    = 23   // the same: the output of its choice is busy, and it may not be deflected any more
+    NOT_DEFLECTED    = 23,  // the same: the output of its choice is busy, and it may not be deflected any more
+    INGRESS_FULL     = 24   // edge: no room for a train before any of its outputs
 }
 const index_t MAX_DROP_REASONS = 32;  // size of the `drops` counter
 

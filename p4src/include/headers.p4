@@ -255,6 +255,35 @@ header add_limit_t {
     rate_t  rate;  // NO_LIMIT: this limit is not used
 }
 
+// From the card of an edge that makes trains: the open train of a queue is closed.
+header train_tick_t {
+    queue_t   queue;
+    bit<16>   packets;      // of the train
+    bit<32>   bytes;        // of its frames as links count them, without label_t
+    bit<32>   first_bytes;  // of its first frame, the same
+    bit<32>   reserved;
+    time_ns_t local_ns;     // local time of the card
+}
+
+// Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a
+// train that is refused has number 0.
+header train_label_t {
+    queue_t queue;
+    bit<16> packets;        // as in the tick
+    bit<16> flags;          // TRAIN_REFUSED
+    bit<8>  traffic_class;
+    bit<8>  reserved;
+    bit<64> tag;            // of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers
+}
+
+// From the card: a train has left by the output `linecard_t.port`, and the next one begins.
+header train_sent_t {
+    bit<8>  traffic_class;  // of the one that begins
+    bit<8>  flags;          // OUTPUT_IDLE
+    bit<48> reserved;
+    bit<64> tag;            // of the one that begins
+}
+
 // What the card finds wrong: P4 tells the master or the controller.
 header alarm_t {
     bit<8>  code;   // FaultCode

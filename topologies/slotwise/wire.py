@@ -58,6 +58,12 @@ NO_FIBRE = 0xFF  # of a choice of fibres that is not there
 FIBRE_CHOICES = 4  # next fibres to a destination, the best one first
 NO_FEEDBACK = 0x7FFFFFFF  # of probe_t.feedback: no switch has written any yet
 PROBE_SATISFIED = 1  # bit of probe_t.flags: its macroflow has no use for more
+MAX_OUTPUTS = 8  # of an edge
+MAX_OUTPUT_CLASSES = 8  # of trains that wait apart for an output
+NO_TRAIN_LIMIT = 0xFF  # of trains that may wait for an output
+TRAIN_REFUSED = 1  # bit of train_label_t.flags: the train is dropped
+OUTPUT_IDLE = 1  # bit of train_sent_t.flags: no train begins
+MAX_TRAIN_BYTES = 0xFFFFFF  # that links count
 MAX_TRAIN_FATES = 8  # size of the `trains` counter
 MAX_XCP_VERDICTS = 8  # size of the `xcp_headers` counter
 MAX_DROP_REASONS = 32  # size of the `drops` counter
@@ -148,6 +154,9 @@ class LineCardKind(IntEnum):
     ALARM = 5
     RING_TICK = 6
     ADD_LIMITS = 7
+    TRAIN_TICK = 8
+    TRAIN_LABEL = 9
+    TRAIN_SENT = 10
 
 
 class FlowOp(IntEnum):
@@ -225,6 +234,7 @@ class DropReason(IntEnum):
     POLICED = 21  # station: more of a class came from a host than it may bring
     CONTENTION = 22  # optical packet switch: all outputs that the train may take are busy
     NOT_DEFLECTED = 23  # the same: the output of its choice is busy, and it may not be deflected any more
+    INGRESS_FULL = 24  # edge: no room for a train before any of its outputs
 
 
 class Header:
@@ -587,6 +597,43 @@ class AddLimit(Header):
     rate: int = 0  # NO_LIMIT: this limit is not used
     SIZE: ClassVar[int] = 8
     LAYOUT: ClassVar[tuple] = (("hops", 8), (None, 24), ("rate", 32),)
+
+
+@dataclass(frozen=True)
+class TrainTick(Header):
+    """From the card of an edge that makes trains: the open train of a queue is closed. 24 bytes."""
+
+    queue: int = 0
+    packets: int = 0  # of the train
+    bytes: int = 0  # of its frames as links count them, without label_t
+    first_bytes: int = 0  # of its first frame, the same
+    local_ns: int = 0  # local time of the card
+    SIZE: ClassVar[int] = 24
+    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("bytes", 32), ("first_bytes", 32), (None, 32), ("local_ns", 64),)
+
+
+@dataclass(frozen=True)
+class TrainLabel(Header):
+    """Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. 16 bytes."""
+
+    queue: int = 0
+    packets: int = 0  # as in the tick
+    flags: int = 0  # TRAIN_REFUSED
+    traffic_class: int = 0
+    tag: int = 0  # of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers
+    SIZE: ClassVar[int] = 16
+    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("flags", 16), ("traffic_class", 8), (None, 8), ("tag", 64),)
+
+
+@dataclass(frozen=True)
+class TrainSent(Header):
+    """From the card: a train has left by the output `linecard_t.port`, and the next one begins. 16 bytes."""
+
+    traffic_class: int = 0  # of the one that begins
+    flags: int = 0  # OUTPUT_IDLE
+    tag: int = 0  # of the one that begins
+    SIZE: ClassVar[int] = 16
+    LAYOUT: ClassVar[tuple] = (("traffic_class", 8), ("flags", 8), (None, 48), ("tag", 64),)
 
 
 @dataclass(frozen=True)

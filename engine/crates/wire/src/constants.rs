@@ -109,6 +109,18 @@ pub const FIBRE_CHOICES: u8 = 4;
 pub const NO_FEEDBACK: u32 = 0x7FFFFFFF;
 /// Bit of probe_t.flags: its macroflow has no use for more.
 pub const PROBE_SATISFIED: u16 = 1;
+/// Of an edge.
+pub const MAX_OUTPUTS: u32 = 8;
+/// Of trains that wait apart for an output.
+pub const MAX_OUTPUT_CLASSES: u32 = 8;
+/// Of trains that may wait for an output.
+pub const NO_TRAIN_LIMIT: u8 = 0xFF;
+/// Bit of train_label_t.flags: the train is dropped.
+pub const TRAIN_REFUSED: u16 = 1;
+/// Bit of train_sent_t.flags: no train begins.
+pub const OUTPUT_IDLE: u8 = 1;
+/// That links count.
+pub const MAX_TRAIN_BYTES: u32 = 0xFFFFFF;
 /// Size of the `trains` counter.
 pub const MAX_TRAIN_FATES: u32 = 8;
 /// Size of the `xcp_headers` counter.
@@ -581,11 +593,17 @@ pub enum LineCardKind {
     RingTick = 6,
     /// ADD_LIMITS.
     AddLimits = 7,
+    /// TRAIN_TICK.
+    TrainTick = 8,
+    /// TRAIN_LABEL.
+    TrainLabel = 9,
+    /// TRAIN_SENT.
+    TrainSent = 10,
 }
 
 impl LineCardKind {
     /// Every member, by code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::SlotTick,
         Self::IntervalTick,
         Self::QueueReport,
@@ -593,6 +611,9 @@ impl LineCardKind {
         Self::Alarm,
         Self::RingTick,
         Self::AddLimits,
+        Self::TrainTick,
+        Self::TrainLabel,
+        Self::TrainSent,
     ];
 
     /// The name that P4 uses.
@@ -605,6 +626,9 @@ impl LineCardKind {
             Self::Alarm => "ALARM",
             Self::RingTick => "RING_TICK",
             Self::AddLimits => "ADD_LIMITS",
+            Self::TrainTick => "TRAIN_TICK",
+            Self::TrainLabel => "TRAIN_LABEL",
+            Self::TrainSent => "TRAIN_SENT",
         }
     }
 }
@@ -627,6 +651,9 @@ impl TryFrom<u8> for LineCardKind {
             5 => Ok(Self::Alarm),
             6 => Ok(Self::RingTick),
             7 => Ok(Self::AddLimits),
+            8 => Ok(Self::TrainTick),
+            9 => Ok(Self::TrainLabel),
+            10 => Ok(Self::TrainSent),
             _ => Err(UnknownCode { enumeration: "LineCardKind", code: code.into() }),
         }
     }
@@ -969,11 +996,13 @@ pub enum DropReason {
     Contention = 22,
     /// The same: the output of its choice is busy, and it may not be deflected any more.
     NotDeflected = 23,
+    /// Edge: no room for a train before any of its outputs.
+    IngressFull = 24,
 }
 
 impl DropReason {
     /// Every member, by code.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::None,
         Self::NoRoute,
         Self::NoVoq,
@@ -998,6 +1027,7 @@ impl DropReason {
         Self::Policed,
         Self::Contention,
         Self::NotDeflected,
+        Self::IngressFull,
     ];
 
     /// The name that P4 uses.
@@ -1027,6 +1057,7 @@ impl DropReason {
             Self::Policed => "POLICED",
             Self::Contention => "CONTENTION",
             Self::NotDeflected => "NOT_DEFLECTED",
+            Self::IngressFull => "INGRESS_FULL",
         }
     }
 }
@@ -1066,6 +1097,7 @@ impl TryFrom<u8> for DropReason {
             21 => Ok(Self::Policed),
             22 => Ok(Self::Contention),
             23 => Ok(Self::NotDeflected),
+            24 => Ok(Self::IngressFull),
             _ => Err(UnknownCode { enumeration: "DropReason", code: code.into() }),
         }
     }

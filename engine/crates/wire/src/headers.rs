@@ -1092,6 +1092,127 @@ impl AddLimit {
     }
 }
 
+/// From the card of an edge that makes trains: the open train of a queue is closed. `train_tick_t`, 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TrainTick {
+    /// Queue. 16 bits.
+    pub queue: u16,
+    /// Of the train. 16 bits.
+    pub packets: u16,
+    /// Of its frames as links count them, without label_t. 32 bits.
+    pub bytes: u32,
+    /// Of its first frame, the same. 32 bits.
+    pub first_bytes: u32,
+    /// Local time of the card. 64 bits.
+    pub local_ns: u64,
+}
+
+impl TrainTick {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 24;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            queue: get(b, 0, 16) as u16,
+            packets: get(b, 16, 16) as u16,
+            bytes: get(b, 32, 32) as u32,
+            first_bytes: get(b, 64, 32) as u32,
+            local_ns: get(b, 128, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.queue));
+        put(&mut b, 16, 16, u64::from(self.packets));
+        put(&mut b, 32, 32, u64::from(self.bytes));
+        put(&mut b, 64, 32, u64::from(self.first_bytes));
+        put(&mut b, 128, 64, self.local_ns);
+        b
+    }
+}
+
+/// Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. `train_label_t`, 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TrainLabel {
+    /// Queue. 16 bits.
+    pub queue: u16,
+    /// As in the tick. 16 bits.
+    pub packets: u16,
+    /// TRAIN_REFUSED. 16 bits.
+    pub flags: u16,
+    /// Traffic class. 8 bits.
+    pub traffic_class: u8,
+    /// Of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers. 64 bits.
+    pub tag: u64,
+}
+
+impl TrainLabel {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 16;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            queue: get(b, 0, 16) as u16,
+            packets: get(b, 16, 16) as u16,
+            flags: get(b, 32, 16) as u16,
+            traffic_class: get(b, 48, 8) as u8,
+            tag: get(b, 64, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 16, u64::from(self.queue));
+        put(&mut b, 16, 16, u64::from(self.packets));
+        put(&mut b, 32, 16, u64::from(self.flags));
+        put(&mut b, 48, 8, u64::from(self.traffic_class));
+        put(&mut b, 64, 64, self.tag);
+        b
+    }
+}
+
+/// From the card: a train has left by the output `linecard_t.port`, and the next one begins. `train_sent_t`, 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TrainSent {
+    /// Of the one that begins. 8 bits.
+    pub traffic_class: u8,
+    /// OUTPUT_IDLE. 8 bits.
+    pub flags: u8,
+    /// Of the one that begins. 64 bits.
+    pub tag: u64,
+}
+
+impl TrainSent {
+    /// Bytes on the wire.
+    pub const SIZE: usize = 16;
+
+    /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let b = bytes.get(..Self::SIZE)?;
+        Some(Self {
+            traffic_class: get(b, 0, 8) as u8,
+            flags: get(b, 8, 8) as u8,
+            tag: get(b, 64, 64) as u64,
+        })
+    }
+
+    /// The bytes on the wire. Reserved bits are zero; bits above a field's width are cut off.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut b = [0; Self::SIZE];
+        put(&mut b, 0, 8, u64::from(self.traffic_class));
+        put(&mut b, 8, 8, u64::from(self.flags));
+        put(&mut b, 64, 64, self.tag);
+        b
+    }
+}
+
 /// What the card finds wrong: P4 tells the master or the controller. `alarm_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Alarm {

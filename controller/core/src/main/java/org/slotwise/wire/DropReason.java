@@ -76,7 +76,10 @@ public enum DropReason {
     CONTENTION(22),
 
     /** The same: the output of its choice is busy, and it may not be deflected any more. */
-    NOT_DEFLECTED(23);
+    NOT_DEFLECTED(23),
+
+    /** Edge: no room for a train before any of its outputs. */
+    INGRESS_FULL(24);
 
     private final int code;
 

@@ -25,7 +25,16 @@ public enum LineCardKind {
     RING_TICK(6),
 
     /** ADD_LIMITS. */
-    ADD_LIMITS(7);
+    ADD_LIMITS(7),
+
+    /** TRAIN_TICK. */
+    TRAIN_TICK(8),
+
+    /** TRAIN_LABEL. */
+    TRAIN_LABEL(9),
+
+    /** TRAIN_SENT. */
+    TRAIN_SENT(10);
 
     private final int code;
 

@@ -164,6 +164,24 @@ public final class WireConstants {
     /** Bit of probe_t.flags: its macroflow has no use for more. */
     public static final int PROBE_SATISFIED = 1;
 
+    /** Of an edge. */
+    public static final int MAX_OUTPUTS = 8;
+
+    /** Of trains that wait apart for an output. */
+    public static final int MAX_OUTPUT_CLASSES = 8;
+
+    /** Of trains that may wait for an output. */
+    public static final int NO_TRAIN_LIMIT = 0xFF;
+
+    /** Bit of train_label_t.flags: the train is dropped. */
+    public static final int TRAIN_REFUSED = 1;
+
+    /** Bit of train_sent_t.flags: no train begins. */
+    public static final int OUTPUT_IDLE = 1;
+
+    /** That links count. */
+    public static final int MAX_TRAIN_BYTES = 0xFFFFFF;
+
     /** Size of the `trains` counter. */
     public static final int MAX_TRAIN_FATES = 8;
 
