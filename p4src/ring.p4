@@ -127,7 +127,7 @@ control RingIngress(inout ring_headers_t hdr,
                 limits.apply(meta);
             }
             if (meta.duty == Duty.MEASURE) {
-                if (meta.mode == RingMode.CONTROLLER) {
+                if (meta.report_intervals != 0) {
                     plan_reports.apply(meta);
                 }
                 set_limits.apply(hdr, meta, standard_metadata);

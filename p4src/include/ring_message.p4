@@ -45,22 +45,27 @@ control RingCrc(in ring_headers_t hdr, inout ring_metadata_t meta) {
     }
 }
 
-// How many reports the card is to tick for: while there is something to report, as often as the controller wants them.
+#define REPORT_BLOCKS ((meta.stations + REPORT_SOURCES - 1) >> 4)
+
+// How many reports the card is to tick for: while there is something to report, as often as the controller wants them. In modes
+// other than CONTROLLER they come before the message that there may be.
 control PlanReports(inout ring_metadata_t meta) {
     bit<16> left;
 
     @hidden action plan() {
-        meta.ticks = 0;
         report_left.read(left, meta.link);
         left = left |-| 1;
         if (left == 0 && meta.phase != RingPhase.QUIET) {
             left = meta.report_intervals;
-            meta.ticks = (meta.stations + REPORT_SOURCES - 1) >> 4;
+            meta.ticks = meta.ticks + REPORT_BLOCKS;
         }
         report_left.write(meta.link, left);
     }
 
     apply {
+        if (meta.mode == RingMode.CONTROLLER) {
+            meta.ticks = 0;
+        }
         plan();
     }
 }
@@ -87,6 +92,8 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
     bit<8>  phase;
     bit<64> estimate;
     bit<16> block;
+    bit<16> left;
+    bit<16> first;  // repeat of the tick that makes a message to the stations
 
     @hidden action choose_limits() {
         base = meta.link << 2;
@@ -153,6 +160,15 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
         block = hdr.ring_tick.repeat - 1;
     }
 
+    // Reports were planned in this interval if they are as far away as they can be.
+    @hidden action look_at_plan() {
+        report_left.read(left, meta.link);
+        first = 1;
+        if (left == meta.report_intervals) {
+            first = REPORT_BLOCKS + 1;
+        }
+    }
+
     @hidden action make_report() {
         hdr.report.setValid();
         hdr.report.local_ns = hdr.ring_tick.local_ns;
@@ -182,9 +198,13 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
     }
 
     apply {
-        if (meta.mode == RingMode.CONTROLLER) {
+        first = 1;
+        if (meta.report_intervals != 0 && meta.tells_on == 0) {
+            look_at_plan();
+        }
+        if (meta.mode == RingMode.CONTROLLER || meta.tells_on == 0 && hdr.ring_tick.repeat < first) {
             look_at_report();
-            if (phase == RingPhase.QUIET || block >= (meta.stations + REPORT_SOURCES - 1) >> 4) {
+            if (phase == RingPhase.QUIET || block >= REPORT_BLOCKS) {
                 nothing_to_say();
             } else {
                 make_report();
@@ -192,7 +212,7 @@ control MakeMessage(inout ring_headers_t hdr, inout ring_metadata_t meta, inout 
             }
         } else {
             choose_limits();
-            if (upstream != 0 && (meta.tells_on == 1 || hdr.ring_tick.repeat == 1)) {
+            if (upstream != 0 && (meta.tells_on == 1 || hdr.ring_tick.repeat == first)) {
                 begin_message(RingKind.FAIRNESS);
                 make_fairness();
             } else if (meta.tells_on == 0) {

@@ -82,6 +82,7 @@ control RingletParams(inout ring_metadata_t meta) {
         size = 2;
     }
 
+    // Reports to the controller: `report_intervals` apart in mode CONTROLLER, `watch_intervals` in the others; 0: none.
     action set_timing(bit<32> interval_ns,
                       bit<32> intervals_q8,
                       bit<8> old_shift,
@@ -93,7 +94,8 @@ control RingletParams(inout ring_metadata_t meta) {
                       bit<16> calm_intervals,
                       bit<16> hold_intervals,
                       bit<16> wait_intervals,
-                      bit<16> report_intervals) {
+                      bit<16> report_intervals,
+                      bit<16> watch_intervals) {
         meta.interval_ns = interval_ns;
         meta.intervals_q8 = intervals_q8;
         meta.old_shift = old_shift;
@@ -106,6 +108,9 @@ control RingletParams(inout ring_metadata_t meta) {
         meta.hold_intervals = hold_intervals;
         meta.wait_intervals = wait_intervals;
         meta.report_intervals = report_intervals;
+        if (meta.mode != RingMode.CONTROLLER) {
+            meta.report_intervals = watch_intervals;
+        }
     }
 
     table ring_timing {
@@ -113,7 +118,7 @@ control RingletParams(inout ring_metadata_t meta) {
             set_timing;
         }
         // 100 us, W1 = W2 = 8; windows of 10 ms; two packets of 1500 bytes; 1 ms; 10 intervals each.
-        default_action = set_timing(100000, 2560000, 3, 3, 100, 25600, 3000, 1000000, 10, 10, 10, 1);
+        default_action = set_timing(100000, 2560000, 3, 3, 100, 25600, 3000, 1000000, 10, 10, 10, 1, 0);
         size = 1;
     }
 

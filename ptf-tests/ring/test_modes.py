@@ -77,15 +77,7 @@ class RprConservative(r.TickedTest):
         self.tick_and_expect((0, rate), added=300)
 
 
-class ControllerTest(r.TickedTest):
-    mode = RingMode.CONTROLLER
-
-    def order(self, *entries, source=0, sequence=None, **fields):
-        self.sequence += 1
-        message = r.fairness(*entries, source=source, sequence=self.sequence if sequence is None else sequence, **fields)
-        self.switch.packet_out(wire.PORT_SELF, message)
-        self.packet_outs_handled(r.HOST_PORT)
-
+class ReportedTest(r.TickedTest):
     def expect_report(self, phase, rates, link_rate, added_rate, told_rate, active, block=0, hol_delay_ns=0, local_ns=0):
         sources = [wire.ReportSource(rate=rates.get(station, 0)) for station in range(16 * block, 16 * block + 16)]
         self.expect_packet_in(
@@ -93,6 +85,45 @@ class ControllerTest(r.TickedTest):
             r.ring(kind=RingKind.REPORT, ttl=1, destination=r.STATION, weight=self.weight),
             wire.RingReport(local_ns=local_ns, link_rate=link_rate, added_rate=added_rate, told_rate=told_rate,
                             hol_delay_ns=hol_delay_ns, phase=phase, block=block, active=active), *sources)
+
+
+class Watched(ReportedTest):
+    """In the other modes a report comes each `watch` intervals, before the message that there may be."""
+
+    watch = 2
+
+    def runTest(self):
+        self.congest()
+        self.expect_limits((0, r.TARGET / 2), ticks=2)
+        self.tick(repeat=1)
+        self.expect_report(RingPhase.CONGESTED, {1: wire.NO_LIMIT, r.STATION: wire.NO_LIMIT}, 18_000_000, 9_000_000,
+                           r.TARGET // 2 - 1, 2)
+        self.tick(repeat=2)
+        self.expect_told((r.STATION, 1, 1, r.TARGET // 2 - 1))
+        self.congest()
+        self.expect_limits((0, r.TARGET / 2), ticks=1)
+        self.tick(repeat=1)
+        self.expect_told((r.STATION, 1, 1, r.TARGET // 2 - 1), sequence=2)
+        self.expect_silence()
+
+
+class WatchedWhenQuiet(ReportedTest):
+    watch = 1
+
+    def runTest(self):
+        self.tick_and_expect(added=100, ticks=0)
+        self.tick(repeat=1)
+        self.expect_drop(DropReason.NO_SIGNALING)
+
+
+class ControllerTest(ReportedTest):
+    mode = RingMode.CONTROLLER
+
+    def order(self, *entries, source=0, sequence=None, **fields):
+        self.sequence += 1
+        message = r.fairness(*entries, source=source, sequence=self.sequence if sequence is None else sequence, **fields)
+        self.switch.packet_out(wire.PORT_SELF, message)
+        self.packet_outs_handled(r.HOST_PORT)
 
 
 class Reports(ControllerTest):

@@ -23,6 +23,7 @@ class RingTest(SwitchTest):
     program = "ring"
     mode = RingMode.EXPLICIT
     weight = 1
+    watch = 0
     shift = 0  # of the estimators: they show the last interval
 
     @staticmethod
@@ -43,7 +44,7 @@ class RingTest(SwitchTest):
         self.switch.set_default("ring_timing", "set_timing", interval_ns=INTERVAL_NS, intervals_q8=256 * 10_000,
                                 old_shift=self.shift, new_shift=self.shift, window=WINDOW, windows_q8=256 * 10_000 // WINDOW,
                                 bucket_bytes=100, hol_timer_ns=1_000_000, calm_intervals=CALM, hold_intervals=HOLD,
-                                wait_intervals=WAIT, report_intervals=1)
+                                wait_intervals=WAIT, report_intervals=1, watch_intervals=self.watch)
         self.switch.insert("ipv4_route", {"dst": (HERE, 32)}, "to_host", port=HOST_PORT, mac=HOST_MAC)
         self.switch.insert("ipv4_route", {"dst": (THERE, 32)}, "to_station", station=THERE_STATION)
         self.switch.insert("ring_way", {"station": THERE_STATION}, "reach", ringlet=0, hops=HOPS)

@@ -137,6 +137,8 @@ def ring(
     if not isinstance(stations, (list, tuple)) or not all(isinstance(station, str) for station in stations):
         raise InvalidArgument(f"stations: expected their number, or a list of names, got {stations!r}")
     shared = {} if threshold is None else {"threshold": threshold}
+    # So that the controller has ten reports a second of each congested link to show.
+    watch = max(1, 100_000_000 // interval_ns) if _is_count(interval_ns) and interval_ns > 0 else 1
     link = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
     return {
         "version": 1,
@@ -150,7 +152,7 @@ def ring(
             "half": half,
             "links": {"rate_bps": rate_bps, "delay_ns": delay_ns},
             "ingress": {"buffer_bytes": buffer_bytes},
-            "timing": {"interval_ns": interval_ns},
+            "timing": {"interval_ns": interval_ns, "watch_intervals": watch},
             "stations": list(stations),
         },
         "hosts": [

@@ -100,8 +100,10 @@ pub struct RingTiming {
     pub hold_intervals: u32,
     /// Intervals between two corrections (RPR, conservative).
     pub wait_intervals: u32,
-    /// Intervals between two reports to the controller.
+    /// Intervals between two reports to the controller in mode `controller`.
     pub report_intervals: u32,
+    /// The same in the other modes, where they are for who looks on; `None`: there are none.
+    pub watch_intervals: Option<u32>,
 }
 
 /// Names of modes in a scenario file and for the controller.
@@ -285,11 +287,13 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
         "hold_intervals",
         "wait_intervals",
         "report_intervals",
+        "watch_intervals",
     ];
     let fields = match r.optional(parent, "timing") {
         Some(value) => r.fields(value, parent.pointer("timing"), &keys),
         None => Fields::of(&Value::Null, parent.pointer("timing")),
     };
+    let watch_intervals = r.optional_integer(&fields, "watch_intervals", RING_INTERVALS);
     let mut number = |key: &str, range: RangeInclusive<u64>, otherwise: u64| {
         r.optional_integer(&fields, key, range).unwrap_or(otherwise)
     };
@@ -305,6 +309,7 @@ fn timing(r: &mut Reader, parent: &Fields, mode: RingMode) -> RingTiming {
         hold_intervals: number("hold_intervals", RING_INTERVALS, 10) as u32,
         wait_intervals: number("wait_intervals", RING_INTERVALS, 10) as u32,
         report_intervals: number("report_intervals", RING_INTERVALS, 1) as u32,
+        watch_intervals: watch_intervals.map(|intervals| intervals as u32),
     }
 }
 

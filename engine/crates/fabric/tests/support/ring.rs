@@ -117,6 +117,7 @@ fn write_timing(pipeline: &mut Pipeline, ring: &Ring) {
         u64::from(timing.hold_intervals),
         u64::from(timing.wait_intervals),
         u64::from(timing.report_intervals),
+        timing.watch_intervals.map_or(0, u64::from),
     ];
     set_default(pipeline, "ring_timing", "set_timing", &args);
 }

@@ -31,7 +31,7 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
         })
         .collect();
     let timing = &ring.timing;
-    json!({
+    let mut document = json!({
         "name": scenario.name,
         "mode": ring.mode_name(),
         "threshold": ring.threshold,
@@ -47,7 +47,11 @@ fn network(scenario: &Scenario, ring: &Ring, fabric: &Fabric) -> Value {
         "report_intervals": timing.report_intervals,
         "stations": stations,
         "links": links,
-    })
+    });
+    if let Some(intervals) = timing.watch_intervals {
+        document["watch_intervals"] = intervals.into();
+    }
+    document
 }
 
 fn station(scenario: &Scenario, ring: &Ring, fabric: &Fabric, number: u16) -> Value {

@@ -24,7 +24,7 @@ import org.slotwise.wire.WireConstants;
 
 /**
  * The application of a packet ring: the tables of its stations, ways around it, found anew when links are lost or come back, and, in
- * mode CONTROLLER, what stations may add to congested links. In the other modes stations tell each other. A change is written to each
+ * mode CONTROLLER, what stations may add to congested links. In the other modes stations tell each other, and it only shows what they report. A change is written to each
  * station as soon as that has answered the one before, and only what is another.
  */
 public final class FairnessApp implements App<RingView> {
@@ -185,7 +185,7 @@ public final class FairnessApp implements App<RingView> {
             RingMode next = ((RingChoice.Mode) choice).mode();
             if (next != mode) {
                 mode = next;
-                spans.clear();
+                spans.begin(mode);
                 states.forEach(KeptSwitch::change);
             }
         } else if (choice instanceof RingChoice.Weight) {
@@ -209,7 +209,7 @@ public final class FairnessApp implements App<RingView> {
 
     private void onReport(long nowNs, State state, Event.PacketIn packet) {
         try {
-            if (mode != RingMode.CONTROLLER) {
+            if (mode != RingMode.CONTROLLER && network.timing().watchIntervals() == 0) {
                 throw new Report.RefusedException(ReportRefusal.UNEXPECTED_PORT);
             }
             Report report = Report.read(network, state.number, packet.port(), packet.frame());

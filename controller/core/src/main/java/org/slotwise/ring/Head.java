@@ -86,13 +86,7 @@ final class Head {
 
     /** Says what its span may add, by the report that is complete now. */
     void decide(long nowNs, Report report, List<StationSettings> settings) {
-        phase = report.phase();
-        last = Optional.of(report.header());
-        rates = collected.clone();
-        reach = 0;
-        for (int source = 0; source < rates.length; source++) {
-            reach = rates[source] == 0 ? reach : Math.max(reach, network.hops(source, station, ringlet));
-        }
+        note(report);
         estimateCommitted(settings);
         long share = share(nowNs, settings);
         // What the station itself would tell rises then; but who knows who is satisfied may know that there is more.
@@ -102,6 +96,23 @@ final class Head {
             told.clear();
         } else {
             remember(nowNs);
+        }
+    }
+
+    /** Takes what the head tells its span itself, by the report that is complete now. */
+    void watch(Report report) {
+        note(report);
+        long told = report.header().toldRate();
+        rate = phase == RingPhase.QUIET || told >= link.capacity() ? WireConstants.NO_LIMIT : told;
+    }
+
+    private void note(Report report) {
+        phase = report.phase();
+        last = Optional.of(report.header());
+        rates = collected.clone();
+        reach = 0;
+        for (int source = 0; source < rates.length; source++) {
+            reach = rates[source] == 0 ? reach : Math.max(reach, network.hops(source, station, ringlet));
         }
     }
 

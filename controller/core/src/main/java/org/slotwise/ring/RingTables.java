@@ -73,7 +73,8 @@ final class RingTables {
                 .param("window", timing.windowIntervals()).param("windows_q8", timing.windowsQ8())
                 .param("bucket_bytes", timing.bucketBytes()).param("hol_timer_ns", timing.holTimerNs())
                 .param("calm_intervals", timing.calmIntervals()).param("hold_intervals", timing.holdIntervals())
-                .param("wait_intervals", timing.waitIntervals()).param("report_intervals", timing.reportIntervals()).build();
+                .param("wait_intervals", timing.waitIntervals()).param("report_intervals", timing.reportIntervals())
+                .param("watch_intervals", timing.watchIntervals()).build();
     }
 
     /** None where a half ring has no link: there is nothing to share. */

@@ -23,6 +23,7 @@ public final class RingTiming {
     private final int holdIntervals;
     private final int waitIntervals;
     private final int reportIntervals;
+    private final int watchIntervals;
 
     /** Collects the parts. */
     public static final class Builder {
@@ -36,6 +37,7 @@ public final class RingTiming {
         private int holdIntervals;
         private int waitIntervals;
         private int reportIntervals;
+        private int watchIntervals;
 
         /** Length of an interval, ns, and of a window, intervals. */
         public Builder interval(long ns, int ofWindow) {
@@ -77,6 +79,13 @@ public final class RingTiming {
             return this;
         }
 
+        /** Intervals between two reports in modes other than CONTROLLER, which only shows them. Without it there are none. */
+        public Builder watchIntervals(int intervals) {
+            checkIntervals("watch_intervals", intervals);
+            this.watchIntervals = intervals;
+            return this;
+        }
+
         /** The timing; throws {@link InvalidNetworkException} with place and reason if a part is out of range. */
         public RingTiming build() {
             return new RingTiming(this);
@@ -110,6 +119,7 @@ public final class RingTiming {
         this.holdIntervals = builder.holdIntervals;
         this.waitIntervals = builder.waitIntervals;
         this.reportIntervals = builder.reportIntervals;
+        this.watchIntervals = builder.watchIntervals;
     }
 
     private static void checkIntervals(String where, int intervals) {
@@ -184,8 +194,13 @@ public final class RingTiming {
         return waitIntervals;
     }
 
-    /** Intervals between two reports. */
+    /** Intervals between two reports in mode CONTROLLER. */
     public int reportIntervals() {
         return reportIntervals;
+    }
+
+    /** Intervals between two reports in the other modes; 0: there are none. */
+    public int watchIntervals() {
+        return watchIntervals;
     }
 }

@@ -133,7 +133,7 @@ public final class RingView {
         return stations;
     }
 
-    /** Links that are congested or recover, as far as stations report, which they do in mode CONTROLLER only. */
+    /** Links that are congested or recover, as far as stations report: in mode CONTROLLER, or if they are watched. */
     public List<Span> spans() {
         return spans;
     }

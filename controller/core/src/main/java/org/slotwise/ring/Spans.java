@@ -7,26 +7,38 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.slotwise.wire.RingMode;
 import org.slotwise.wire.WireConstants;
 
 /**
- * The congested links of a ring as far as their heads have reported, and what the stations before them may add. What is not reported
- * again for as long as stations keep what they were told is forgotten. Pure.
+ * The congested links of a ring as far as their heads have reported, and in mode CONTROLLER what the stations before them may add. What
+ * is not reported again for as long as stations keep what they were told, or in another mode for several reports, is forgotten. Pure.
  */
 final class Spans {
+    /** Reports that may be missing before a link that is only watched is forgotten. */
+    private static final long WATCHED_REPORTS = 3;
+
     private final RingNetwork network;
-    private final long holdNs;
+    private boolean decides;
+    private long holdNs;
     /** By ringlet and station. */
     private final SortedMap<Integer, Head> heads = new TreeMap<>();
 
     Spans(RingNetwork network) {
         this.network = network;
+        begin(network.mode());
+    }
+
+    /** Forgets all, and goes on as the mode says. */
+    void begin(RingMode mode) {
+        heads.clear();
+        decides = mode == RingMode.CONTROLLER;
         RingTiming timing = network.timing();
-        this.holdNs = timing.holdIntervals() * timing.intervalNs();
+        holdNs = (decides ? timing.holdIntervals() : WATCHED_REPORTS * timing.watchIntervals()) * timing.intervalNs();
     }
 
     /**
-     * Takes a report, and returns the stations that are to be told; none while blocks of it are missing.
+     * Takes a report, and returns the stations that are to be told; none while blocks of it are missing, or if stations tell each other.
      *
      * @param settings of each station: their weights count
      */
@@ -39,7 +51,9 @@ final class Spans {
         boolean isComplete = head.collect(nowNs, report);
         heads.put(key, head);
         List<Integer> members = new ArrayList<>();
-        if (isComplete) {
+        if (isComplete && !decides) {
+            head.watch(report);
+        } else if (isComplete) {
             head.decide(nowNs, report, settings);
             for (int hops = 0; hops <= head.reach(); hops++) {
                 members.add(network.upstream(head.station(), head.ringlet(), hops));
@@ -74,11 +88,6 @@ final class Spans {
     /** Forgets what a station has reported: it may begin anew. */
     void forget(int station) {
         heads.values().removeIf(head -> head.station() == station);
-    }
-
-    /** Forgets all. */
-    void clear() {
-        heads.clear();
     }
 
     /** Those that are known. */

@@ -115,7 +115,7 @@ class FairnessAppTest {
                 "MODIFY station_params[] -> set_station{mac=" + 0x02fd00000001L + ", station=1, stations=4, weight=3}",
                 "MODIFY ring_timing[] -> set_timing{bucket_bytes=3000, calm_intervals=10, hol_timer_ns=1000000, hold_intervals=10,"
                         + " interval_ns=100000, intervals_q8=2560000, new_shift=3, old_shift=3, report_intervals=1, wait_intervals=10,"
-                        + " window=100, windows_q8=25600}",
+                        + " watch_intervals=0, window=100, windows_q8=25600}",
                 "INSERT ringlet[ringlet=0] -> set_ringlet{capacity=18750000, downstream=2, mode=0, relief=15000000, target=15937500}",
                 "INSERT ringlet[ringlet=1] -> set_ringlet{capacity=18750000, downstream=0, mode=0, relief=15000000, target=15937500}",
                 "INSERT ipv4_route[dst=167772417/32] -> to_station{station=0}",
@@ -425,5 +425,25 @@ class FairnessAppTest {
         report(new ReportMessage(2, 0, 1).source(0, 5), 2);
         assertEquals(Map.of(), told);
         assertEquals(1L, app.view().counts().refused().get(ReportRefusal.UNEXPECTED_PORT));
+    }
+
+    @Test
+    void inOtherModesWhatIsWatchedIsShownAndNobodyIsTold() {
+        start(Rings.of(4).watchIntervals(50));
+        deliver(new Event.DeviceLost(Rings.device(1)));
+        deliver(new Event.DeviceReady(Rings.device(1), List.of()));
+        assertTrue(written().stream().anyMatch(update -> update.contains("watch_intervals=50")));
+        report(new ReportMessage(2, 0, 1).source(0, 5_000_000).source(1, 3_000_000).told(4_000_000), 2);
+        assertEquals(Map.of(), told);
+        Span span = app.view().spans().get(0);
+        assertEquals(OptionalLong.of(32_000_000), span.advertisedBps());
+        assertEquals(Map.of(0, OptionalLong.of(40_000_000), 1, OptionalLong.of(24_000_000)), span.sourcesBps());
+        assertEquals(2, span.reach());
+        // Three reports may be missing: 50 intervals of 100 us each.
+        long dueNs = nowNs + 15_000_000;
+        assertEquals(OptionalLong.of(dueNs), app.nextDeadlineNs());
+        nowNs = dueNs;
+        deliver(new Event.DeadlineReached());
+        assertEquals(List.of(), app.view().spans());
     }
 }

@@ -23,6 +23,7 @@ public final class Rings {
     private double threshold = 0.85;
     private int bucketBytes = 3000;
     private int missing = -1;
+    private int watchIntervals;
 
     private Rings(long[] ratesBps) {
         this.ratesBps = ratesBps;
@@ -61,6 +62,12 @@ public final class Rings {
 
     Rings bucketBytes(int bytes) {
         bucketBytes = bytes;
+        return this;
+    }
+
+    /** Reports in all modes. */
+    Rings watchIntervals(int intervals) {
+        watchIntervals = intervals;
         return this;
     }
 
@@ -106,6 +113,10 @@ public final class Rings {
                 links.add(new RingLink(each, ratesBps[each], 10_000));
             }
         }
-        return new RingNetwork("ring", mode, threshold, 0.05, timing().bucketBytes(bucketBytes).build(), stations, links);
+        RingTiming.Builder timing = timing().bucketBytes(bucketBytes);
+        if (watchIntervals > 0) {
+            timing.watchIntervals(watchIntervals);
+        }
+        return new RingNetwork("ring", mode, threshold, 0.05, timing.build(), stations, links);
     }
 }

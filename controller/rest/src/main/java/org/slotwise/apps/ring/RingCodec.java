@@ -35,6 +35,7 @@ import org.slotwise.wire.WireConstants;
 /** A packet ring in the form of {@code schema/network.schema.json}, and the views of what its application shows. */
 public final class RingCodec {
     private static final String CLASSES = "classes";
+    private static final String WATCH = "watch_intervals";
     private final String where;
 
     private RingCodec(String where) {
@@ -53,7 +54,7 @@ public final class RingCodec {
     private RingNetwork network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "name", "mode", "threshold", "relief", "interval_ns", "window_intervals",
                 "estimator", "bucket_bytes", "hol_timer_ns", "calm_intervals", "hold_intervals", "wait_intervals", "report_intervals",
-                "stations", "links");
+                WATCH, "stations", "links");
         List<Station> stations = new ArrayList<>();
         for (JsonNode station : fields.array("stations")) {
             stations.add(station(fields.place("stations[" + stations.size() + "]"), station));
@@ -69,14 +70,18 @@ public final class RingCodec {
 
     private static RingTiming timing(JsonFields fields) throws InvalidJsonException {
         JsonFields estimator = JsonFields.of(fields.place("estimator"), fields.required("estimator"), "w1", "w2");
-        return new RingTiming.Builder()
+        RingTiming.Builder builder = new RingTiming.Builder()
                 .interval(fields.integer("interval_ns", Limits.MIN_RING_INTERVAL_NS, Limits.MAX_RING_INTERVAL_NS),
                         (int) fields.integer("window_intervals", Limits.MIN_RING_WINDOW_INTERVALS, Limits.MAX_RING_WINDOW_INTERVALS))
                 .estimator(weight(estimator, "w1"), weight(estimator, "w2"))
                 .bucketBytes((int) fields.integer("bucket_bytes", Limits.MIN_RING_BUCKET_BYTES, Limits.MAX_RING_BUCKET_BYTES))
                 .holTimerNs(fields.integer("hol_timer_ns", Limits.MIN_RING_HOL_TIMER_NS, Limits.MAX_RING_HOL_TIMER_NS))
                 .calmAndHold(intervals(fields, "calm_intervals"), intervals(fields, "hold_intervals"))
-                .waitAndReport(intervals(fields, "wait_intervals"), intervals(fields, "report_intervals")).build();
+                .waitAndReport(intervals(fields, "wait_intervals"), intervals(fields, "report_intervals"));
+        if (fields.optional(WATCH).isPresent()) {
+            builder.watchIntervals(intervals(fields, WATCH));
+        }
+        return builder.build();
     }
 
     private static int weight(JsonFields estimator, String name) throws InvalidJsonException {
