@@ -7,6 +7,7 @@
 //! Network (capacities, sessions) -> max_min -> rates, and what bounds each     (algorithm 1, the oracle)
 //!                                      ^ check: any rates, without solving     (definition 2)
 //! Claims of one node, a Rule -> grants                                          (algorithms 2 and 3, one step)
+//! Nodes, sessions, a Rule    -> Fluid: rates over time, without packets         (module `fluid`)
 //! ```
 //!
 //! No clock, no input or output. Rates are in any unit, one for all.
@@ -26,11 +27,15 @@
 //! ```
 
 mod certificate;
+mod draw;
+pub mod fluid;
 mod network;
 mod oracle;
+pub mod published;
 mod rule;
 
 pub use certificate::{Bound, NotFair, check};
+pub use draw::Draws;
 pub use network::{LambdaError, Network, Session};
 pub use oracle::{MaxMin, max_min};
 pub use rule::{Claim, Crowd, KnifeEdge, Rule, Start, Steps, grants};

@@ -3,7 +3,7 @@
 
 use crate::network::{LambdaError, check_amount};
 
-/// Part of the capacity within which two rates are one.
+/// Part of the capacity within which two rates are one: sums of measured bytes differ in their last digits.
 const TIE: f64 = 1e-9;
 
 /// What the thesis leaves open, or what works better than what it prints. The default is what it prints.
@@ -148,10 +148,9 @@ pub fn grants(capacity: f64, rule: Rule, claims: &[Claim]) -> Result<Vec<f64>, L
     check_claims(capacity, claims)?;
     let waits = |claim: &Claim| rule.start == Start::FairShare && claim.is_new;
     let mut order: Vec<usize> = (0..claims.len()).filter(|&index| !waits(&claims[index])).collect();
-    order.sort_unstable_by(|&a, &b| {
-        let levels = claims[a].level().total_cmp(&claims[b].level());
-        levels.then((claims[a].rank, a).cmp(&(claims[b].rank, b)))
-    });
+    // Rates that are one but for their last digits are equals.
+    let place = |index: usize| (claims[index].level() / (TIE * capacity)).round_ties_even() as i64;
+    order.sort_unstable_by(|&a, &b| (place(a), claims[a].rank, a).cmp(&(place(b), claims[b].rank, b)));
     let mut left = capacity;
     let mut weights: f64 = claims.iter().map(|claim| claim.weight).sum();
     let mut steps: Vec<Option<f64>> = vec![None; claims.len()];
