@@ -3,11 +3,12 @@
 //
 //   line card ──> schedule, signaling ──────────────────> flow control, requests, beacons, invitations, measurements
 //             ──> alarms ───────────────────────────────> faults
-//             ──> interval ticks ──> XCP ───────────────> flow control
+//             ──> interval ticks ──> XCP, or probes ────> flow control, or any fibre
+//             ──> trains that are closed ──> output ────> labels
 //   controller ──> commit, packet-out ──────────────────> any port
 //   fibre ──> requests, measurements to the controller; beacons, invitations, configurations ──> flow control
 //         ──> data ─────────────────────────────────┐
-//   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or XCP ──> VOQ of a line card
+//   access ports ──> ARP, TTL ──────────────────────┴──> routing ──> host, or XCP, or trains ──> VOQ of a line card
 #include <core.p4>
 #include <v1model.p4>
 
@@ -24,6 +25,8 @@
 #include "include/emit.p4"
 #include "include/check.p4"
 #include "include/edge_xcp.p4"
+#include "include/edge_trains.p4"
+#include "include/edge_light.p4"
 #include "include/packet_out.p4"
 #include "include/drops.p4"
 
@@ -100,25 +103,11 @@ control Messages(inout edge_headers_t hdr,
             }
         } else if (meta.from == From.CONTROLLER_OUT) {
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
-        } else if (meta.from == From.LINECARD && meta.message == Message.OTHER_LINECARD) {
+        } else if (meta.from == From.LINECARD
+                   && (meta.message == Message.OTHER_LINECARD || meta.message == Message.TRAIN_TICK || meta.message == Message.TRAIN_SENT)) {
             meta.drop_reason = DropReason.BAD_VERSION;
         } else {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
-        }
-    }
-}
-
-// Between optical packet switches nothing but trains of IP packets comes by light.
-control RefuseLight(in edge_headers_t hdr, inout edge_metadata_t meta) {
-    apply {
-        if (meta.message == Message.OTHER_OPTICAL) {
-            meta.drop_reason = DropReason.BAD_VERSION;
-        } else if (meta.message != Message.DATA && meta.message != Message.TRAIN) {
-            meta.drop_reason = DropReason.UNEXPECTED_PORT;
-        } else if (hdr.optical.dst_edge != meta.edge_id) {
-            meta.drop_reason = DropReason.MISDIRECTED;
-        } else {
-            meta.drop_reason = DropReason.NO_ROUTE;
         }
     }
 }
@@ -131,8 +120,10 @@ control EdgeIngress(inout edge_headers_t hdr,
     @name(".EdgeIngress") EdgeParams() params;
     @name(".EdgeIngress") Routing() routing;
     Access() access;
-    RefuseLight() refuse_light;
+    @name(".EdgeIngress") EdgeLight() light;
     Messages() messages;
+    @name(".EdgeIngress") Aggregation() aggregation;
+    @name(".EdgeIngress") LabelTrain() label_train;
     Encapsulate() encapsulate;
     @name(".EdgeIngress") EdgeXcp() edge_xcp;
     SendMessage() send_message;
@@ -160,12 +151,20 @@ control EdgeIngress(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.TRUNCATED;
         } else if (meta.from == From.ACCESS && meta.message == Message.NONE) {
             access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
-        } else if (meta.labels == 1 && meta.from == From.FIBRE) {
-            refuse_light.apply(hdr, meta);
+        } else if (meta.labels == 1 && (meta.from == From.FIBRE || meta.from == From.LINECARD)) {
+            light.apply(hdr, meta, standard_metadata);
         } else {
             messages.apply(hdr, meta, standard_metadata);
         }
 
+        if (meta.labels == 1) {
+            if (meta.to_fibre == 1) {
+                aggregation.apply(hdr, meta, standard_metadata);
+            }
+            if (meta.is_train == 1) {
+                label_train.apply(hdr, meta, standard_metadata);
+            }
+        }
         if (meta.to_fibre == 1) {
             encapsulate.apply(hdr, meta, standard_metadata);
         }

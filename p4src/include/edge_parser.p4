@@ -25,7 +25,11 @@ struct edge_headers_t {
     queue_report_t    queue_report;
     flow_control_t    flow_control;
     alarm_t           alarm;
+    train_tick_t      train_tick;
+    train_label_t     train_label;
+    train_sent_t      train_sent;
     label_t           label;
+    probe_t           probe;
     optical_t         optical;
     check_t           check;
     stamp_t           stamp;
@@ -70,7 +74,10 @@ enum bit<8> Message {
     CONFIGURATION  = 13,
     SYNC           = 14,
     FAULT          = 15,
-    TRAIN          = 16   // data behind a label
+    TRAIN          = 16,  // data behind a label
+    PROBE          = 17,  // or a reply
+    TRAIN_TICK     = 18,
+    TRAIN_SENT     = 19
 }
 
 // What this switch has to do with a message.
@@ -78,7 +85,7 @@ enum bit<8> Duty {
     NONE               = 0,
     REFUSED            = 1,
     TICK_SLOT          = 2,
-    TICK_XCP           = 3,
+    TICK_XCP           = 3,   // or a probe that begins or ends here
     SEND_MESSAGE       = 4,   // that a tick or an alarm has become
     TAKE_BEACON        = 5,
     STAGE_VERSION      = 6,
@@ -107,10 +114,17 @@ struct edge_metadata_t {
     time_ns_t guard_ns;
     time_ns_t slot_ns;
     bit<32>   beacon_hold_frames;
-    bit<1>    labels;              // light goes to optical packet switches: each packet is a train
+    bit<1>    labels;              // light goes to optical packet switches, in trains
     bit<16>   framing_bytes;       // of each frame, that links do not count
     bit<8>    deflections;         // that a train may take
     bit<8>    hops;                // that a train may take
+
+    // Set by fibre_params and ingress_params, with labels.
+    bit<8> wavelengths;      // for data, of each fibre; 0: there are no probes
+    bit<8> wavelength_mask;  // bits of an output's number that say which wavelength it is
+    bit<1> counts_trains;    // at outputs
+    bit<8> trains;           // that may wait for an output
+    bit<1> fair;             // between classes
 
     // Set by membership.
     bit<1>    by_invitation;
@@ -135,6 +149,11 @@ struct edge_metadata_t {
     edge_t      dst_edge;
     queue_t     queue;
     port_t      egress_port;
+    port_t      second_port;    // where it goes if there is no room there; 0: nowhere
+    bit<8>      train_part;
+    bit<1>      is_train;       // that is complete: the packet alone, or a queue's
+    bit<16>     train_packets;
+    bit<32>     train_bytes;    // with its label, as links count them
     bit<1>      to_controller;
     bit<1>      to_linecard;    // it becomes a flow-control message
     FlowOp      op;
@@ -151,6 +170,7 @@ struct edge_metadata_t {
     // Of TCP and UDP.
     bit<16> l4_src;
     bit<16> l4_dst;
+    bit<1>  acknowledgement;  // TCP without payload
 }
 
 parser EdgeParser(packet_in packet,
@@ -217,6 +237,8 @@ parser EdgeParser(packet_in packet,
             (LINECARD_VERSION, LineCardKind.QUEUE_REPORT):  parse_queue_report;
             (LINECARD_VERSION, LineCardKind.INTERVAL_TICK): parse_interval_tick;
             (LINECARD_VERSION, LineCardKind.ALARM):         parse_alarm;
+            (LINECARD_VERSION, LineCardKind.TRAIN_TICK):    parse_train_tick;
+            (LINECARD_VERSION, LineCardKind.TRAIN_SENT):    parse_train_sent;
             default:                                        accept;
         }
     }
@@ -254,9 +276,23 @@ parser EdgeParser(packet_in packet,
         transition accept;
     }
 
+    state parse_train_tick {
+        packet.extract(hdr.train_tick);
+        meta.message = Message.TRAIN_TICK;
+        transition accept;
+    }
+
+    state parse_train_sent {
+        packet.extract(hdr.train_sent);
+        meta.message = Message.TRAIN_SENT;
+        transition accept;
+    }
+
     state parse_light {
         transition select(packet.lookahead<bit<8>>()) {
             LABEL_VERSION ++ (bit<4>)LabelKind.TRAIN: parse_train;
+            LABEL_VERSION ++ (bit<4>)LabelKind.PROBE: parse_probe;
+            LABEL_VERSION ++ (bit<4>)LabelKind.REPLY: parse_probe;
             default:                                  parse_optical;
         }
     }
@@ -269,6 +305,13 @@ parser EdgeParser(packet_in packet,
             (OPTICAL_VERSION, OpticalKind.DATA): parse_carried;
             default:                             other_version;
         }
+    }
+
+    state parse_probe {
+        packet.extract(hdr.label);
+        packet.extract(hdr.probe);
+        meta.message = Message.PROBE;
+        transition accept;
     }
 
     state parse_optical {
@@ -365,7 +408,7 @@ parser EdgeParser(packet_in packet,
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0 &&& IP_MORE_FRAGMENTS, 0, IP_PROTOCOL_TCP): parse_l4_ports;
+            (4, 5, 0 &&& IP_MORE_FRAGMENTS, 0, IP_PROTOCOL_TCP): parse_tcp;
             (4, 5, 0 &&& IP_MORE_FRAGMENTS, 0, IP_PROTOCOL_UDP): parse_l4_ports;
             (4, 5, _,                       0, IP_PROTOCOL_XCP): parse_xcp_if_long_enough;
             default:                                             accept;
@@ -386,6 +429,29 @@ parser EdgeParser(packet_in packet,
         transition accept;
     }
 
+    // One without payload has at most 80 bytes. Its length is looked for only if the frame has TCP's header.
+    state parse_tcp {
+        packet.extract(hdr.l4);
+        meta.l4_src = hdr.l4.src;
+        meta.l4_dst = hdr.l4.dst;
+        transition select(hdr.ipv4.total_len) {
+            40 .. 80: parse_short_tcp;
+            default:  accept;
+        }
+    }
+
+    state parse_short_tcp {
+        transition select(standard_metadata.packet_length) {
+            0 .. 53: accept;
+            default: parse_tcp_length;
+        }
+    }
+
+    state parse_tcp_length {
+        meta.acknowledgement = (bit<1>)(20 + ((bit<16>)packet.lookahead<bit<72>>()[7:4] << 2) == hdr.ipv4.total_len);
+        transition accept;
+    }
+
     state parse_l4_ports {
         packet.extract(hdr.l4);
         meta.l4_src = hdr.l4.src;
@@ -400,7 +466,9 @@ control EdgeDeparser(packet_out packet, in edge_headers_t hdr) {
         packet.emit(hdr.ethernet);
         packet.emit(hdr.linecard);
         packet.emit(hdr.flow_control);
+        packet.emit(hdr.train_label);
         packet.emit(hdr.label);
+        packet.emit(hdr.probe);
         packet.emit(hdr.optical);
         packet.emit(hdr.check);
         packet.emit(hdr.stamp);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// XCP on the VOQs of an edge.
+// XCP on the VOQs of an edge, and the agents of its outputs before optical packet switches, of which ports are the numbers.
 //
 //   packet ─────────> CheckXcp ──> xcp_output ──> XcpPacket
+//   own probe ───────────────────> xcp_output ──> AgentProbe
 //   interval tick ─────────────────> xcp_output ──fixed_capacity──────────────> XcpTick ──> flow control
 //                                               ──slot_capacity──> xcp_slots ──┘
 #ifndef SLOTWISE_EDGE_XCP_P4
 #define SLOTWISE_EDGE_XCP_P4
+#include "agent.p4"
 #include "edge_parser.p4"
 #include "version.p4"
 #include "xcp.p4"
@@ -21,11 +23,17 @@ control EdgeXcp(inout edge_headers_t hdr,
     bit<16>    slots = 0;
     XcpVerdict verdict = XcpVerdict.STANDARD;
     xcp_params_t params;
+    bit<1>     agent_ends = 0;  // an agent's interval does
+    bit<64>    bytes = 0;       // that have come in it
+    bit<64>    spared = 0;
 
     CheckXcp() check;
     XcpPacket() packet;
     @name(".EdgeIngress") XcpParams() xcp_params;
     XcpTick() tick;
+    AgentBegin() begin;
+    AgentEnd() end;
+    AgentProbe() probe;
 
     counter(MAX_XCP_VERDICTS, CounterType.packets_and_bytes) xcp_headers;
 
@@ -90,6 +98,12 @@ control EdgeXcp(inout edge_headers_t hdr,
         AT_MOST(capacity, XCP_MAX_RATE)
     }
 
+    // What leaves an edge is what its macroflows have sent, since all of it is theirs.
+    @hidden action count_sent() {
+        xcp_bytes.read(bytes, meta.output);
+        xcp_bytes.write(meta.output, bytes + (bit<64>)hdr.probe.sent_bytes);
+    }
+
     // The timer ticks again `meta.value` after this tick.
     @hidden action set_timer() {
         meta.to_linecard = 1;
@@ -115,8 +129,20 @@ control EdgeXcp(inout edge_headers_t hdr,
                     grant_capacity();
                 }
                 xcp_params.apply(params);
-                tick.apply(params, meta.output, hdr.interval_tick, hdr.queue_report.backlog_bytes, capacity, meta.value);
-                set_timer();
+                if (hdr.probe.isValid()) {
+                    count_sent();
+                    probe.apply(meta.output, params.initial_rtt_ns, hdr.probe);
+                } else {
+                    if (meta.labels == 1 && hdr.interval_tick.timer == IntervalTimer.CONTROL) {
+                        agent_ends = 1;
+                        begin.apply(meta.output, bytes, spared);
+                    }
+                    tick.apply(params, meta.output, hdr.interval_tick, hdr.queue_report.backlog_bytes, capacity, meta.value);
+                    set_timer();
+                    if (agent_ends == 1) {
+                        end.apply(meta.output, bytes, spared);
+                    }
+                }
             }
         } else if (hdr.interval_tick.isValid()) {
             meta.drop_reason = DropReason.NO_SIGNALING;

@@ -5,9 +5,6 @@
 #include "edge_parser.p4"
 
 register<bit<32>>(MAX_QUEUES) sequences;  // last one given out, by queue
-register<bit<32>>(1) train_numbers;       // the same of all trains
-
-const bit<32> LABEL_BYTES = 36;  // of label_t and optical_t, by which a packet grows
 
 // Puts an optical header between Ethernet and what follows. `meta.output` is `meta.queue`, below MAX_QUEUES.
 control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -19,7 +16,7 @@ control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout 
         hdr.optical.src_edge = meta.edge_id;
         hdr.optical.dst_edge = meta.dst_edge;
         hdr.optical.queue = meta.queue;
-        hdr.optical.train = 0;
+        hdr.optical.train = meta.train_part;
         hdr.optical.core = 0;
         sequences.read(hdr.optical.sequence, meta.output);
         hdr.optical.sequence = hdr.optical.sequence + 1;
@@ -29,31 +26,8 @@ control Encapsulate(inout edge_headers_t hdr, inout edge_metadata_t meta, inout 
         standard_metadata.egress_spec = meta.egress_port;
     }
 
-    // Each packet is a train of its own. Fibre 0 is the only one: its ports are those of its wavelengths.
-    @hidden action put_label() {
-        hdr.optical.train = (bit<8>)TrainPart.ONLY;
-        hdr.label.setValid();
-        hdr.label.version = LABEL_VERSION;
-        hdr.label.kind = LabelKind.TRAIN;
-        hdr.label.traffic_class = meta.traffic_class;
-        hdr.label.src_edge = meta.edge_id;
-        hdr.label.dst_edge = meta.dst_edge;
-        train_numbers.read(hdr.label.train, 0);
-        hdr.label.train = hdr.label.train + 1;
-        train_numbers.write(0, hdr.label.train);
-        hdr.label.length = (standard_metadata.packet_length + LABEL_BYTES) |-| (bit<32>)meta.framing_bytes;
-        hdr.label.packets = 1;
-        hdr.label.wavelength = (bit<8>)(meta.egress_port - PORT_OPTICAL_BASE);
-        hdr.label.deflections_left = meta.deflections;
-        hdr.label.hops_left = meta.hops;
-        hdr.label.reserved = 0;
-    }
-
     apply {
         encapsulate();
-        if (meta.labels == 1) {
-            put_label();
-        }
     }
 }
 

@@ -183,7 +183,7 @@ header probe_t {
     bit<32>   sent_bytes;  // of the macroflow since its last probe, as links count them
     rate_t    feedback;    // change of its rate that all switches so far allow, byte/s, two's complement
     bit<16>   flags;       // PROBE_SATISFIED
-    bit<16>   reserved;
+    queue_t   queue;       // of the macroflow, at the edge that asks; only that edge reads it
     time_ns_t sent_ns;     // local time of the edge
 }
 
@@ -261,7 +261,7 @@ header train_tick_t {
     bit<16>   packets;      // of the train
     bit<32>   bytes;        // of its frames as links count them, without label_t
     bit<32>   first_bytes;  // of its first frame, the same
-    bit<32>   reserved;
+    bit<32>   lost_bytes;   // that frames of this queue carried which the card has dropped since its last tick
     time_ns_t local_ns;     // local time of the card
 }
 

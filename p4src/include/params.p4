@@ -78,8 +78,48 @@ control EdgeParams(inout edge_metadata_t meta) {
         size = MAX_CORES;
     }
 
+    // Wavelengths for data of each of its fibres; fibre f has ports PORT_OPTICAL_BASE + (f << fibre_shift) on, and behind
+    // those for data the one for probes. Without it there is one fibre, and no probes.
+    action set_fibres(bit<8> wavelengths, bit<8> fibre_shift) {
+        meta.wavelengths = wavelengths;
+        meta.wavelength_mask = (8w1 << fibre_shift) - 1;
+    }
+
+    action one_fibre() {
+        meta.wavelength_mask = 0xff;
+    }
+
+    table fibre_params {
+        actions = {
+            set_fibres;
+            one_fibre;
+        }
+        default_action = one_fibre();
+        size = 1;
+    }
+
+    // `trains` may wait for an output, or of each class if it is `fair`. Without it they are not counted.
+    action set_ingress(bit<8> trains, bit<1> fair) {
+        meta.counts_trains = 1;
+        meta.trains = trains;
+        meta.fair = fair;
+    }
+
+    table ingress_params {
+        actions = {
+            set_ingress;
+            @defaultonly NoAction;
+        }
+        default_action = NoAction();
+        size = 1;
+    }
+
     apply {
         edge_params.apply();
+        if (meta.labels == 1) {
+            fibre_params.apply();
+            ingress_params.apply();
+        }
     }
 }
 

@@ -60,10 +60,11 @@ control Routing(inout edge_headers_t hdr,
 
     table traffic_class {
         key = {
-            hdr.ipv4.dscp:     ternary @name("dscp");
-            hdr.ipv4.protocol: ternary @name("protocol");
-            meta.l4_src:       ternary @name("l4_src");
-            meta.l4_dst:       ternary @name("l4_dst");
+            hdr.ipv4.dscp:        ternary @name("dscp");
+            hdr.ipv4.protocol:    ternary @name("protocol");
+            meta.l4_src:          ternary @name("l4_src");
+            meta.l4_dst:          ternary @name("l4_dst");
+            meta.acknowledgement: ternary @name("acknowledgement");
         }
         actions = {
             set_class;
@@ -82,6 +83,12 @@ control Routing(inout edge_headers_t hdr,
         meta.egress_port = port;
     }
 
+    // The same at an edge that makes each packet a train, with another output where there is no room at `port`.
+    action enqueue_either(queue_t queue, port_t port, port_t second) {
+        enqueue(queue, port);
+        meta.second_port = second;
+    }
+
     // The edge is reached over several cores: the flow's share decides.
     action share(bit<16> shares) {
         meta.shares = shares;
@@ -98,6 +105,7 @@ control Routing(inout edge_headers_t hdr,
         }
         actions = {
             enqueue;
+            enqueue_either;
             share;
             @defaultonly no_voq;
         }

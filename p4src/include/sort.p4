@@ -82,6 +82,8 @@ control Sort(in edge_headers_t hdr, inout edge_metadata_t meta) {
         }
         const default_action = refuse(DropReason.UNEXPECTED_PORT);
         const entries = {
+            (_, Message.PROBE, _):                                                 refuse(DropReason.BAD_VERSION);
+
             (From.CONTROLLER, _, 0 &&& OPTICAL):                                   refuse(DropReason.UNEXPECTED_PORT);
             (From.CONTROLLER, _, 0 &&& STAR):                                      refuse(DropReason.BAD_FIELD);
             (From.CONTROLLER, _, 0 &&& FOR_US):                                    refuse(DropReason.MISDIRECTED);

@@ -3,36 +3,14 @@
 from slotwise import wire
 from slotwise.wire import DropReason, LabelKind, OpticalKind, TrainPart
 from support import edge as e
-from support.base import ethernet, frame, ipv4
+from support import labels
+from support.base import ethernet, ipv4
+from support.labels import HOST, REMOTE_HOST, data
 
-HOST, REMOTE_HOST = 0x0A010001, 0x0A020001
 PAYLOAD = b"a train of its own"
-FRAMING, DEFLECTIONS, HOPS = 50, 3, 9
-SECOND_WAVELENGTH = e.FIBRE + 1
 
 
-class LabelTest(e.EdgeTest):
-    def setUp(self):
-        super().setUp()
-        self.switch.set_default("edge_params", "set_label_params", edge_id=self.edge, mac=e.MAC, framing_bytes=FRAMING,
-                                deflections=DEFLECTIONS, hops=HOPS)
-        self.switch.insert("ipv4_route", {"dst": (HOST, 32)}, "to_host", port=e.HOST_PORT, mac=e.HOST_MAC)
-        self.switch.insert("ipv4_route", {"dst": (0x0A020000, 16)}, "to_edge", edge=e.REMOTE)
-
-    def queue(self, port):
-        self.switch.insert("voq", {"dst_edge": e.REMOTE, "class": 0}, "enqueue", queue=e.REMOTE, port=port)
-
-    def send_train(self, *rest, dst_edge=e.SLAVE, label=None, **fields):
-        of_label = dict(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, src_edge=e.REMOTE, dst_edge=dst_edge, train=1, length=100, packets=1)
-        self.send(e.FIBRE, ethernet(wire.ETHERTYPE_OPTICAL), wire.Label(**{**of_label, **(label or {})}), data(dst_edge, **fields), *rest)
-
-
-def data(dst_edge, train=TrainPart.ONLY, inner_type=wire.ETHERTYPE_IPV4, **fields):
-    return wire.Optical(**{**dict(version=wire.OPTICAL_VERSION, kind=OpticalKind.DATA, src_edge=e.REMOTE, dst_edge=dst_edge, queue=1,
-                                  train=train, sequence=1, inner_type=inner_type), **fields})
-
-
-class EachPacketIsATrain(LabelTest):
+class EachPacketIsATrain(labels.LabelTest):
     """Numbers go on over all queues; the length is what links count."""
 
     port, wavelength = e.FIBRE, 0
@@ -40,23 +18,17 @@ class EachPacketIsATrain(LabelTest):
     def runTest(self):
         self.queue(self.port)
         for number in (1, 2):
-            header = ipv4(REMOTE_HOST, PAYLOAD)
-            self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_IPV4, dst=e.MAC, src=e.HOST_MAC), header, PAYLOAD)
-            routed = ipv4(**{**header.__dict__, "ttl": header.ttl - 1, "checksum": 0})
-            label = wire.Label(version=wire.LABEL_VERSION, kind=LabelKind.TRAIN, src_edge=self.edge, dst_edge=e.REMOTE, train=number,
-                               length=len(frame(header, PAYLOAD)), packets=1, wavelength=self.wavelength,
-                               deflections_left=DEFLECTIONS, hops_left=HOPS)
-            light = wire.Optical(version=wire.OPTICAL_VERSION, kind=OpticalKind.DATA, src_edge=self.edge, dst_edge=e.REMOTE,
-                                 queue=e.REMOTE, train=TrainPart.ONLY, sequence=number, inner_type=wire.ETHERTYPE_IPV4)
-            self.expect(self.port, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC), label, light, routed, PAYLOAD)
+            carried = self.send_packet(PAYLOAD)
+            self.expect(self.port, ethernet(wire.ETHERTYPE_OPTICAL, dst=e.MAC, src=e.HOST_MAC),
+                        self.label(number, len(carried), wavelength=self.wavelength), self.light(number, TrainPart.ONLY), carried)
         self.expect_silence()
 
 
 class OnTheSecondWavelength(EachPacketIsATrain):
-    port, wavelength = SECOND_WAVELENGTH, 1
+    port, wavelength = labels.SECOND_WAVELENGTH, 1
 
 
-class FarEndTakesTheLabelOff(LabelTest):
+class FarEndTakesTheLabelOff(labels.LabelTest):
     """And takes frames behind a label as they are."""
 
     def runTest(self):
@@ -68,14 +40,14 @@ class FarEndTakesTheLabelOff(LabelTest):
         self.expect_silence()
 
 
-class ForAnotherEdge(LabelTest):
+class ForAnotherEdge(labels.LabelTest):
     def runTest(self):
         self.send_train(ipv4(HOST), dst_edge=e.REMOTE)
         self.send_train(ipv4(REMOTE_HOST))
         self.expect_drop(DropReason.MISDIRECTED, 2)
 
 
-class NothingButTrains(LabelTest):
+class NothingButTrains(labels.LabelTest):
     """Messages of stars, and light without a header."""
 
     def runTest(self):
@@ -84,7 +56,7 @@ class NothingButTrains(LabelTest):
         self.expect_drop(DropReason.UNEXPECTED_PORT, 2)
 
 
-class TrainsOfOtherKinds(LabelTest):
+class TrainsOfOtherKinds(labels.LabelTest):
     """A probe, and what is no data behind a label."""
 
     def runTest(self):
@@ -94,13 +66,23 @@ class TrainsOfOtherKinds(LabelTest):
         self.expect_drop(DropReason.BAD_VERSION, 3)
 
 
-class TrainsThatAreNoIp(LabelTest):
+class TrainsThatAreNoIp(labels.LabelTest):
     def runTest(self):
         self.send_train(PAYLOAD, inner_type=0x86DD)
         self.expect_drop(DropReason.NO_ROUTE, 1)
 
 
-class LabelOfAHost(LabelTest):
+class OnASecondFibre(EachPacketIsATrain):
+    """The wavelengths of each are numbered by themselves."""
+
+    port, wavelength = labels.SECOND_FIBRE + 1, 1
+
+    def setUp(self):
+        super().setUp()
+        self.set_fibres()
+
+
+class LabelOfAHost(labels.LabelTest):
     def runTest(self):
         self.send(e.HOST_PORT, ethernet(wire.ETHERTYPE_OPTICAL), wire.Label(version=wire.LABEL_VERSION), data(e.SLAVE), ipv4(HOST))
         self.expect_drop(DropReason.UNEXPECTED_PORT, 1)

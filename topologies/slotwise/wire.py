@@ -501,9 +501,10 @@ class Probe(Header):
     sent_bytes: int = 0  # of the macroflow since its last probe, as links count them
     feedback: int = 0  # change of its rate that all switches so far allow, byte/s, two's complement
     flags: int = 0  # PROBE_SATISFIED
+    queue: int = 0  # of the macroflow, at the edge that asks; only that edge reads it
     sent_ns: int = 0  # local time of the edge
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("sent_bytes", 32), ("feedback", 32), ("flags", 16), (None, 16), ("sent_ns", 64),)
+    LAYOUT: ClassVar[tuple] = (("sequence", 32), ("sent_bytes", 32), ("feedback", 32), ("flags", 16), ("queue", 16), ("sent_ns", 64),)
 
 
 @dataclass(frozen=True)
@@ -607,9 +608,10 @@ class TrainTick(Header):
     packets: int = 0  # of the train
     bytes: int = 0  # of its frames as links count them, without label_t
     first_bytes: int = 0  # of its first frame, the same
+    lost_bytes: int = 0  # that frames of this queue carried which the card has dropped since its last tick
     local_ns: int = 0  # local time of the card
     SIZE: ClassVar[int] = 24
-    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("bytes", 32), ("first_bytes", 32), (None, 32), ("local_ns", 64),)
+    LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("bytes", 32), ("first_bytes", 32), ("lost_bytes", 32), ("local_ns", 64),)
 
 
 @dataclass(frozen=True)

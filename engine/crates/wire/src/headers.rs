@@ -760,6 +760,8 @@ pub struct Probe {
     pub feedback: u32,
     /// PROBE_SATISFIED. 16 bits.
     pub flags: u16,
+    /// Of the macroflow, at the edge that asks; only that edge reads it. 16 bits.
+    pub queue: u16,
     /// Local time of the edge. 64 bits.
     pub sent_ns: u64,
 }
@@ -776,6 +778,7 @@ impl Probe {
             sent_bytes: get(b, 32, 32) as u32,
             feedback: get(b, 64, 32) as u32,
             flags: get(b, 96, 16) as u16,
+            queue: get(b, 112, 16) as u16,
             sent_ns: get(b, 128, 64) as u64,
         })
     }
@@ -787,6 +790,7 @@ impl Probe {
         put(&mut b, 32, 32, u64::from(self.sent_bytes));
         put(&mut b, 64, 32, u64::from(self.feedback));
         put(&mut b, 96, 16, u64::from(self.flags));
+        put(&mut b, 112, 16, u64::from(self.queue));
         put(&mut b, 128, 64, self.sent_ns);
         b
     }
@@ -1103,6 +1107,8 @@ pub struct TrainTick {
     pub bytes: u32,
     /// Of its first frame, the same. 32 bits.
     pub first_bytes: u32,
+    /// That frames of this queue carried which the card has dropped since its last tick. 32 bits.
+    pub lost_bytes: u32,
     /// Local time of the card. 64 bits.
     pub local_ns: u64,
 }
@@ -1119,6 +1125,7 @@ impl TrainTick {
             packets: get(b, 16, 16) as u16,
             bytes: get(b, 32, 32) as u32,
             first_bytes: get(b, 64, 32) as u32,
+            lost_bytes: get(b, 96, 32) as u32,
             local_ns: get(b, 128, 64) as u64,
         })
     }
@@ -1130,6 +1137,7 @@ impl TrainTick {
         put(&mut b, 16, 16, u64::from(self.packets));
         put(&mut b, 32, 32, u64::from(self.bytes));
         put(&mut b, 64, 32, u64::from(self.first_bytes));
+        put(&mut b, 96, 32, u64::from(self.lost_bytes));
         put(&mut b, 128, 64, self.local_ns);
         b
     }
