@@ -72,6 +72,20 @@ fibre station0-station2 down
 exit
 """
 
+# The fibre between the two is gone round, the only one of an edge is not.
+TYPED_TO_A_MESH = """fibre
+h0 ping -c 1 -w 30 h2
+fibre s0-s2 down
+h0 ping -c 1 -w 30 h2
+fibre e2-s2 down
+h0 ping -c 1 -W 1 h2
+h0 ping -c 1 -w 30 h1
+fibre e2-s2 up
+h0 ping -c 1 -w 30 h2
+fibre s0-e2 down
+exit
+"""
+
 
 def mn(place, topology: str, typed: str) -> str:
     """Runs `mn` in namespaces of its own, `place` as its /tmp; what it said if it ended well."""
@@ -138,3 +152,10 @@ def test_a_ring_runs_and_goes_round_a_cut(tmp_path):
     assert "station0-station1 station1-station2 station2-station3 station3-station0\n" in said
     assert "there is no fibre 'station0-station2'; expected one of station0-station1, station1-station2" in said
     assert captures(tmp_path) == {"station0-port256.pcap"}
+
+
+def test_a_mesh_of_optical_packet_switches_runs_and_goes_round_a_cut(tmp_path):
+    said, report = ran(tmp_path, "opsmesh,4,1,rate_bps=20000000,report=/tmp/r.json", TYPED_TO_A_MESH, "11011")
+    assert "s0-s1 s1-s2 s2-s3 s3-s0 s0-s2 s1-s3 e0-s0 e1-s1 e2-s2 e3-s3\n" in said
+    assert "there is no fibre 's0-e2'; expected one of s0-s1, s1-s2" in said
+    assert report["controller"]["reroutes"] > 0

@@ -163,6 +163,87 @@ def ring(
     }
 
 
+def ops(
+    switches: int | list[str] = 5,
+    hosts_per_edge: int = 1,
+    *,
+    links: list[tuple] | None = None,
+    edges_per_switch: int = 1,
+    rate_bps: int = 50_000_000,
+    delay_ns: int = 200_000,
+    edge_delay_ns: int = 100_000,
+    ram_bytes: int = 9_000,
+    deflections: int | str = 3,
+    ingress_bytes: int | None = None,
+    access_rate_bps: int = 1_000_000_000,
+    access_delay_ns: int = 1_000,
+    packet_bytes: int = 1_450,
+    control_latency_ns: int = 1_000_000,
+    seconds: float = 5,
+    seed: int = 1,
+    name: str | None = None,
+    more: dict | None = None,
+    **unknown,
+) -> dict:
+    """A mesh of optical packet switches, their number or their names, each with `edges_per_switch` edges of `hosts_per_edge` hosts: groups
+    `hosts0` ... at edges `e0` .... No flows.
+
+    `links` are pairs of names, or a pair and a delay in ns where it is not `delay_ns`; without them each switch is joined to the next two
+    around. `rate_bps` is a wavelength's, `ram_bytes` the optical RAM before each output, `deflections` "none", a number or "unlimited".
+    `ingress_bytes` may wait at an edge for its fibre, a quarter of a second unless given. `more` are other keys of the section `ops`, as
+    docs/scenario.md has them.
+
+    Raises UnknownArgument and InvalidArgument; what the numbers may be is the schema's (`scenario.check`).
+    """
+    _refuse(unknown, ops, "a mesh of optical packet switches")
+    if _is_count(switches):
+        switches = [f"s{number}" for number in range(switches)]
+    if not isinstance(switches, (list, tuple)) or not all(isinstance(switch, str) for switch in switches):
+        raise InvalidArgument(f"switches: expected their number, or a list of names, got {switches!r}")
+    if links is None:
+        links = _around(switches)
+    if not all(isinstance(link, (list, tuple)) and len(link) in (2, 3) for link in links):
+        raise InvalidArgument(f"links: expected pairs of names, each with a delay in ns or without, got {links!r}")
+    if not _is_count(edges_per_switch) or edges_per_switch < 1:
+        raise InvalidArgument(f"edges_per_switch: expected a number of edges, got {edges_per_switch!r}")
+    ingress = {} if ingress_bytes is None else {"ingress": {"bytes": ingress_bytes}}
+    access = {"rate_bps": access_rate_bps, "up_delay_ns": access_delay_ns, "down_delay_ns": access_delay_ns, "buffer": {"packets": 1000}}
+    return {
+        "version": 1,
+        "name": name or f"mesh{len(switches)}",
+        "seed": seed,
+        "duration_ms": ms(seconds),
+        "packet_bytes": packet_bytes,
+        "ops": {
+            "switches": list(switches),
+            "links": [{"between": list(link[:2]), "delay_ns": link[2] if len(link) == 3 else delay_ns} for link in links],
+            "edges": {"each": edges_per_switch, "delay_ns": edge_delay_ns},
+            "rate_bps": rate_bps,
+            "ram_bytes": ram_bytes,
+            "deflections": deflections,
+            **ingress,
+            **(more or {}),
+        },
+        "hosts": [
+            {"name": f"hosts{number}", "count": hosts_per_edge, "edge": f"e{number}", **access}
+            for number in range(edges_per_switch * len(switches))
+        ],
+        "flows": [],
+        "controller": {"control_latency_ns": control_latency_ns},
+    }
+
+
+def _around(switches: list[str]) -> list[tuple[str, str]]:
+    """Each joined to the next two, each pair once."""
+    found = {}
+    for step in (1, 2):
+        for here, switch in enumerate(switches):
+            there = switches[(here + step) % len(switches)]
+            if switch != there:
+                found.setdefault(frozenset((switch, there)), (switch, there))
+    return list(found.values())
+
+
 def clocks(
     *, max_offset_ns: int = 400_000_000, max_drift_ppb: int = 50_000, walk_ppb: int = 50, step_ns: int = 1_000_000,
 ) -> dict:

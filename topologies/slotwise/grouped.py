@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks of routers and rings have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
+"""What networks of routers, rings and optical packet switches have in common: groups of hosts, flows between them over the whole run, and changes of their links."""
 from typing import ClassVar, Self
 
 from slotwise import builders, scenario
@@ -81,6 +81,16 @@ class Grouped(Parts):
         again = {} if every_s is None else {"every_ms": builders.ms(every_s)}
         again |= {} if times is None else {"times": times}
         return self._append("changes", {"at_ms": builders.ms(at_s), **again, **what, **change})
+
+
+class Spanned(Grouped):
+    """One whose fibres are spans: a cut takes all that a fibre carries, both ways."""
+
+    def span_change(self, at_s: float, start: str, end: str, up: bool, *, every_s: float | None = None, times: int | None = None) -> Self:
+        """Cuts the span from a station to the next one, or between two switches or an edge and its switch, or mends it, both ways, at one
+        time or `times` times. Raises UnknownName."""
+        span = self._known("span", f"{start}-{end}", scenario.fibre_names(self.scenario))
+        return self._change(at_s, {"span": span}, every_s, times, {"up": up})
 
 
 def buffer(packets: int | None, octets: int | None) -> dict:

@@ -5,9 +5,10 @@
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/star4-twin.yaml,report=r.json,pcap=captures --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo agile,topologies/routers4.yaml --controller none
     sudo mn --custom topologies/slotwise/mn.py --topo packetring,8 --controller none
+    sudo mn --custom topologies/slotwise/mn.py --topo opsmesh,5 --controller none
 
-`agilestar` has so many edges with so many hosts each, `packetring` so many stations, `agile` the network of a scenario file, a star, routers,
-both, or a ring. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
+`agilestar` has so many edges with so many hosts each, `packetring` so many stations, `opsmesh` so many optical packet switches with an edge
+each, `agile` the network of a scenario file. Edges, routers and stations are `AgileSwitch`es in front of one fabric, a `slotwise emulate --attach` process (P4 switches
 and controller) that starts with the last of them and stops with the net. In Mininet's command line `fibre edge2-core0 down` cuts a fibre.
 """
 import os
@@ -92,6 +93,19 @@ class PacketRing(MarkedTopo):
         return builders.ring(stations, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
 
 
+class Mesh(MarkedTopo):
+    """Optical packet switches, `switches` of them, with `hosts` hosts at the edge of each. Other parameters as in `slotwise.builders.ops`, and
+    those in `OPTIONS`."""
+
+    NAME = "opsmesh"
+    EXPECTED = "opsmesh,SWITCHES,HOSTS,NAME=VALUE,..."
+
+    @staticmethod
+    def scenario(switches: int = 5, hosts: int = 1, **options) -> dict:  # pylint: disable=arguments-differ
+        """As the builder makes it. A scenario has at least one flow; none is run."""
+        return builders.ops(switches, hosts, **options) | {"flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]}
+
+
 class Agile(MarkedTopo):
     """The network of a scenario file; its traffic is Mininet's. Other parameters are those in `OPTIONS`."""
 
@@ -107,6 +121,6 @@ class Agile(MarkedTopo):
         return scenarios.placed(scenarios.load(path), path.resolve().parent)
 
 
-topos = {"agilestar": AgileStar, "packetring": PacketRing, "agile": Agile}
+topos = {"agilestar": AgileStar, "packetring": PacketRing, "opsmesh": Mesh, "agile": Agile}
 # What `mn` starts.
 CLI = AgileCLI  # pylint: disable=invalid-name

@@ -13,7 +13,7 @@ from mininet.node import Host, Node, Switch
 from mininet.topo import Topo
 
 from slotwise.errors import SlotwiseError
-from slotwise.scenario import hosts, routed_hosts, stations
+from slotwise.scenario import hosts, ops_edges, routed_hosts, stations
 
 OFFLOADS_OFF = "rx off tx off sg off tso off gso off gro off"
 
@@ -56,10 +56,11 @@ class AccessHost(Host):
 
 
 class AccessSwitch(Switch):
-    """The access interfaces of an edge (node `e<number>`), a router (`r<number>`) or a station (`s<number>`) in Mininet's own namespace: up,
-    without an address. It forwards nothing itself. One class for all, since Mininet starts switches of one class together."""
+    """The access interfaces of an edge (node `e<number>`), a router (`r<number>`), a station (`s<number>`) or an edge of optical packet
+    switches (`o<number>`) in Mininet's own namespace: up, without an address. It forwards nothing itself. One class for all, since Mininet
+    starts switches of one class together."""
 
-    KINDS = {"e": "edge", "r": "router", "s": "station"}
+    KINDS = {"e": "edge", "r": "router", "s": "station", "o": "opsedge"}
     """What the engine calls it, by the first letter of its node's name."""
 
     def __init__(self, name: str, scenario: dict, **params):
@@ -72,7 +73,7 @@ class AccessSwitch(Switch):
         return self.KINDS[self.name[0]], int(self.name[1:])
 
     def access_ports(self) -> list[dict]:
-        """One `{"edge" (or "router", "station"), "port", "interface"}` an access interface, in order of ports."""
+        """One `{"edge" (or "router", "station", "opsedge"), "port", "interface"}` an access interface, in order of ports."""
         kind, number = self.place
         return [
             {kind: number, "port": port, "interface": intf.name}
@@ -87,7 +88,7 @@ class AccessSwitch(Switch):
 
 
 class ScenarioTopo(Topo):
-    """A scenario's hosts, each linked to its edge, router or station."""
+    """A scenario's hosts, each linked to its edge, router, station or edge of optical packet switches."""
 
     def build(
         self, scenario: dict, switch_class: type[AccessSwitch] = AccessSwitch, receive_cpus: str | None = None, **switch_params,
@@ -101,10 +102,11 @@ class ScenarioTopo(Topo):
 
 
 def _switches(scenario: dict) -> list[str]:
-    """Names of the nodes of its edges, routers and stations."""
+    """Names of the nodes of its edges, routers, stations, and edges of optical packet switches."""
     edges = [f"e{edge['id']}" for edge in scenario.get("edges", [])]
     routers = [f"r{router}" for router in range(len(scenario.get("routers", [])))]
-    return edges + routers + [f"s{station}" for station in range(len(stations(scenario)))]
+    ring = [f"s{station}" for station in range(len(stations(scenario)))]
+    return edges + routers + ring + [f"o{edge}" for edge in range(len(ops_edges(scenario)))]
 
 
 def mtu(scenario: dict, kind: str) -> int:

@@ -2,7 +2,7 @@
 """`python3 -m slotwise.plot REPORT.json OUT.png`: demand and slots granted per edge pair over time, or links' utilization and queues.
 
 Up to 8 edges: one small chart a pair, rows are sources and columns destinations. More edges: heat maps of the means of
-each phase. Of routers and rings: one chart a link, the busiest ones; below the star's, if there are both.
+each phase. Of all other networks: one chart a link, the busiest ones; below the star's, if there are both.
 """
 import argparse
 import sys
@@ -102,7 +102,7 @@ def _link_charts(report: dict):
         )
         (line,) = axes.step(seconds, thin(link["utilization"], 100), where="post", color=GRANT_COLOUR, linewidth=1.0)
         handles = {"utilization in % (left scale)": line, "waiting in kB (right scale); time in s": area}
-        if "rate_bps" in link:
+        if "added_bps" in link:
             handles |= _ring_lines(axes, link, seconds, thin)
         axes.set_ylim(0, 100 * HEADROOM)
         queue.set_ylim(0, HEADROOM * max(most_waiting, 1))

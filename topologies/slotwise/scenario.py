@@ -82,12 +82,12 @@ class HostId(NamedTuple):
 
 
 class RoutedHost(NamedTuple):
-    """A host of a router or a station of a ring, by its number over all groups, from 0."""
+    """A host of a router, a station of a ring or an edge of optical packet switches, by its number over all groups, from 0."""
 
     number: int
     name: str
     switch: str
-    """Name of its switch's Mininet node, `r<router>` or `s<station>`; that one's interfaces are `<switch>-eth<port>`."""
+    """Name of its switch's Mininet node, `r<router>`, `s<station>` or `o<edge>`; that one's interfaces are `<switch>-eth<port>`."""
     access_port: int
     """Port of the switch; of a router after those to its neighbours."""
 
@@ -107,18 +107,21 @@ class RoutedHost(NamedTuple):
 
 
 def routed_hosts(scenario: dict) -> list[RoutedHost]:
-    """All hosts of routers and stations, by group and index."""
-    routers, ring = scenario.get("routers", []), stations(scenario)
+    """All hosts of routers, stations and edges of optical packet switches, by group and index."""
+    routers = scenario.get("routers", [])
     neighbours: dict[str, set] = {router: set() for router in routers}
     for link in scenario.get("links", []):
         # An edge at an end has its ports elsewhere.
         neighbours.setdefault(link["from"], set()).add(link["to"])
         neighbours.setdefault(link["to"], set()).add(link["from"])
-    next_port = {f"r{number}": len(neighbours[router]) + 1 for number, router in enumerate(routers)}
-    next_port |= {f"s{number}": 1 for number in range(len(ring))}
+    named = {"router": ("r", routers), "station": ("s", stations(scenario)), "edge": ("o", ops_edges(scenario))}
+    next_port = {f"{letter}{number}": 1 for letter, names in named.values() for number in range(len(names))}
+    next_port |= {f"r{number}": len(neighbours[router]) + 1 for number, router in enumerate(routers)}
     found = []
     for group in groups(scenario):
-        switch = f"s{ring.index(group['station'])}" if "station" in group else f"r{routers.index(group['router'])}"
+        key = next(key for key in named if key in group)
+        letter, names = named[key]
+        switch = f"{letter}{names.index(group[key])}"
         for index in range(group["count"]):
             found.append(RoutedHost(len(found), f"{group['name']}.{index}", switch, next_port[switch]))
             next_port[switch] += 1
@@ -131,8 +134,26 @@ def stations(scenario: dict) -> list[str]:
     return [station["name"] if isinstance(station, dict) else station for station in listed]
 
 
+def ops_edges(scenario: dict) -> list[str]:
+    """Names of the edges of its optical packet switches, by number."""
+    ops = scenario.get("ops", {})
+    edges = ops.get("edges", [])
+    if isinstance(edges, dict):
+        return [f"e{number}" for number in range(edges["each"] * len(ops["switches"]))]
+    return [edge["name"] for edge in edges]
+
+
+def _ops_spans(scenario: dict) -> list[str]:
+    """Names of the fibres of its optical packet switches."""
+    ops = scenario.get("ops", {})
+    edges = ops.get("edges", [])
+    homes = [edge["switch"] for edge in edges] if isinstance(edges, list) else [name for name in ops["switches"] for _ in range(edges["each"])]
+    links = ["-".join(link["between"]) for link in ops.get("links", [])]
+    return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes)]
+
+
 def groups(scenario: dict) -> list[dict]:
-    """Groups of hosts of routers or stations."""
+    """Groups of hosts of routers, stations or edges of optical packet switches."""
     listed = scenario["hosts"]
     return listed if isinstance(listed, list) else listed.get("groups", [])
 
@@ -143,11 +164,11 @@ def hosts(scenario: dict) -> list[HostId]:
 
 
 def fibre_names(scenario: dict) -> list[str]:
-    """What may be cut by hand: pairs of fibres, links of routers, and spans of a ring."""
+    """What may be cut by hand: pairs of fibres, links of routers, spans of a ring, and fibres of optical packet switches."""
     ring = stations(scenario)
     ends = zip(ring, ring[1:] if scenario.get("ring", {}).get("half") else [*ring[1:], *ring[:1]])
     fibres = [f"edge{edge['id']}-core{fibre['core']}" for edge in scenario.get("edges", []) for fibre in edge["fibres"]]
-    return fibres + [link["name"] for link in scenario.get("links", [])] + [f"{here}-{there}" for here, there in ends]
+    return fibres + [link["name"] for link in scenario.get("links", [])] + [f"{here}-{there}" for here, there in ends] + _ops_spans(scenario)
 
 
 def load(path: str | Path) -> dict:

@@ -45,14 +45,11 @@ impl fmt::Display for NotLive {
 }
 
 impl Scenario {
-    /// What a live run cannot do: faults, optical packet switches, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
+    /// What a live run cannot do: faults, or the first entry for hosts of Linux whose congestion control is not among those of their kernel
     /// (`net.ipv4.tcp_available_congestion_control`).
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
         if !self.faults.is_empty() {
             return Some(faults());
-        }
-        if self.has_ops() {
-            return Some(switches());
         }
         let phases = self.phases.iter().enumerate();
         let entries = phases.flat_map(|(p, phase)| {
@@ -68,13 +65,6 @@ impl Scenario {
             let reason = missing(transport, kernel)?;
             Some(NotLive { pointer, reason })
         })
-    }
-}
-
-fn switches() -> NotLive {
-    NotLive {
-        pointer: "/ops".into(),
-        reason: "optical packet switches are there in virtual time only".into(),
     }
 }
 

@@ -43,6 +43,9 @@ pub enum TargetError {
         /// The scenario's.
         slot_ns: u64,
     },
+    /// Outputs of optical packet switches are reserved by the time of light, which BMv2 does not know.
+    #[error("/ops: optical packet switches of BMv2 are not built; expected a star, routers, both, or a ring")]
+    OpticalPackets,
     /// Not installed.
     #[error("{program}: not found; --target bmv2 needs simple_switch_grpc on the PATH, or --bmv2 PATH")]
     NoProgram {
@@ -94,6 +97,9 @@ pub fn check(network: &Network, program: Option<&Path>, first_port: u16) -> Resu
     let slot_ns = network.scenario.frame.slot_ns;
     if network.scenario.has_star() && slot_ns < SHORTEST_SLOT_NS {
         return Err(TargetError::ShortSlot { slot_ns }.into());
+    }
+    if network.scenario.has_ops() {
+        return Err(TargetError::OpticalPackets.into());
     }
     let program = program.unwrap_or(Path::new("simple_switch_grpc"));
     // As exec does: a name with a slash is a path.

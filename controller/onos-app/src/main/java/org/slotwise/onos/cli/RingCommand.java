@@ -2,7 +2,6 @@
 package org.slotwise.onos.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.karaf.shell.api.action.Argument;
@@ -12,7 +11,6 @@ import org.onosproject.cli.AbstractShellCommand;
 import org.slotwise.apps.AppResources;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.json.InvalidJsonException;
-import org.slotwise.rest.json.JsonFields;
 import org.slotwise.ring.FairnessApp;
 import org.slotwise.star.schedule.InvalidSettingsException;
 
@@ -37,7 +35,7 @@ public final class RingCommand extends AbstractShellCommand {
         } else {
             String name = resource == null ? "status" : resource;
             try {
-                print("%s", json == null ? read(ring, name) : change(ring, name, json));
+                print("%s", json == null ? AppCommand.read(ring, name) : AppCommand.change(ring, name, json));
             } catch (InvalidJsonException | InvalidSettingsException e) {
                 error("%s", e.getMessage());
             }
@@ -58,19 +56,5 @@ public final class RingCommand extends AbstractShellCommand {
                 span.has("advertised_bps") ? span.get("advertised_bps").asText() : "any", span.get("link_bps").longValue(),
                 span.get("reach").intValue())));
         return lines;
-    }
-
-    static JsonNode read(AppResources ring, String name) throws InvalidJsonException {
-        if (!ring.reads().containsKey(name)) {
-            throw new InvalidJsonException("resource", "there is no '" + name + "'; there are " + String.join(", ", ring.reads().keySet()));
-        }
-        return ring.reads().get(name).get();
-    }
-
-    static JsonNode change(AppResources ring, String name, String body) throws InvalidJsonException, InvalidSettingsException {
-        if (!ring.changes().containsKey(name)) {
-            throw new InvalidJsonException("resource", "'" + name + "' cannot be changed; what can is " + String.join(", ", ring.changes().keySet()));
-        }
-        return ring.changes().get(name).apply(JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
     }
 }

@@ -48,17 +48,27 @@ class RingCommandTest {
                 "station 0, node0, device 3001: not there, weight=1, dark ports=[]",
                 "station 1, node1, device 3002: ready, weight=1, dark ports=[]",
                 "ringlet 0, head 1: congested, advertised=63750000 bit/s, link=0 bit/s, reach=1"),
-                RingCommand.lines(RingCommand.read(ring, "status"), RingCommand.read(ring, "stations"), RingCommand.read(ring, "spans")));
+                RingCommand.lines(AppCommand.read(ring, "status"), AppCommand.read(ring, "stations"), AppCommand.read(ring, "spans")));
     }
 
     @Test
     void whatRestTakesIsTakenAndTheRestIsRefused() throws Exception {
-        assertEquals("{\"mode\":\"adaptive\"}", RingCommand.change(ring, "mode", "{\"mode\": \"adaptive\"}").toString());
+        assertEquals("{\"mode\":\"adaptive\"}", AppCommand.change(ring, "mode", "{\"mode\": \"adaptive\"}").toString());
         assertEquals(1, chosen.size());
-        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "mode", "{\"mode\": \"best\"}"));
-        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "spans", "{}"));
-        assertThrows(InvalidJsonException.class, () -> RingCommand.change(ring, "mode", "no json"));
-        assertThrows(InvalidJsonException.class, () -> RingCommand.read(ring, "colours"));
+        assertThrows(InvalidJsonException.class, () -> AppCommand.change(ring, "mode", "{\"mode\": \"best\"}"));
+        assertThrows(InvalidJsonException.class, () -> AppCommand.change(ring, "spans", "{}"));
+        assertThrows(InvalidJsonException.class, () -> AppCommand.change(ring, "mode", "no json"));
+        assertThrows(InvalidJsonException.class, () -> AppCommand.read(ring, "colours"));
         assertEquals(1, chosen.size());
+    }
+
+    @Test
+    void anApplicationIsFoundByItsName() throws Exception {
+        assertEquals(ring, AppCommand.named(List.of(ring), "ring"));
+        assertEquals("application: there is no 'rings'; there are ring",
+                assertThrows(InvalidJsonException.class, () -> AppCommand.named(List.of(ring), "rings")).getMessage());
+        assertEquals(List.of("ring: " + ring.description()
+                + " Resources: status, stations, ways, spans, mode, weights, classes, ports; to be changed: classes, mode, ports, weights"),
+                AppCommand.lines(List.of(ring)));
     }
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.onos.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.karaf.shell.api.action.Argument;
+import org.apache.karaf.shell.api.action.Command;
+import org.apache.karaf.shell.api.action.lifecycle.Service;
+import org.onosproject.cli.AbstractShellCommand;
+import org.slotwise.apps.AppResources;
+import org.slotwise.rest.ControllerService;
+import org.slotwise.rest.json.InvalidJsonException;
+import org.slotwise.rest.json.JsonFields;
+import org.slotwise.star.schedule.InvalidSettingsException;
+
+/** The applications of the network and their resources, or one of these as REST has it, to read or to change. */
+@Service
+@Command(scope = "onos", name = "slotwise-app", description = "Lists the network's applications, or shows or changes a resource of one")
+public final class AppCommand extends AbstractShellCommand {
+    @Argument(index = 0, name = "application", description = "routes, ring, ops or star")
+    String application;
+
+    @Argument(index = 1, name = "resource", description = "A resource of it; without one they are listed")
+    String resource;
+
+    @Argument(index = 2, name = "json", description = "What it is to be, as REST takes it")
+    String json;
+
+    @Override
+    protected void doExecute() {
+        Collection<AppResources> apps = get(ControllerService.class).apps();
+        try {
+            if (application == null) {
+                lines(apps).forEach(line -> print("%s", line));
+            } else if (resource == null) {
+                print("%s", line(named(apps, application)));
+            } else {
+                AppResources app = named(apps, application);
+                print("%s", json == null ? read(app, resource) : change(app, resource, json));
+            }
+        } catch (InvalidJsonException | InvalidSettingsException e) {
+            error("%s", e.getMessage());
+        }
+    }
+
+    static List<String> lines(Collection<AppResources> apps) {
+        return apps.stream().map(AppCommand::line).collect(Collectors.toList());
+    }
+
+    private static String line(AppResources app) {
+        return String.format("%s: %s Resources: %s; to be changed: %s", app.id(), app.description(),
+                String.join(", ", app.reads().keySet()), app.changes().keySet().stream().sorted().collect(Collectors.joining(", ")));
+    }
+
+    static AppResources named(Collection<AppResources> apps, String id) throws InvalidJsonException {
+        return apps.stream().filter(app -> app.id().equals(id)).findFirst().orElseThrow(() -> new InvalidJsonException("application",
+                "there is no '" + id + "'; there are " + apps.stream().map(AppResources::id).collect(Collectors.joining(", "))));
+    }
+
+    static JsonNode read(AppResources app, String name) throws InvalidJsonException {
+        if (!app.reads().containsKey(name)) {
+            throw new InvalidJsonException("resource", "there is no '" + name + "'; there are " + String.join(", ", app.reads().keySet()));
+        }
+        return app.reads().get(name).get();
+    }
+
+    static JsonNode change(AppResources app, String name, String body) throws InvalidJsonException, InvalidSettingsException {
+        if (!app.changes().containsKey(name)) {
+            throw new InvalidJsonException("resource", "'" + name + "' cannot be changed; what can is " + String.join(", ", app.changes().keySet()));
+        }
+        return app.changes().get(name).apply(JsonFields.parse(body.getBytes(StandardCharsets.UTF_8)));
+    }
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optical packet switches with their controller, live and in virtual time."""
+import pytest
+
+from slotwise import OpsMesh, plot
+from test_runs import ROOT, load_report, slotwise
+
+NOTHING_BROKEN = {"lane": 0, "ram": 0, "duplicate": 0, "split": 0, "unexplained": 0, "label": 0, "astray": 0, "first": []}
+MESH5 = ROOT / "topologies" / "mesh5.yaml"
+
+
+@pytest.mark.parametrize(("command", "played_by"), [("emulate", "linux"), ("simulate", "engine")])
+def test_tcp_crosses_a_mesh(tmp_path, command, played_by):
+    done = slotwise(command, MESH5, "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(tmp_path / "report.json")
+    assert report["invariants"] == NOTHING_BROKEN
+    (phase,) = report["phases"]
+    assert {flow.get("played_by", "engine") for flow in phase["flows"]} == {played_by}
+    # No edge brings more than its 20 Mb/s. How much flows that meet at an output get is another matter: outputs have room for a few packets.
+    goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
+    assert len(goodputs) == 5 and all(0 < goodput < 20e6 for goodput in goodputs) and sum(goodputs) > 20e6, goodputs
+    assert {link["name"] for link in report["series"]["links"]} >= {"s0-s2/0", "s2-s0/0", "e0-s0/0", "s0-e0/0"}
+    plot.draw(report, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_a_mesh_from_python_goes_round_a_cut():
+    mesh = OpsMesh(4, rate_bps=20_000_000, seconds=1).udp("hosts0", "hosts2", 5_000_000).span_change(0.3, "s0", "s2", False)
+    report = mesh.simulate()
+    assert report.ok and report.data["invariants"] == NOTHING_BROKEN
+    assert report.data["controller"]["reroutes"] > 0
+    (flow,) = report.data["phases"][0]["flows"]
+    assert flow["goodput_bps"] > 4.5e6
+
+
+def test_bmv2_is_refused():
+    done = slotwise("emulate", MESH5, "--target", "bmv2", "--bmv2", "/bin/true")
+    assert done.returncode != 0 and "/ops: optical packet switches of BMv2 are not built" in done.stderr, done.stderr
