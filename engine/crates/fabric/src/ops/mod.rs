@@ -3,13 +3,17 @@
 
 mod build;
 mod cards;
+mod edge_card;
+mod entrance;
 mod measure;
 mod message;
+mod switch_card;
 mod watch;
 
 use slotwise_scenario::{Device, Scenario};
 
-use cards::{Card, Entrance};
+use cards::Card;
+use entrance::Entrance;
 use measure::SwitchMeter;
 pub use measure::{OpsOutput, OpsOutputUse, OpsSwitchUse};
 pub use watch::OpsTrains;
