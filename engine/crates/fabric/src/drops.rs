@@ -103,6 +103,8 @@ pub enum DropCause {
     NotForHost,
     /// A message for which a newer one of the same station did not wait.
     Outdated,
+    /// P4 had no label for its train, or no room at an output.
+    Refused,
     /// A fault on purpose took it.
     Fault,
 }
@@ -125,6 +127,7 @@ impl DropCause {
             DropCause::Late => "late",
             DropCause::NotForHost => "not_for_host",
             DropCause::Outdated => "outdated",
+            DropCause::Refused => "refused",
             DropCause::Fault => "fault",
         }
     }

@@ -35,6 +35,7 @@ mod message;
 mod node;
 mod ops;
 mod optical_ram;
+mod pacing;
 mod packet;
 mod parcel;
 mod port_card;
@@ -61,7 +62,7 @@ pub use gate_card::{CardConfig, CardConfigError, CardOutput, GateCard, core_tick
 pub use invariants::{Invariant, Invariants, Violation};
 pub use link::LinkUse;
 pub use measure::{AccessReport, AccessUse, DelayUse, QueueUse};
-pub use ops::{OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains};
+pub use ops::{OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, TrainUse};
 pub use optical_ram::RamUse;
 pub use packet::Frame;
 pub use port_card::{CardFrame, PortCard};

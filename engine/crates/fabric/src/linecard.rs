@@ -11,6 +11,7 @@ use crate::interval::IntervalTimers;
 use crate::link::transmission_ns;
 use crate::measure::{Meter, QueueUse};
 use crate::message;
+use crate::pacing::Pacer;
 use crate::packet::{Frame, Packet};
 use crate::slots::{Demand, NewDemand};
 
@@ -32,10 +33,7 @@ struct Queue {
     close_ns: u64,
     /// Bytes that may leave whatever the gate.
     granted_bytes: u64,
-    /// 0 is unlimited.
-    rate_bps: u64,
-    /// When the rate allows the next packet.
-    paced_until_ns: u64,
+    pacer: Pacer,
     /// For XCP.
     timers: Option<IntervalTimers>,
     meter: Meter,
@@ -52,7 +50,7 @@ impl Queue {
     fn departure_ns(&self, now_ns: u64, fibre_bps: u64) -> Option<u64> {
         let head = self.waiting.front()?;
         let bytes = head.packet.frame.len() as u64;
-        let earliest_ns = now_ns.max(self.paced_until_ns);
+        let earliest_ns = self.pacer.next_ns(now_ns);
         if self.granted_bytes >= bytes {
             return Some(earliest_ns);
         }
@@ -298,7 +296,7 @@ impl LineCard {
                 return Ok(Controlled::Answer { at_ns: message.open_ns });
             }
             FlowOp::Shut => (queue.open_ns, queue.close_ns) = (0, 0),
-            FlowOp::SetRate => queue.rate_bps = message.value,
+            FlowOp::SetRate => queue.pacer.set_rate(now_ns, message.value),
             FlowOp::GrantBytes => {
                 queue.granted_bytes = message.value;
                 self.allowed.set(index, true);
@@ -360,9 +358,7 @@ impl LineCard {
         queue.backlog_bytes -= bytes;
         let new_demand = queue.demand.sent(now_ns, queue.backlog_bytes);
         queue.granted_bytes = queue.granted_bytes.saturating_sub(bytes);
-        if queue.rate_bps > 0 {
-            queue.paced_until_ns = now_ns + transmission_ns(bytes, queue.rate_bps);
-        }
+        queue.pacer.sent(now_ns, bytes);
         let duration_ns = transmission_ns(bytes, fibre_bps);
         self.busy_until_ns = now_ns + duration_ns;
         Next::Send {

@@ -181,7 +181,8 @@ impl Direction {
     }
 }
 
-fn loss_threshold(probability: f64) -> u128 {
+/// A draw of 64 bits is below this with a probability.
+pub(crate) fn loss_threshold(probability: f64) -> u128 {
     (probability * 2f64.powi(64)) as u128
 }
 

@@ -16,6 +16,9 @@ pub(crate) enum Stream {
     Web = 7,
     Fault = 8,
     Messages = 9,
+    Train = 10,
+    LaneLoss = 11,
+    LaneDelay = 12,
 }
 
 /// The generator of the `index`-th thing of its kind.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
-use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFate};
+use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
 
 use crate::record::{Recording, mean};
@@ -9,9 +9,10 @@ use crate::routed::Period;
 
 /// Writes down what optical packet switches do.
 pub(crate) struct OpsRecorder {
-    rate_bps: u64,
     /// Names of wavelengths for data, in the fabric's order.
     outputs: Vec<String>,
+    /// Their rates.
+    rates_bps: Vec<u64>,
     switches: Vec<String>,
 }
 
@@ -25,13 +26,21 @@ pub(crate) fn output_names(ops: &Ops) -> Vec<String> {
     ways.flat_map(wavelengths).collect()
 }
 
+/// Rates of wavelengths for data, in the order of the fabric.
+fn output_rates(ops: &Ops) -> Vec<u64> {
+    let ways = 2 * usize::from(ops.wavelengths);
+    let fibres = ops.fibres();
+    let rates = fibres.iter().flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre), ways));
+    rates.collect()
+}
+
 impl OpsRecorder {
     /// Of the switches of a scenario, if it has any.
     pub(crate) fn new(scenario: &Scenario) -> Option<OpsRecorder> {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
-            rate_bps: ops.rate_bps,
             outputs: output_names(ops),
+            rates_bps: output_rates(ops),
             switches: ops.switches.clone(),
         })
     }
@@ -53,9 +62,9 @@ impl OpsRecorder {
 
     /// A period ends now.
     pub(crate) fn sample(&self, network: &mut Fabric, period: &Period, recording: &mut Recording) {
-        for (output, name) in self.outputs.iter().enumerate() {
+        for (output, (name, rate_bps)) in self.outputs.iter().zip(&self.rates_bps).enumerate() {
             if let Some(used) = network.take_ops_output_use(output) {
-                recording.outputs.push(name, output_row(period, &used, self.rate_bps));
+                recording.outputs.push(name, output_row(period, &used, *rate_bps));
             }
         }
         for (switch, name) in self.switches.iter().enumerate() {
@@ -122,6 +131,26 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
                 trains as f64,
             ];
             row(frames, bytes, rest)
+        }
+        OpsOutputUse::Trains(TrainUse {
+            sent_trains,
+            sent_frames,
+            sent_bytes,
+            waited_trains,
+            waited_ns,
+            queue_bytes,
+            lost_trains,
+            ..
+        }) => {
+            let rest = [
+                waited_trains as f64,
+                mean(waited_ns as f64 / 1e3, sent_trains),
+                0.0,
+                queue_bytes as f64,
+                lost_trains as f64,
+                sent_trains as f64,
+            ];
+            row(sent_frames, sent_bytes, rest)
         }
         OpsOutputUse::Queue(FifoUse {
             taken_packets,

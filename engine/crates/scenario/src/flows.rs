@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which flows a traffic entry stands for.
 
+use std::collections::BTreeMap;
+
 use crate::address::{Endpoint, HostId};
 use crate::model::{Scenario, Traffic, TrafficKind, Transport};
+use crate::routed::Source;
 
 /// One flow from host to host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +22,61 @@ pub struct Flow {
     pub kind: TrafficKind,
 }
 
+/// Ports of flows between two hosts. Both ends of a flow have the same one, and what is sent either way between two hosts counts
+/// together, since acknowledgements of one flow are addressed as data of another.
+#[derive(Debug, Default)]
+pub struct FlowPorts {
+    given: BTreeMap<(usize, usize), u32>,
+}
+
+impl FlowPorts {
+    /// The first one.
+    pub const FIRST: u16 = 1024;
+    /// How many there are; after them come the first ones again.
+    pub const COUNT: u32 = 64_000;
+
+    /// The next one for two hosts, by number.
+    pub fn next(&mut self, a: usize, b: usize) -> u16 {
+        let given = self.given.entry((a.min(b), a.max(b))).or_default();
+        let port = FlowPorts::FIRST + (*given % FlowPorts::COUNT) as u16;
+        *given += 1;
+        port
+    }
+}
+
+/// A flow between hosts of groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupFlow {
+    /// Index of its group of flows.
+    pub group: usize,
+    /// Number of the host that sends data.
+    pub from: usize,
+    /// Number of the host that receives them.
+    pub to: usize,
+    /// Port of both ends in a simulation.
+    pub port: u16,
+}
+
 impl Scenario {
+    /// The flows between hosts of groups, in the order in which a simulation has them, but for pages, whose ports change.
+    pub fn group_flows(&self) -> Vec<GroupFlow> {
+        let mut ports = FlowPorts::default();
+        let groups = self.routed.flows.iter().enumerate();
+        let ended = groups.filter(|(_, group)| !matches!(group.source, Source::Web { .. }));
+        let flows = ended.flat_map(|(index, group)| {
+            let pairs = self.host_numbers(group.from).zip(self.host_numbers(group.to));
+            pairs.map(move |(from, to)| (index, from, to))
+        });
+        flows
+            .map(|(group, from, to)| GroupFlow {
+                group,
+                from,
+                to,
+                port: ports.next(from, to),
+            })
+            .collect()
+    }
+
     /// The flows of a phase, in the order of its entries, then of sources, then of destinations.
     ///
     /// Every source host sends to one host of every destination edge: its own index modulo the number of hosts

@@ -36,13 +36,16 @@ pub use address::{
 };
 pub use clocks::Clocks;
 pub use faults::{FaultKind, Faults, Treatment};
-pub use flows::Flow;
+pub use flows::{Flow, FlowPorts, GroupFlow};
 pub use live::NotLive;
 pub use model::{
     Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Signaling,
     Traffic, TrafficKind, Transport, Web,
 };
-pub use ops::{LABEL_OVERHEAD_BYTES, Ops, OpsEdge, OpsFibre, OpsLink, Probes, UNLIMITED};
+pub use ops::{
+    Aggregation, DelayProcess, DirectLink, IngressBuffer, LABEL_OVERHEAD_BYTES, Macroflows, Ops, OpsClass, OpsEdge, OpsFibre,
+    OpsLink, OpsMatch, Probes, Scheme, TrainTimer, UNLIMITED,
+};
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};

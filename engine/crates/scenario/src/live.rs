@@ -19,9 +19,10 @@ impl TrafficKind {
 }
 
 impl FlowGroup {
-    /// The same of flows between groups of hosts.
+    /// The same of flows between groups of hosts. iperf3 marks no packets here.
     pub fn is_of_linux(&self) -> bool {
         match self.source {
+            _ if self.dscp > 0 => false,
             Source::Web { .. } => false,
             Source::Udp { process, .. } => process == Process::Constant,
             Source::Stream { .. } => self.transport != Transport::Xcp,

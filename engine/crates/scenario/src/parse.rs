@@ -73,6 +73,8 @@ pub(crate) struct Parts {
     pub(crate) own: Option<&'static Section>,
 }
 
+/// What a packet of IP may be marked with.
+pub(crate) const DSCP: RangeInclusive<u64> = 0..=63;
 const COMMON_KEYS: &[&str] = &["version", "name", "seed", "hosts", "controller", "phases", "faults"];
 const STAR_KEYS: &[&str] = &[
     "frame",

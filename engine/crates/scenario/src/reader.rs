@@ -124,18 +124,7 @@ impl Reader {
 
     /// A probability if `key` is there.
     pub(crate) fn optional_probability(&mut self, fields: &Fields, key: &str) -> Option<f64> {
-        let value = self.optional(fields, key)?;
-        match value.as_f64() {
-            Some(number) if (0.0..=1.0).contains(&number) => Some(number),
-            _ => {
-                self.report(
-                    fields.pointer(key),
-                    format!("found {}", describe(value)),
-                    "a number from 0 to 1",
-                );
-                None
-            }
-        }
+        self.optional_bounded(fields, key, 0.0..=1.0)
     }
 
     /// A number over `above` and up to `most` if `key` is there.
@@ -149,6 +138,17 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// A number within `range` if `key` is there.
+    pub(crate) fn optional_bounded(&mut self, fields: &Fields, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
+        let value = self.optional(fields, key)?;
+        let found = value.as_f64().filter(|number| range.contains(number));
+        if found.is_none() {
+            let expected = format!("a number from {} to {}", range.start(), range.end());
+            self.report(fields.pointer(key), format!("found {}", describe(value)), expected);
+        }
+        found
     }
 
     /// `true` or `false` if `key` is there.

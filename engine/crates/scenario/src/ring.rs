@@ -14,14 +14,13 @@ use slotwise_wire::{Ethernet, Ring as RingHeader, RingClass, RingData, RingMode}
 use crate::address::Device;
 use crate::model::Scenario;
 use crate::own::{OwnNodes, Section};
-use crate::parse::{DELAY_NS, FLOW_RATE_BPS};
+use crate::parse::{DELAY_NS, DSCP, FLOW_RATE_BPS};
 use crate::reader::{Fields, Reader};
 
 /// What an IP packet grows by on a ring.
 pub const RING_OVERHEAD_BYTES: u64 = (Ethernet::SIZE + RingHeader::SIZE + RingData::SIZE) as u64;
 
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
-const DSCP: RangeInclusive<u64> = 0..=63;
 /// A window in which a rate is measured, with its bytes in 32 bits.
 const MAX_WINDOW_NS: u64 = 10_000_000_000;
 

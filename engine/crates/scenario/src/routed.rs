@@ -130,6 +130,8 @@ pub struct FlowGroup {
     pub source: Source,
     /// Largest IP packet that they send.
     pub packet_bytes: u32,
+    /// DSCP of their packets, acknowledgements among them.
+    pub dscp: u8,
     /// Window of their receivers; `None`: as large as those of Linux may become.
     pub window_bytes: Option<u32>,
     /// Earliest start.

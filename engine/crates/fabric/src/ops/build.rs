@@ -2,11 +2,18 @@
 //! Optical packet switches of a scenario, their edges, the fibres between them, and hosts.
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Device, Ops, Scenario};
-use slotwise_wire::PORT_OPTICAL_BASE;
+use slotwise_scenario::{Device, Ops, OpsFibre, Scenario};
+use slotwise_wire::{MAX_QUEUES, PORT_OPTICAL_BASE};
 
-use super::cards::{Before, FibreEnd};
+use super::aggregation::{Aggregation, Intervals};
+use super::cards::{Before, Card, FibreEnd};
+use super::direct::DirectLane;
+use super::edge_trains::EdgeTrains;
+use super::entrance::EdgeResequencer;
+use super::macroflows::Macroflows;
 use super::measure::SwitchMeter;
+use super::train_card::TrainCard;
+use super::train_queue::TrainQueue;
 use super::watch::Watch;
 use super::{EDGE, SWITCH};
 use crate::access::FIFO;
@@ -32,11 +39,15 @@ impl Fabric {
             cards: Vec::new(),
             entrances: Vec::new(),
             switches: (0..ops.switches.len()).map(|_| SwitchMeter::default()).collect(),
+            trains: Vec::new(),
+            resequencers: Vec::new(),
             watch: Watch::new(ops.edges.len()),
             converts: ops.conversion,
+            guard_ns: ops.guard_ns,
             framing_bytes: usize::from(ops.framing_bytes),
             looked_at: None,
         });
+        self.add_edge_trains(ops, scenario.routed.packet_bytes);
         let shift = ops.fibre_shift();
         let ports = u16::from(ops.wavelengths) + u16::from(ops.probes.is_some());
         for fibre in ops.fibres() {
@@ -44,13 +55,13 @@ impl Fabric {
                 .ends
                 .map(|(device, number)| (device, PORT_OPTICAL_BASE + (u16::from(number) << shift)));
             let mut cards = Vec::new();
-            for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            for (end, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
                 for wavelength in 0..u16::from(ops.wavelengths) {
-                    let end = |(device, first): (Device, Port)| FibreEnd {
+                    let at = |(device, first): (Device, Port)| FibreEnd {
                         device,
                         port: first + wavelength,
                     };
-                    cards.push(self.add_ops_card(ops, end(from), end(to), fibre.delay_ns));
+                    cards.push(self.add_ops_card(ops, (&fibre, end), (at(from), at(to))));
                 }
                 if let Some(probes) = ops.probes {
                     let wavelength = u16::from(ops.wavelengths);
@@ -76,9 +87,48 @@ impl Fabric {
         self.add_groups(scenario, |_| 1);
     }
 
-    fn add_ops_card(&mut self, ops: &Ops, from: FibreEnd, to: FibreEnd, delay_ns: u64) -> CardAt {
-        let byte_time = ByteTime::of_rate(ops.rate_bps);
-        let lane = self.add_entrance(to);
+    /// Cards of edges that make trains, hold them back or choose among outputs.
+    fn add_edge_trains(&mut self, ops: &Ops, packet_bytes: u32) {
+        for edge in 0..ops.edges.len() as u16 {
+            let trains = ops.has_train_card(edge).then(|| {
+                let aggregation = ops.aggregation.as_ref().filter(|_| ops.aggregates(edge));
+                let aggregation = aggregation.map(|aggregation| {
+                    let intervals = Intervals {
+                        interval_ns: aggregation.interval_ns,
+                        timer: aggregation.timer,
+                        dither: aggregation.dither,
+                        seed: self.seed,
+                        edge,
+                    };
+                    Aggregation::new(intervals, MAX_QUEUES as u16)
+                });
+                let macroflows = ops.macroflows.and(ops.probes).map(|probes| {
+                    let queues = ops.queues().filter(|(to, _)| *to != edge);
+                    let places = (u64::from(edge), ops.edges.len() as u64);
+                    let floor_bps = ops.floor_bps(packet_bytes, &probes);
+                    Macroflows::new(queues.map(|(_, queue)| queue), probes.period_ns, floor_bps, places)
+                });
+                let card = TrainCard::new(ops.ingress.bytes, aggregation, macroflows);
+                let probe_port = PORT_OPTICAL_BASE + u16::from(ops.wavelengths);
+                EdgeTrains::new(card, (ops.ingress.trains, ops.ingress.fair), probe_port)
+            });
+            self.ops.trains.push(trains);
+            let resequencer = ops.resequencing_ns.map(EdgeResequencer::new);
+            self.ops.resequencers.push(resequencer);
+            self.schedule_train_card(edge);
+        }
+    }
+
+    /// The card before a wavelength of a fibre, from its end 0 or 1.
+    fn add_ops_card(&mut self, ops: &Ops, (fibre, end): (&OpsFibre, usize), (from, to): (FibreEnd, FibreEnd)) -> CardAt {
+        let rate_bps = ops.rate_of(fibre);
+        let byte_time = ByteTime::of_rate(rate_bps);
+        let (lane, entrance) = self.add_entrance(to);
+        let direct = fibre.direct.map(|direct| {
+            let wavelength = from.port & ((1 << ops.fibre_shift()) - 1);
+            let number = (direct as u64) << 16 | (end as u64) << 8 | u64::from(wavelength);
+            DirectLane::new(self.seed, &ops.direct[direct], end, number)
+        });
         let before = match from.device {
             Device::Switch(_) => {
                 let mut ram = OpticalRam::new(RamSettings {
@@ -91,13 +141,33 @@ impl Fabric {
                 }
                 Before::Ram(ram)
             }
+            Device::OpsEdge(edge) if ops.has_train_card(edge) => {
+                let mut trains = TrainQueue::default();
+                if ops.macroflows.is_some() {
+                    trains.start_timers(0);
+                }
+                Before::Trains(trains)
+            }
             // Whole packets wait there, before their first bit leaves.
             _ => {
-                let link = (ops.rate_bps, delay_ns);
-                let limit = Limit::Bytes(ops.buffer_bytes);
+                let link = (rate_bps, fibre.delay_ns);
+                let limit = Limit::Bytes(ops.ingress.bytes);
                 Before::Queue(Fifo::new(lane, link, limit, usize::from(ops.framing_bytes)))
             }
         };
-        self.add_card_of_ops(before, (from, to), (lane, delay_ns), byte_time)
+        if direct.is_some() {
+            self.ops.entrances[entrance].direct = Some(self.ops.cards.len());
+        }
+        self.add_card_of_ops(Card {
+            from,
+            to,
+            before,
+            lane,
+            entrance,
+            direct,
+            delay_ns: fibre.delay_ns,
+            byte_time,
+            is_dark: false,
+        })
     }
 }

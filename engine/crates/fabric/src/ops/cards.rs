@@ -3,18 +3,25 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
+use slotwise_wire::{IntervalTick, PORT_LINECARD};
 
+use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
+use super::edge_trains::TRAIN_OUTPUT;
 use super::message::{self, InLight};
 use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
+use super::train_queue::TrainQueue;
 use super::watch::TrainId;
+use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::fifo::Fifo;
-use crate::kind::CardAt;
+use crate::kind::{CardAt, Discipline};
 use crate::lane::Flying;
+use crate::linecard::QueueState;
+use crate::message::interval_tick;
 use crate::optical_ram::{ByteTime, OpticalRam};
 
 /// An end of a wavelength of a fibre.
@@ -35,8 +42,38 @@ impl FibreEnd {
 pub(super) enum Before {
     /// At a switch.
     Ram(OpticalRam),
-    /// At an edge: packets that wait until they may begin to leave.
+    /// At an edge where each packet is a train: packets that wait until they may begin to leave.
     Queue(Fifo),
+    /// At an edge that makes trains, holds them back or chooses among outputs.
+    Trains(TrainQueue),
+}
+
+impl Before {
+    fn discipline(&self) -> &'static Discipline {
+        match self {
+            Before::Ram(_) => &OPTICAL_RAM,
+            Before::Queue(_) => &EDGE_QUEUE,
+            Before::Trains(_) => &TRAIN_OUTPUT,
+        }
+    }
+
+    /// When the next interval timer expires.
+    fn next_tick_ns(&self) -> Option<u64> {
+        match self {
+            Before::Ram(ram) => ram.next_tick_ns(),
+            Before::Queue(_) => None,
+            Before::Trains(trains) => trains.next_tick_ns(),
+        }
+    }
+
+    /// The tick of one that has expired by `now_ns`, with what waits.
+    fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
+        match self {
+            Before::Ram(ram) => ram.tick(now_ns),
+            Before::Queue(_) => None,
+            Before::Trains(trains) => trains.tick(now_ns),
+        }
+    }
 }
 
 /// The card before a wavelength for data, and the wavelength.
@@ -45,7 +82,11 @@ pub(super) struct Card {
     pub(super) to: FibreEnd,
     pub(super) before: Before,
     pub(super) lane: usize,
-    delay_ns: u64,
+    /// Number of the entrance where the wavelength ends.
+    pub(super) entrance: usize,
+    /// Of a fibre between edges: what is drawn for it.
+    pub(super) direct: Option<DirectLane>,
+    pub(super) delay_ns: u64,
     pub(super) byte_time: ByteTime,
     pub(super) is_dark: bool,
 }
@@ -63,35 +104,32 @@ impl Card {
 }
 
 impl Fabric {
-    /// Adds the card before a wavelength whose entrance was added last.
-    pub(super) fn add_card_of_ops(
-        &mut self,
-        before: Before,
-        (from, to): (FibreEnd, FibreEnd),
-        (lane, delay_ns): (usize, u64),
-        byte_time: ByteTime,
-    ) -> CardAt {
+    /// Adds the card before a wavelength.
+    pub(super) fn add_card_of_ops(&mut self, card: Card) -> CardAt {
         let index = self.ops.cards.len();
-        let (of, first_tick_ns) = match &before {
-            Before::Ram(ram) => (&OPTICAL_RAM, ram.next_tick_ns()),
-            Before::Queue(_) => (&EDGE_QUEUE, None),
-        };
-        let card = CardAt::new(of, index);
-        self.ops.cards.push(Card {
-            from,
-            to,
-            before,
-            lane,
-            delay_ns,
-            byte_time,
-            is_dark: false,
-        });
-        let node = self.node(from.device);
-        self.nodes[node].set_card(from.port, card);
-        if let Some(at_ns) = first_tick_ns {
-            self.events.schedule(at_ns, Event::timer(card));
+        let at = CardAt::new(card.before.discipline(), index);
+        let (node, port) = (self.node(card.from.device), card.from.port);
+        self.nodes[node].set_card(port, at);
+        if let Some(at_ns) = card.before.next_tick_ns() {
+            self.events.schedule(at_ns, Event::timer(at));
         }
-        card
+        self.ops.cards.push(card);
+        at
+    }
+
+    /// Interval timers of an output, whose queue has the port's number.
+    pub(super) fn output_timer(&mut self, index: usize) {
+        let FibreEnd { device, port } = self.ops.cards[index].from;
+        let now_ns = self.now_ns;
+        while let Some((tick, state)) = self.ops.cards[index].before.tick(now_ns) {
+            let tick = interval_tick(port, &tick, port, &state);
+            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
+        }
+        let before = &self.ops.cards[index].before;
+        if let Some(at_ns) = before.next_tick_ns() {
+            let card = CardAt::new(before.discipline(), index);
+            self.events.schedule(at_ns.max(now_ns + 1), Event::timer(card));
+        }
     }
 
     /// A train is not on its way any more.
@@ -114,20 +152,28 @@ impl Fabric {
         let now_ns = self.now_ns;
         let card = &mut self.ops.cards[index];
         match &mut card.before {
-            Before::Ram(ram) => ram.drop_waiting(now_ns),
-            Before::Queue(queue) => queue.drop_waiting(now_ns),
-        };
+            Before::Ram(ram) => {
+                ram.drop_waiting(now_ns);
+            }
+            Before::Queue(queue) => {
+                queue.drop_waiting(now_ns);
+            }
+            Before::Trains(_) => self.lose_waiting_at_output(index, cause),
+        }
         let (card, place) = (&self.ops.cards[index], self.ops.cards[index].from.place());
         let has_not_begun = |at_ns: u64, flying: &Flying| at_ns > card.arrival_ns(now_ns, flying.duration_ns);
+        let entrance = card.entrance;
+        if card.direct.is_some() {
+            // A train that has begun comes as a whole.
+            return;
+        }
         let lost = self.lanes[card.lane].take_out(&mut self.events, has_not_begun);
-        let to = card.to;
         for (packet, program) in lost {
             self.lose_train(&packet.frame, program);
             self.drop(place, cause, packet.frame);
         }
-        if let Some(entrance) = self.ops.entrances.iter_mut().find(|entrance| entrance.at == to) {
-            entrance.was_dark = true;
-        }
+        self.ops.entrances[entrance].was_dark = true;
+        self.deliver_what_came(entrance);
     }
 
     /// What waits in the cards of a node is gone.
@@ -136,6 +182,10 @@ impl Fabric {
             if self.ops.cards[index].from.device == device {
                 self.lose_waiting_trains(index, DropCause::PipelineReplaced);
             }
+        }
+        if let Device::OpsEdge(_) = device {
+            self.reset_edge_trains(device);
+            self.reset_resequencer(device);
         }
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The cards before outputs of edges whose packets each are a train.
 
+use slotwise_wire::Label;
+
 use super::cards::Before;
 use super::message::{self, InLight};
+use super::train::payload_bytes;
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
 use crate::fabric::Fabric;
@@ -34,6 +37,8 @@ impl Fabric {
             // What the controller sends is no train.
             return self.drop(place, DropCause::NoSuchQueue, frame);
         };
+        let packet_bytes = payload_bytes(&frame).saturating_sub(Label::SIZE as u64);
+        self.ops.watch.sized(source, 1, packet_bytes);
         if !self.ops.watch.formed(source, label.train) {
             self.invariants.violated(Invariant::DUPLICATE, now_ns, place, None);
         }

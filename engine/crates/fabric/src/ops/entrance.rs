@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where wavelengths for data end: what enters a switch or an edge, and what must hold of it.
 
+use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{Label, Optical, TrainPart};
+use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
 use super::cards::FibreEnd;
+use super::direct::DirectLane;
 use super::message::{self, InLight};
+use super::resequencer::Resequencer;
 use super::switch_number;
 use super::watch::TrainId;
 use crate::dispatch::Origin;
+use crate::drops::{DropCause, Place};
+use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::End;
+use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
 use crate::packet::Packet;
 
@@ -24,15 +29,12 @@ pub(super) struct Entrance {
     under_way: Option<(u16, u16, u16)>,
     /// Something of a train may have been lost on the way since the last label.
     pub(super) was_dark: bool,
-}
-
-/// What is wrong with a frame where a wavelength ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
-    /// Another one has not passed yet.
-    meets: bool,
-    /// A frame of its train is missing, or it is of no train.
-    is_split: bool,
+    /// At an edge: frames of the train that comes, until its last bit is there.
+    came: Vec<Came>,
+    /// Frames of a train that the link has lost and that are still to come.
+    losing: u16,
+    /// Of a fibre between edges: the number of the card before it.
+    pub(super) direct: Option<usize>,
 }
 
 impl Entrance {
@@ -42,15 +44,23 @@ impl Entrance {
             busy_until_ns: 0,
             under_way: None,
             was_dark: false,
+            came: Vec::new(),
+            losing: 0,
+            direct: None,
         }
     }
 
-    /// A frame passes from a time on for so long.
-    fn sees(&mut self, (head_ns, duration_ns): (u64, u64), in_light: Option<&InLight>) -> Seen {
+    /// A frame passes from a time on for so long: whether another one has not passed yet.
+    pub(super) fn meets(&mut self, (head_ns, duration_ns): (u64, u64)) -> bool {
         let meets = self.busy_until_ns > head_ns;
         self.busy_until_ns = self.busy_until_ns.max(head_ns + duration_ns);
+        meets
+    }
+
+    /// A frame comes: whether a frame of its train is missing, or it is of no train.
+    fn splits(&mut self, in_light: Option<&InLight>) -> bool {
         let owner = |optical: &Optical| (optical.src_edge, optical.queue);
-        let is_split = match in_light {
+        match in_light {
             Some(InLight::First(label, optical)) => {
                 let is_cut_off = self.under_way.is_some() && !self.was_dark;
                 let (source, queue) = owner(optical);
@@ -68,10 +78,48 @@ impl Entrance {
                 _ => !self.was_dark,
             },
             None => false,
-        };
-        Seen { meets, is_split }
+        }
+    }
+
+    /// Whether more of the train that comes is to come.
+    fn is_amid(&self) -> bool {
+        self.under_way.is_some() && !self.was_dark
     }
 }
+
+/// What came at an edge, and what is known of the order that it was sent in.
+struct Came {
+    port: Port,
+    packet: Packet,
+    program: u32,
+}
+
+/// Where an edge holds packets that came before others of their queue.
+pub(super) struct EdgeResequencer {
+    packets: Resequencer<(Port, Packet)>,
+    /// When it is looked after next.
+    at_ns: Option<u64>,
+}
+
+impl EdgeResequencer {
+    pub(super) fn new(hold_ns: u64) -> EdgeResequencer {
+        EdgeResequencer {
+            packets: Resequencer::new(hold_ns),
+            at_ns: None,
+        }
+    }
+
+    /// Packets that have waited.
+    pub(super) fn held(&self) -> u64 {
+        self.packets.held()
+    }
+}
+
+/// Resequencers, by edge: no port is behind them.
+static RESEQUENCER: Discipline = Discipline {
+    timer: Fabric::resequencer_timer,
+    ..Discipline::new("resequencer", |_, _, _, _| {})
+};
 
 /// Where wavelengths come to switches and edges, by number.
 static ENTRANCE: End = End {
@@ -79,34 +127,49 @@ static ENTRANCE: End = End {
 };
 
 impl Fabric {
-    /// Adds the lane of a wavelength that ends there.
-    pub(super) fn add_entrance(&mut self, at: FibreEnd) -> usize {
+    /// Adds the lane of a wavelength that ends there: numbers of the lane and of its entrance.
+    pub(super) fn add_entrance(&mut self, at: FibreEnd) -> (usize, usize) {
         let number = self.ops.entrances.len();
         self.ops.entrances.push(Entrance::new(at));
-        self.add_lane(LaneEnd::own(&ENTRANCE, number))
+        (self.add_lane(LaneEnd::own(&ENTRANCE, number)), number)
     }
 
     /// The head of a frame is at a switch, or its tail at an edge.
     fn light_enters(&mut self, number: usize, flying: Flying) {
+        let FibreEnd { device, port } = self.ops.entrances[number].at;
+        let in_light = message::read(&flying.packet.frame);
+        self.watch_entrance(number, flying.duration_ns, in_light.as_ref());
+        if let Some(switch) = switch_number(device) {
+            return self.light_enters_switch((switch, device, port), in_light, flying);
+        }
+        if let Some(InLight::First(label, _)) = &in_light {
+            self.deliver_what_came(number);
+            self.train_arrives(number, label, flying.program);
+        }
+        let entrance = &mut self.ops.entrances[number];
+        let Flying { packet, program, .. } = flying;
+        if entrance.losing > 0 {
+            entrance.losing -= 1;
+            let place = entrance.at.place();
+            return self.drop(place, DropCause::LinkLoss, packet.frame);
+        }
+        entrance.came.push(Came { port, packet, program });
+        if !entrance.is_amid() {
+            self.deliver_what_came(number);
+        }
+    }
+
+    fn light_enters_switch(
+        &mut self,
+        (switch, device, port): (usize, Device, Port),
+        in_light: Option<InLight>,
+        flying: Flying,
+    ) {
         let Flying {
             packet: Packet { frame, born_ns },
             duration_ns,
             program,
         } = flying;
-        let FibreEnd { device, port } = self.ops.entrances[number].at;
-        let in_light = message::read(&frame);
-        let head_ns = match device {
-            Device::Switch(_) => self.now_ns,
-            _ => self.now_ns - duration_ns,
-        };
-        self.watch_entrance(number, (head_ns, duration_ns), in_light.as_ref());
-        let Some(switch) = switch_number(device) else {
-            if let Some(InLight::First(label, _)) = &in_light {
-                self.train_arrives(number, label, program);
-            }
-            self.run_p4(device, port, &frame, Origin::Lane { born_ns });
-            return self.pool.give_back(frame);
-        };
         self.ops.looked_at = match in_light {
             Some(InLight::First(label, _)) => Some(label),
             _ => None,
@@ -129,30 +192,131 @@ impl Fabric {
     }
 
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
-    fn watch_entrance(&mut self, number: usize, time: (u64, u64), in_light: Option<&InLight>) {
+    fn watch_entrance(&mut self, number: usize, duration_ns: u64, in_light: Option<&InLight>) {
+        let now_ns = self.now_ns;
         let entrance = &mut self.ops.entrances[number];
-        let (place, seen) = (entrance.at.place(), entrance.sees(time, in_light));
-        if seen.meets {
-            self.invariants.violated(Invariant::LANE, self.now_ns, place, None);
+        let place = entrance.at.place();
+        let head_ns = match entrance.at.device {
+            Device::Switch(_) => now_ns,
+            _ => now_ns - duration_ns,
+        };
+        // Between edges it is judged where light enters.
+        let meets = entrance.direct.is_none() && entrance.meets((head_ns, duration_ns));
+        let is_split = entrance.splits(in_light);
+        if meets {
+            self.invariants.violated(Invariant::LANE, now_ns, place, None);
         }
-        if seen.is_split {
-            self.invariants.violated(Invariant::SPLIT, self.now_ns, place, None);
+        if is_split {
+            self.invariants.violated(Invariant::SPLIT, now_ns, place, None);
         }
     }
 
-    /// A train is at an edge.
+    /// A train is at an edge, or was lost at the end of its link.
     fn train_arrives(&mut self, number: usize, label: &Label, program: u32) {
-        let at = self.ops.entrances[number].at;
+        let id = TrainId::of(label, program);
+        let entrance = &mut self.ops.entrances[number];
+        let at = entrance.at;
+        if let Some(card) = entrance.direct
+            && self.ops.cards[card].direct.as_mut().is_some_and(DirectLane::loses)
+        {
+            self.ops.entrances[number].losing = label.packets;
+            return self.ops.watch.lost_by_link(id);
+        }
         if label.dst_edge != at.device.number() {
             self.invariants
                 .violated(Invariant::ASTRAY, self.now_ns, at.place(), None);
         }
-        let id = TrainId::of(label, program);
         if !self.ops.watch.arrived(id) {
             self.invariants
                 .violated(Invariant::DUPLICATE, self.now_ns, at.place(), None);
         }
     }
+
+    /// What has come of a train at an edge goes to P4, each frame by itself.
+    pub(super) fn deliver_what_came(&mut self, number: usize) {
+        let device = self.ops.entrances[number].at.device;
+        let mut came = std::mem::take(&mut self.ops.entrances[number].came);
+        for Came { port, packet, program } in came.drain(..) {
+            self.deliver_at_edge(device, port, packet, program);
+        }
+        // Its memory is used again.
+        self.ops.entrances[number].came = came;
+    }
+
+    /// A packet goes to an edge's P4, or waits for those before it.
+    fn deliver_at_edge(&mut self, device: Device, port: Port, packet: Packet, program: u32) {
+        let now_ns = self.now_ns;
+        let resequencer = self.ops.resequencers.get_mut(usize::from(device.number()));
+        let Some(resequencer) = resequencer.and_then(Option::as_mut) else {
+            return self.give_to_edge(device, port, packet);
+        };
+        let read = message::read(&packet.frame);
+        let (Some(InLight::First(_, optical)) | Some(InLight::Behind(optical))) = read else {
+            return self.give_to_edge(device, port, packet);
+        };
+        let waits = is_tcp(&packet.frame, matches!(read, Some(InLight::First(..))));
+        let order = (optical.src_edge, program, optical.queue);
+        resequencer
+            .packets
+            .take(now_ns, order, optical.sequence, waits, (port, packet));
+        self.deliver_in_order(device);
+    }
+
+    /// What need not wait any more at an edge goes to P4.
+    fn deliver_in_order(&mut self, device: Device) {
+        let number = usize::from(device.number());
+        loop {
+            let resequencer = self.ops.resequencers[number].as_mut();
+            let Some((port, packet)) = resequencer.and_then(|resequencer| resequencer.packets.ready()) else {
+                break;
+            };
+            self.give_to_edge(device, port, packet);
+        }
+        let Some(resequencer) = &mut self.ops.resequencers[number] else { return };
+        if let Some(at_ns) = resequencer.packets.next_ns()
+            && resequencer.at_ns.is_none()
+        {
+            resequencer.at_ns = Some(at_ns);
+            self.events
+                .schedule(at_ns, Event::timer(CardAt::new(&RESEQUENCER, number)));
+        }
+    }
+
+    /// Something has waited long enough at an edge.
+    fn resequencer_timer(&mut self, edge: usize) {
+        let now_ns = self.now_ns;
+        if let Some(resequencer) = &mut self.ops.resequencers[edge] {
+            resequencer.at_ns = None;
+            resequencer.packets.expire(now_ns);
+        }
+        self.deliver_in_order(Device::OpsEdge(edge as u16));
+    }
+
+    /// An edge's program is gone, and what waited for order with it.
+    pub(super) fn reset_resequencer(&mut self, device: Device) {
+        let resequencer = self.ops.resequencers.get_mut(usize::from(device.number()));
+        let waiting = resequencer
+            .and_then(Option::as_mut)
+            .map(|resequencer| resequencer.packets.take_all());
+        for (_, packet) in waiting.into_iter().flatten() {
+            self.drop(Place::Device(device), DropCause::PipelineReplaced, packet.frame);
+        }
+    }
+
+    fn give_to_edge(&mut self, device: Device, port: Port, packet: Packet) {
+        let Packet { frame, born_ns } = packet;
+        self.run_p4(device, port, &frame, Origin::Lane { born_ns });
+        self.pool.give_back(frame);
+    }
+}
+
+/// Whether a frame of a train carries TCP.
+fn is_tcp(frame: &[u8], has_label: bool) -> bool {
+    let label = if has_label { Label::SIZE } else { 0 };
+    let packet = frame.get(Ethernet::SIZE + label + Optical::SIZE..);
+    packet
+        .and_then(Ipv4::decode)
+        .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
 #[cfg(test)]
@@ -191,8 +355,7 @@ mod tests {
     fn two_frames_at_once_on_a_lane_are_seen() {
         let mut entrance = entrance();
         let mut meets = |head_ns, duration_ns| {
-            let light = first(1, 0, TrainPart::Only);
-            entrance.sees((head_ns, duration_ns), light.as_ref()).meets
+            entrance.meets((head_ns, duration_ns))
         };
         assert!(!meets(0, 100) && !meets(100, 50));
         assert!(meets(149, 1));
@@ -201,11 +364,7 @@ mod tests {
 
     #[test]
     fn trains_that_are_not_whole_are_seen() {
-        let mut at_ns = 0;
-        let mut is_split = |entrance: &mut Entrance, light: Option<InLight>| {
-            at_ns += 10;
-            entrance.sees((at_ns, 10), light.as_ref()).is_split
-        };
+        let is_split = |entrance: &mut Entrance, light: Option<InLight>| entrance.splits(light.as_ref());
         let mut whole = entrance();
         for light in [
             first(1, 0, TrainPart::Only),

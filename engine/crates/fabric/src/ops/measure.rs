@@ -8,7 +8,9 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::Before;
+use super::entrance::EdgeResequencer;
 use super::switch_number;
+use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
 use crate::drops::Place;
 use crate::fabric::Fabric;
@@ -30,8 +32,10 @@ pub struct OpsOutput {
 pub enum OpsOutputUse {
     /// At a switch.
     Ram(RamUse),
-    /// At an edge.
+    /// At an edge where each packet is a train.
     Queue(FifoUse),
+    /// At an edge that makes trains, holds them back or chooses among outputs.
+    Trains(TrainUse),
 }
 
 /// What a switch did since it was last asked, by its counters.
@@ -77,6 +81,7 @@ impl Fabric {
         Some(match &mut card.before {
             Before::Ram(ram) => OpsOutputUse::Ram(ram.take_use()),
             Before::Queue(queue) => OpsOutputUse::Queue(queue.take_use(now_ns)),
+            Before::Trains(trains) => OpsOutputUse::Trains(trains.take_use()),
         })
     }
 
@@ -118,7 +123,13 @@ impl Fabric {
 
     /// What became of the trains of an edge of optical packet switches since the start.
     pub fn ops_trains(&self, edge: u16) -> OpsTrains {
-        let ops = self.ops.get();
-        ops.map_or_else(OpsTrains::default, |ops| ops.watch.trains(edge))
+        let Some(ops) = self.ops.get() else {
+            return OpsTrains::default();
+        };
+        let resequencer = ops.resequencers.get(usize::from(edge)).and_then(Option::as_ref);
+        OpsTrains {
+            resequenced: resequencer.map_or(0, EdgeResequencer::held),
+            ..ops.watch.trains(edge)
+        }
     }
 }

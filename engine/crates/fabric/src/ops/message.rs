@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is on a wavelength for data.
+//! What is on a wavelength for data, and what the card of an edge that makes trains tells P4 and is told.
 
-use slotwise_wire::{ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, LabelKind, Optical};
+use slotwise_wire::{
+    ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel, TrainSent,
+    TrainTick,
+};
 
-use crate::message;
+use crate::message::{self, HEADER, ToCard};
 
 /// A frame in light.
 pub(super) enum InLight {
@@ -26,4 +29,40 @@ pub(super) fn read(frame: &[u8]) -> Option<InLight> {
         Some(_) => None,
         None => message::optical(frame).map(InLight::Behind),
     }
+}
+
+/// A train is closed.
+pub(super) fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
+    let mut message = [0; HEADER + TrainTick::SIZE];
+    message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainTick));
+    message[HEADER..].copy_from_slice(&tick.encode());
+    message
+}
+
+/// A train has left an output, or is lost; the class and tag of the one that begins, if one does.
+pub(super) fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
+    let sent = match begins {
+        Some((traffic_class, tag)) => TrainSent {
+            traffic_class,
+            tag,
+            ..TrainSent::default()
+        },
+        None => TrainSent {
+            flags: OUTPUT_IDLE,
+            ..TrainSent::default()
+        },
+    };
+    let mut message = [0; HEADER + TrainSent::SIZE];
+    message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainSent));
+    message[HEADER..].copy_from_slice(&sent.encode());
+    message
+}
+
+/// P4's answer to a train tick, with the label if there is a good one.
+pub(super) fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
+    let content = message.content(LineCardKind::TrainLabel)?;
+    let answer = TrainLabel::decode(content)?;
+    let label = Label::decode(&content[TrainLabel::SIZE..]);
+    let is_of_train = |label: &Label| (label.version, label.kind) == (LABEL_VERSION, LabelKind::Train.into());
+    Some((answer, label.filter(is_of_train)))
 }

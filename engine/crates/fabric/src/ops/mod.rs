@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What networks of optical packet switches have: the cards of their fibres, what is on its way, and what is checked and measured of it.
 
+mod aggregation;
 mod build;
 mod cards;
+mod direct;
 mod edge_card;
+mod edge_trains;
 mod entrance;
+mod macroflows;
 mod measure;
 mod message;
+mod resequencer;
 mod switch_card;
+mod train;
+mod train_card;
+mod train_queue;
 mod watch;
 
 use slotwise_scenario::{Device, Scenario};
 
 use cards::Card;
-use entrance::Entrance;
+use edge_trains::EdgeTrains;
+use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
 pub use measure::{OpsOutput, OpsOutputUse, OpsSwitchUse};
+pub use train_queue::TrainUse;
 pub use watch::OpsTrains;
 use watch::Watch;
 
@@ -39,6 +49,7 @@ pub(crate) static KIND: Kind = Kind {
         Invariant::UNEXPLAINED,
         Invariant::LABEL,
         Invariant::ASTRAY,
+        Invariant::INGRESS,
     ],
 };
 
@@ -70,6 +81,8 @@ impl Invariant {
     pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "lost without a reason");
     /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
     pub const LABEL: Invariant = Invariant::new("label", "labels spoiled");
+    /// Never more trains waiting before an output of an edge, or of a class before it, than may.
+    pub const INGRESS: Invariant = Invariant::new("ingress", "trains over the limit of an edge's output");
 }
 
 /// Everything that such a network has.
@@ -78,10 +91,16 @@ pub(crate) struct Ops {
     cards: Vec<Card>,
     /// Where those end.
     entrances: Vec<Entrance>,
+    /// By edge: the cards of those that make trains, hold them back or choose among outputs.
+    trains: Vec<Option<EdgeTrains>>,
+    /// By edge.
+    resequencers: Vec<Option<EdgeResequencer>>,
     /// By switch.
     switches: Vec<SwitchMeter>,
     watch: Watch,
     converts: bool,
+    /// Kept free behind each train.
+    guard_ns: u64,
     /// Bytes of each frame that links do not count.
     framing_bytes: usize,
     /// The label of the train that a switch looks at.

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The cards before outputs of switches: optical RAM, cut-through.
 
-use slotwise_wire::{Label, PORT_LINECARD};
+use slotwise_wire::Label;
 
-use super::cards::{Before, FibreEnd};
+use super::cards::Before;
 use super::message::{self, InLight};
 use crate::dispatch::Origin;
 use crate::drops::DropCause;
-use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, Discipline};
+use crate::kind::Discipline;
 use crate::lane::Flying;
-use crate::message::{ToCard, interval_tick};
+use crate::message::ToCard;
 use crate::packet::{Frame, Packet};
 
 /// Whether a switch has made of a label what it may.
@@ -34,7 +33,7 @@ fn is_well_kept(came: &Label, out: &Label, converts: bool) -> bool {
 pub(super) static OPTICAL_RAM: Discipline = Discipline {
     is_link: true,
     obey: Fabric::obey_optical_ram,
-    timer: Fabric::optical_ram_timer,
+    timer: Fabric::output_timer,
     set_dark: Fabric::set_ops_dark,
     ..Discipline::new("optical RAM", Fabric::enqueue_at_switch)
 };
@@ -104,26 +103,6 @@ impl Fabric {
             return false;
         };
         asked.is_some_and(|control| ram.control(self.now_ns, &control).is_ok())
-    }
-
-    /// Interval timers of an output, whose queue has the port's number.
-    fn optical_ram_timer(&mut self, index: usize) {
-        let FibreEnd { device, port } = self.ops.cards[index].from;
-        let next_tick = |fabric: &mut Fabric| match &mut fabric.ops.cards[index].before {
-            Before::Ram(ram) => ram.tick(fabric.now_ns),
-            Before::Queue(_) => None,
-        };
-        while let Some((tick, state)) = next_tick(self) {
-            let tick = interval_tick(port, &tick, port, &state);
-            self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
-        }
-        if let Before::Ram(ram) = &self.ops.cards[index].before
-            && let Some(at_ns) = ram.next_tick_ns()
-        {
-            let at_ns = at_ns.max(self.now_ns + 1);
-            self.events
-                .schedule(at_ns, Event::timer(CardAt::new(&OPTICAL_RAM, index)));
-        }
     }
 }
 

@@ -34,6 +34,18 @@ pub struct OpsTrains {
     pub lost: u64,
     /// On their way.
     pub under_way: u64,
+    /// Packets of those that it made.
+    pub packets: u64,
+    /// Bytes of those packets.
+    pub packet_bytes: u64,
+    /// Bytes of the packets of the largest one.
+    pub most_bytes: u64,
+    /// Trains that it would have made, but for want of room at its outputs.
+    pub refused: u64,
+    /// That a link between edges lost, among those that are lost.
+    pub lost_by_links: u64,
+    /// Packets from other edges that waited here for those before them.
+    pub resequenced: u64,
 }
 
 /// Trains of one edge.
@@ -89,6 +101,31 @@ impl Watch {
         source.count.formed += 1;
         source.count.under_way += 1;
         true
+    }
+
+    /// What is in a train that an edge has made.
+    pub(super) fn sized(&mut self, source: u16, packets: u64, bytes: u64) {
+        if let Some(source) = self.sources.get_mut(usize::from(source)) {
+            source.count.packets += packets;
+            source.count.packet_bytes += bytes;
+            source.count.most_bytes = source.count.most_bytes.max(bytes);
+        }
+    }
+
+    /// An edge had no room for a train.
+    pub(super) fn refused(&mut self, source: u16) {
+        if let Some(source) = self.sources.get_mut(usize::from(source)) {
+            source.count.refused += 1;
+        }
+    }
+
+    /// A link between edges has lost a train.
+    pub(super) fn lost_by_link(&mut self, id: TrainId) {
+        if self.ends(id) {
+            let count = &mut self.sources[usize::from(id.source)].count;
+            count.lost += 1;
+            count.lost_by_links += 1;
+        }
     }
 
     /// A train has come to an edge. False if it was not on its way.
@@ -179,6 +216,7 @@ mod tests {
             delivered: 1,
             lost: 1,
             under_way: 2,
+            ..OpsTrains::default()
         };
         assert_eq!(watch.trains(1), expected);
         assert_eq!(watch.trains(2), OpsTrains::default());

@@ -299,6 +299,16 @@ fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
 }
 
 /// RFC 1071; 0 over a header whose checksum is right.
+/// Marks an IPv4 packet of a host, whose checksum stays right.
+pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
+    const CHECKSUM: usize = 10;
+    let Some(header) = packet.get_mut(..Ipv4::SIZE) else { return };
+    header[1] = dscp << 2 | header[1] & 0b11;
+    header[CHECKSUM..CHECKSUM + 2].fill(0);
+    let checksum = internet_checksum(header);
+    header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
 fn internet_checksum(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)
@@ -311,6 +321,25 @@ fn internet_checksum(bytes: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_changes_the_dscp_and_the_checksum_only() {
+        let mut packet = Ipv4 {
+            version: 4,
+            ihl: 5,
+            ecn: 2,
+            total_len: 40,
+            protocol: IP_PROTOCOL_UDP,
+            ..Ipv4::default()
+        }
+        .encode();
+        set_dscp(&mut packet, 46);
+        let marked = Ipv4::decode(&packet).unwrap();
+        assert_eq!((marked.dscp, marked.ecn, marked.total_len), (46, 2, 40));
+        assert_eq!(internet_checksum(&packet), 0);
+        set_dscp(&mut packet[..10], 3);
+        assert_eq!(Ipv4::decode(&packet).unwrap().dscp, 46, "too short to be one");
+    }
 
     fn traffic(entry: &str) -> Datagrams {
         let star = include_str!("../../../../../topologies/star4.yaml");

@@ -219,6 +219,7 @@ impl Traffic {
             start_ns: start_ns + random.random_range(0..spread_ns),
             end_ns: Some(end_ns),
             packet_bytes,
+            dscp: 0,
             window_bytes: None,
         });
         self.of_phases.push(flow);
@@ -265,6 +266,7 @@ impl Traffic {
                 start_ns,
                 end_ns: None,
                 packet_bytes: group.packet_bytes as u16,
+                dscp: group.dscp,
                 window_bytes: group.window_bytes,
             });
             let name = format!("{}.{i}", group.name);

@@ -2,28 +2,24 @@
 //! Flows between hosts whose ends are transports: TCP or XCP, bulk, files, the pages of web users; UDP.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use slotwise_scenario::{MacAddress, Process, Transport, Web};
+use slotwise_scenario::{FlowPorts, MacAddress, Process, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
 };
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
 
-use super::datagrams::arrivals;
+use super::datagrams::{arrivals, set_dscp};
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use crate::measure::DelayUse;
 use crate::packet::Packet;
-
-const FIRST_PORT: u16 = 1024;
-/// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
-const PORTS: u32 = 64_000;
 
 /// The transports' name for a scenario's choice.
 fn algorithm(transport: Transport) -> Algorithm {
@@ -73,6 +69,8 @@ pub(crate) struct FlowSpec {
     pub(crate) end_ns: Option<u64>,
     /// Of a full IP packet.
     pub(crate) packet_bytes: u16,
+    /// Of its packets, acknowledgements among them.
+    pub(crate) dscp: u8,
     /// Of receivers.
     pub(crate) window_bytes: Option<u32>,
 }
@@ -141,9 +139,10 @@ pub(crate) struct Streams {
     addresses: Vec<HostAddress>,
     /// Of hosts that have flows.
     stations: Vec<Option<Station>>,
-    /// Next port of two hosts, one count for both directions: acknowledgments of one are addressed as data of the
-    /// other.
-    ports: BTreeMap<(usize, usize), u32>,
+    /// A phase has at most 1000 entries of 64 streams between two hosts; of more, the oldest make room.
+    ports: FlowPorts,
+    /// Whether any flow's packets are marked.
+    has_marks: bool,
     clients: Clients,
     /// Hosts that have something to send.
     awake: VecDeque<usize>,
@@ -158,7 +157,8 @@ impl Streams {
             flows: Vec::new(),
             stations: addresses.iter().map(|_| None).collect(),
             addresses,
-            ports: BTreeMap::new(),
+            ports: FlowPorts::default(),
+            has_marks: false,
             clients: Clients::default(),
             awake: VecDeque::new(),
             owners: HashMap::default(),
@@ -167,6 +167,7 @@ impl Streams {
 
     /// The next flow.
     pub(crate) fn add(&mut self, spec: FlowSpec) {
+        self.has_marks |= spec.dscp > 0;
         for host in [spec.from, spec.to] {
             let HostAddress { mac, gateway, .. } = self.addresses[host];
             self.stations[host].get_or_insert_with(|| Station::new(mac, gateway));
@@ -191,9 +192,7 @@ impl Streams {
     }
 
     fn new_key(&mut self, from: usize, to: usize, protocol: u8) -> FlowKey {
-        let next = self.ports.entry((from.min(to), from.max(to))).or_default();
-        let port = FIRST_PORT + (*next % PORTS) as u16;
-        *next += 1;
+        let port = self.ports.next(from, to);
         FlowKey {
             source: SocketAddrV4::new(self.addresses[from].ip, port),
             destination: SocketAddrV4::new(self.addresses[to].ip, port),
@@ -206,7 +205,7 @@ impl Streams {
         let spec = &self.flows[index].spec;
         let (from, to, protocol) = (spec.from, spec.to, spec.protocol());
         let mut key = self.new_key(from, to, protocol);
-        for _ in 1..PORTS {
+        for _ in 1..FlowPorts::COUNT {
             if !self.is_running(&key) && !self.is_running(&key.reversed()) {
                 break;
             }
@@ -419,6 +418,9 @@ impl Streams {
                 break;
             };
             if station.transmit(now_ns, frame) {
+                if self.has_marks {
+                    self.mark(frame);
+                }
                 return Some(host);
             }
             self.awake.pop_front();
@@ -441,6 +443,16 @@ impl Streams {
             }
         }
         None
+    }
+
+    /// Marks a packet as its flow's are.
+    fn mark(&self, frame: &mut [u8]) {
+        let Some(packet) = frame.get_mut(Ethernet::SIZE..) else { return };
+        let Ok(key) = FlowKey::of(packet) else { return };
+        let owner = self.owners.get(&key).or_else(|| self.owners.get(&key.reversed()));
+        if let Some(&index) = owner {
+            set_dscp(packet, self.flows[index].spec.dscp);
+        }
     }
 
     /// Delays of each flow since the last call.
@@ -552,19 +564,20 @@ mod tests {
         for (index, at_ns) in streams.starts().collect::<Vec<_>>() {
             streams.turn(index, at_ns);
         }
-        let hosts = (streams.flows[web].spec.from, streams.flows[web].spec.to);
-        streams.ports.insert(hosts, PORTS - 1);
+        let (from, to) = (streams.flows[web].spec.from, streams.flows[web].spec.to);
+        let last = FlowPorts::FIRST + (FlowPorts::COUNT - 1) as u16;
+        while streams.ports.next(from, to) != last - 1 {}
         let mut ports = || streams.page_key(web).source.port();
-        assert_eq!(ports(), FIRST_PORT + (PORTS - 1) as u16);
+        assert_eq!(ports(), last);
         assert_eq!(
             ports(),
-            FIRST_PORT + 3,
+            FlowPorts::FIRST + 3,
             "the first three run, one of them the other way"
         );
         for index in 0..2 {
             streams.turn(index, u64::MAX);
         }
-        streams.ports.insert(hosts, PORTS);
-        assert_eq!(streams.page_key(web).source.port(), FIRST_PORT, "they are over");
+        while streams.ports.next(from, to) != last {}
+        assert_eq!(streams.page_key(web).source.port(), FlowPorts::FIRST, "they are over");
     }
 }

@@ -4,11 +4,11 @@
 use std::sync::{Arc, OnceLock};
 
 use slotwise_fabric::{Fabric, FabricOptions, HostMode};
-use slotwise_p4::{KeyField, Program, TableEntry};
-use slotwise_scenario::{Device, Ops, Party, Scenario};
+use slotwise_p4::{KeyField, Pipeline, Program, TableEntry};
+use slotwise_scenario::{Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Source};
 use slotwise_wire::{FIBRE_CHOICES, NO_FIBRE, PORT_OPTICAL_BASE};
 
-use super::{call, edge_program, entry, insert, program};
+use super::{bits, call, edge_program, entry, insert, program};
 
 fn switch_program() -> Arc<Program> {
     static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
@@ -107,11 +107,141 @@ pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge:
             insert(pipeline, "EdgeIngress.ipv4_route", route);
         }
     }
+    write_classes(pipeline, ops);
+    write_queues(pipeline, scenario, ops, edge);
+    let shift = u64::from(ops.fibre_shift());
+    if ops.probes.is_some() || !ops.direct.is_empty() {
+        let fibres = call("EdgeIngress.set_fibres", &[u64::from(ops.wavelengths), shift]);
+        pipeline.table_set_default("EdgeIngress.fibre_params", Some(fibres)).unwrap();
+    }
+    if let Some(trains) = ops.ingress.trains {
+        let ingress = call("EdgeIngress.set_ingress", &[u64::from(trains), u64::from(ops.ingress.fair)]);
+        pipeline.table_set_default("EdgeIngress.ingress_params", Some(ingress)).unwrap();
+    }
+    if let (Some(macroflows), Some(probes)) = (ops.macroflows, ops.probes) {
+        write_macroflows(pipeline, ops, (edge, scenario.routed.packet_bytes), (macroflows.satisfied, probes));
+    }
+}
+
+fn write_classes(pipeline: &mut Pipeline, ops: &Ops) {
+    const ANY: u64 = 0;
+    for class in &ops.classes {
+        let (dscp, acknowledgement) = match class.matches {
+            Some(OpsMatch::Dscp(dscp)) => ((u64::from(dscp), 0x3f), (0, ANY)),
+            Some(OpsMatch::Acknowledgements) => ((0, ANY), (1, 1)),
+            None => continue,
+        };
+        let ternary = |(value, mask): (u64, u64)| KeyField::Ternary {
+            value: bits(value),
+            mask: bits(mask),
+        };
+        let key = [dscp, (0, ANY), (0, ANY), (0, ANY), acknowledgement].map(ternary).to_vec();
+        let class_entry = TableEntry {
+            key,
+            // Acknowledgements first, whatever their DSCP.
+            priority: 1 + acknowledgement.0 as i32,
+            action: call("EdgeIngress.set_class", &[u64::from(class.class)]),
+        };
+        insert(pipeline, "EdgeIngress.traffic_class", class_entry);
+        let weight = (65_536.0 / class.weight) as u64;
+        if ops.ingress.fair {
+            insert(pipeline, "EdgeIngress.train_weight", entry(&[u64::from(class.class)], "EdgeIngress.set_weight", &[weight]));
+        }
+    }
+}
+
+/// Ports of an edge that lead to another one, by a wavelength: first choice and second, 0 if there is none.
+fn ports_to(ops: &Ops, edge: u16, to: u16, wavelength: u64) -> [u64; 2] {
+    let mut ports = [0; 2];
+    let mut fibres = Vec::new();
+    for fibre in ops.fibres() {
+        for [(a, number), (b, _)] in [fibre.ends, [fibre.ends[1], fibre.ends[0]]] {
+            if a == Device::OpsEdge(edge) && (b == Device::OpsEdge(to) || matches!(b, Device::Switch(_))) {
+                fibres.push(number);
+            }
+        }
+    }
+    for (port, number) in ports.iter_mut().zip(fibres) {
+        *port = u64::from(PORT_OPTICAL_BASE) + (u64::from(number) << ops.fibre_shift()) + wavelength;
+    }
+    ports
+}
+
+fn write_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, edge: u16) {
+    let aggregation = ops.aggregation.as_ref().filter(|_| ops.aggregates(edge));
+    let full = aggregation.is_some_and(|aggregation| aggregation.scheme == Scheme::Full);
     for to in (0..ops.edges.len() as u16).filter(|to| *to != edge) {
-        let wavelength = u64::from(to % u16::from(ops.wavelengths));
-        let args = [u64::from(to), u64::from(PORT_OPTICAL_BASE) + wavelength];
-        let entry = entry(&[u64::from(to), 0], "EdgeIngress.enqueue", &args);
-        insert(pipeline, "EdgeIngress.voq", entry);
+        for class in 0..ops.class_count() as u8 {
+            let of = ops.classes.iter().find(|of| of.class == class);
+            let wavelength = match of {
+                Some(of) => u64::from(of.wavelength),
+                None => u64::from(to % u16::from(ops.wavelengths)),
+            };
+            let queue_class = if full { 0 } else { class };
+            let queue = u64::from(ops.queue(to, queue_class));
+            let [port, second] = ports_to(ops, edge, to, wavelength);
+            let key = [u64::from(to), u64::from(class)];
+            let voq = match (second, aggregation) {
+                (1.., None) => entry(&key, "EdgeIngress.enqueue_either", &[queue, port, second]),
+                _ => entry(&key, "EdgeIngress.enqueue", &[queue, port]),
+            };
+            insert(pipeline, "EdgeIngress.voq", voq);
+            if let Some(aggregation) = aggregation
+                && queue_class == class
+            {
+                insert(pipeline, "EdgeIngress.aggregation", entry(&[queue], "EdgeIngress.aggregate", &[aggregation.size_bytes]));
+                let args = [u64::from(to), u64::from(class), port, second];
+                insert(pipeline, "EdgeIngress.train_queue", entry(&[queue], "EdgeIngress.set_train", &args));
+            }
+        }
+    }
+    if aggregation.is_some_and(|aggregation| aggregation.scheme == Scheme::Flow) {
+        write_flow_queues(pipeline, scenario, ops, edge);
+    }
+}
+
+fn write_flow_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, edge: u16) {
+    let mut given = 0;
+    for flow in scenario.group_flows() {
+        let group = &scenario.routed.flows[flow.group];
+        let ends = [(flow.from, scenario.node_of(group.from)), (flow.to, scenario.node_of(group.to))];
+        for ((src, from), (dst, to)) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            if from != Device::OpsEdge(edge) || to == from {
+                continue;
+            }
+            let queue = u64::from(ops.flow_queue(given));
+            given += 1;
+            let ip = |host| u64::from(slotwise_scenario::group_host_ip(host).to_bits());
+            let protocol = match group.source {
+                Source::Udp { .. } => 17,
+                _ => 6,
+            };
+            let key = [ip(src), ip(dst), protocol, u64::from(flow.port), u64::from(flow.port)];
+            insert(pipeline, "EdgeIngress.flow_queue", entry(&key, "EdgeIngress.set_flow_queue", &[queue]));
+            let class = ops.classes.iter().find(|class| class.matches == Some(OpsMatch::Dscp(group.dscp)));
+            let class = class.map_or(0, |class| u64::from(class.class));
+            let [port, second] = ports_to(ops, edge, to.number(), 0);
+            let args = [u64::from(to.number()), class, port, second];
+            insert(pipeline, "EdgeIngress.train_queue", entry(&[queue], "EdgeIngress.set_train", &args));
+        }
+    }
+}
+
+fn write_macroflows(
+    pipeline: &mut Pipeline,
+    ops: &Ops,
+    (edge, packet_bytes): (u16, u32),
+    (satisfied, probes): (bool, Probes),
+) {
+    let floor = ops.floor_bps(packet_bytes, &probes) / 8;
+    let periods_q8 = 256_000_000_000 / probes.period_ns;
+    for (to, queue) in ops.queues().filter(|(to, _)| *to != edge) {
+        let class = (0..ops.class_count()).find(|class| ops.queue(to, *class as u8) == queue).unwrap();
+        let of = ops.classes.iter().find(|of| u16::from(of.class) == class);
+        let wavelength = of.map_or(0, |of| u64::from(of.wavelength));
+        let port = u64::from(PORT_OPTICAL_BASE) + u64::from(ops.wavelengths);
+        let args = [u64::from(to), u64::from(class), wavelength, port, floor, periods_q8, u64::from(satisfied)];
+        insert(pipeline, "EdgeIngress.macroflow", entry(&[u64::from(queue)], "EdgeIngress.set_macroflow", &args));
     }
 }
 

@@ -8,7 +8,7 @@ use serde_yaml_ng::Value;
 use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint};
 use crate::own::OwnNodes;
-use crate::parse::{DELAY_NS, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
+use crate::parse::{DELAY_NS, DSCP, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
 use crate::reader::{Fields, Reader};
 use crate::sources;
 
@@ -242,7 +242,7 @@ fn flow(
     value: &Value,
     pointer: String,
 ) -> FlowGroup {
-    let common = ["name", "from", "to", "packet_bytes", "start_ms", "spread_ms"];
+    let common = ["name", "from", "to", "packet_bytes", "dscp", "start_ms", "spread_ms"];
     // What is sent decides which keys are known.
     let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
         (true, _) => &["udp"],
@@ -262,6 +262,7 @@ fn flow(
         packet_bytes: r
             .optional_integer(&fields, "packet_bytes", FLOW_PACKET_BYTES)
             .map_or(packet_bytes, |bytes| bytes as u32),
+        dscp: r.optional_integer(&fields, "dscp", DSCP).unwrap_or(0) as u8,
         window_bytes: r
             .optional_integer(&fields, "window_bytes", WINDOW_BYTES)
             .map(|bytes| bytes as u32),

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The open trains of an edge, by queue, and when each is closed: by P4, which opens the next one, or by its interval.
+
+use std::collections::BTreeSet;
+
+use rand::Rng;
+use rand_pcg::Pcg64Mcg;
+use slotwise_scenario::TrainTimer;
+
+use super::train::Train;
+use crate::packet::Packet;
+use crate::random::{Stream, generator};
+
+/// Frames of a train: what its label can count.
+const MOST_FRAMES: usize = u16::MAX as usize;
+
+/// How long trains stay open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Intervals {
+    /// Over 0.
+    pub(crate) interval_ns: u64,
+    pub(crate) timer: TrainTimer,
+    /// Each interval is drawn from 0.9 to 1.1 of its length.
+    pub(crate) dither: bool,
+    /// Seed of the run.
+    pub(crate) seed: u64,
+    /// The edge: its queues draw apart from those of others.
+    pub(crate) edge: u16,
+}
+
+/// A train that is closed, and waits for its label.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) queue: u16,
+    pub(crate) train: Train,
+    /// Bytes of its first frame, as links count them.
+    pub(crate) first_bytes: u64,
+}
+
+struct Open {
+    train: Train,
+    first_bytes: u64,
+    due_ns: u64,
+}
+
+/// The clock of a queue.
+struct Clock {
+    random: Pcg64Mcg,
+    /// End of the interval that was looked at last; of a periodic one.
+    end_ns: u64,
+}
+
+impl Clock {
+    fn new(intervals: &Intervals, queue: u16) -> Clock {
+        let index = u64::from(intervals.edge) << 16 | u64::from(queue);
+        let mut random = generator(intervals.seed, Stream::Train, index);
+        let end_ns = random.random_range(0..intervals.interval_ns);
+        Clock { random, end_ns }
+    }
+
+    fn interval_ns(&mut self, intervals: &Intervals) -> u64 {
+        let length_ns = intervals.interval_ns;
+        match intervals.dither {
+            true => length_ns - length_ns / 10 + self.random.random_range(0..=length_ns / 5),
+            false => length_ns,
+        }
+    }
+
+    /// When a train that is opened now is closed.
+    fn due_ns(&mut self, intervals: &Intervals, now_ns: u64) -> u64 {
+        if intervals.timer == TrainTimer::FirstPacket {
+            return now_ns + self.interval_ns(intervals);
+        }
+        if !intervals.dither && self.end_ns <= now_ns {
+            // Intervals without a train pass at once.
+            let passed = (now_ns - self.end_ns) / intervals.interval_ns;
+            self.end_ns += passed * intervals.interval_ns;
+        }
+        while self.end_ns <= now_ns {
+            self.end_ns += self.interval_ns(intervals);
+        }
+        self.end_ns
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    open: Option<Open>,
+    clock: Option<Clock>,
+}
+
+/// The open trains of an edge.
+pub(crate) struct Aggregation {
+    intervals: Intervals,
+    queues: Vec<Queue>,
+    /// When trains are to be closed, with their queues.
+    due: BTreeSet<(u64, u16)>,
+}
+
+impl Aggregation {
+    /// Of an edge with queues of numbers below `queues`.
+    pub(crate) fn new(intervals: Intervals, queues: u16) -> Aggregation {
+        Aggregation {
+            intervals,
+            queues: (0..queues).map(|_| Queue::default()).collect(),
+            due: BTreeSet::new(),
+        }
+    }
+
+    /// Whether there is such a queue.
+    pub(crate) fn has(&self, queue: u16) -> bool {
+        usize::from(queue) < self.queues.len()
+    }
+
+    /// The open train of a queue is over.
+    pub(crate) fn close(&mut self, queue: u16) -> Option<Closed> {
+        let Open {
+            train,
+            first_bytes,
+            due_ns,
+        } = self.queues.get_mut(usize::from(queue))?.open.take()?;
+        self.due.remove(&(due_ns, queue));
+        Some(Closed {
+            queue,
+            train,
+            first_bytes,
+        })
+    }
+
+    /// Closes what is due by `now_ns`, the longest due first.
+    pub(crate) fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
+        let &(_, queue) = self.due.first().filter(|(due_ns, _)| *due_ns <= now_ns)?;
+        self.close(queue)
+    }
+
+    /// A frame of `bytes`, as links count them, joins the open train of a queue that there is, or opens one.
+    pub(crate) fn join(&mut self, now_ns: u64, queue: u16, packet: Packet, bytes: u64) {
+        let of = &mut self.queues[usize::from(queue)];
+        if let Some(open) = &mut of.open {
+            return open.train.add(packet, bytes);
+        }
+        let clock = of.clock.get_or_insert_with(|| Clock::new(&self.intervals, queue));
+        let due_ns = clock.due_ns(&self.intervals, now_ns);
+        of.open = Some(Open {
+            train: Train::only(packet, bytes),
+            first_bytes: bytes,
+            due_ns,
+        });
+        self.due.insert((due_ns, queue));
+    }
+
+    /// Whether the open train of a queue has as many frames as a label can count.
+    pub(crate) fn is_full(&self, queue: u16) -> bool {
+        let open = self.queues.get(usize::from(queue)).and_then(|queue| queue.open.as_ref());
+        open.is_some_and(|open| open.train.frames.len() >= MOST_FRAMES)
+    }
+
+    /// When the next train is due, as things stand.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.due.first().map(|(due_ns, _)| *due_ns)
+    }
+
+    /// Gives back all open trains.
+    pub(crate) fn take_all(&mut self) -> Vec<Train> {
+        self.due.clear();
+        let opened = self.queues.iter_mut().filter_map(|queue| queue.open.take());
+        opened.map(|open| open.train).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::optical_frame;
+
+    const MS: u64 = 1_000_000;
+
+    fn aggregation(timer: TrainTimer, dither: bool) -> Aggregation {
+        let intervals = Intervals {
+            interval_ns: MS,
+            timer,
+            dither,
+            seed: 3,
+            edge: 1,
+        };
+        Aggregation::new(intervals, 4)
+    }
+
+    fn join(aggregation: &mut Aggregation, now_ns: u64, queue: u16) {
+        aggregation.join(now_ns, queue, Packet::unborn(optical_frame(queue, 0)), 970);
+    }
+
+    /// Opens a train now; when it is closed.
+    fn closed_ns(aggregation: &mut Aggregation, now_ns: u64, queue: u16) -> u64 {
+        join(aggregation, now_ns, queue);
+        let due_ns = aggregation.next_ns().unwrap();
+        assert!(aggregation.close_due(due_ns - 1).is_none());
+        assert!(aggregation.close_due(due_ns).is_some() && aggregation.next_ns().is_none());
+        due_ns
+    }
+
+    #[test]
+    fn periodic_intervals_go_on_from_a_phase_of_each_queue() {
+        let mut aggregation = aggregation(TrainTimer::Periodic, false);
+        let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
+        assert!((5 * MS + 1..=6 * MS).contains(&first_ns));
+        for now_ns in [first_ns - 1, first_ns, first_ns + 1, first_ns + 7 * MS, first_ns + 9 * MS - 1] {
+            let due_ns = closed_ns(&mut aggregation, now_ns.max(first_ns), 0);
+            assert_eq!((due_ns - first_ns) % MS, 0);
+            assert!(due_ns > now_ns && due_ns <= now_ns.max(first_ns) + MS);
+        }
+        let other_ns = closed_ns(&mut aggregation, 5 * MS, 1);
+        assert_ne!(other_ns % MS, first_ns % MS, "phases are drawn apart");
+        let mut again = self::aggregation(TrainTimer::Periodic, false);
+        assert_eq!(closed_ns(&mut again, 5 * MS, 1), other_ns, "by seed, whatever other queues do");
+    }
+
+    #[test]
+    fn an_interval_may_count_from_the_first_packet() {
+        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
+        assert_eq!(closed_ns(&mut aggregation, 5, 0), MS + 5);
+        assert_eq!(closed_ns(&mut aggregation, MS + 5, 0), 2 * MS + 5);
+        let mut drawn = BTreeSet::new();
+        let mut dithered = self::aggregation(TrainTimer::FirstPacket, true);
+        for turn in 0..1000 {
+            let now_ns = turn * 10 * MS;
+            drawn.insert(closed_ns(&mut dithered, now_ns, 0) - now_ns);
+        }
+        let (first, last) = (*drawn.first().unwrap(), *drawn.last().unwrap());
+        assert!((900_000..910_000).contains(&first) && (1_090_000..=1_100_000).contains(&last));
+        assert!(drawn.len() > 900);
+    }
+
+    #[test]
+    fn dithered_periods_follow_each_other() {
+        let mut aggregation = aggregation(TrainTimer::Periodic, true);
+        let mut last_ns = closed_ns(&mut aggregation, 0, 0);
+        let mut lengths = BTreeSet::new();
+        for _ in 0..100 {
+            let due_ns = closed_ns(&mut aggregation, last_ns, 0);
+            lengths.insert(due_ns - last_ns);
+            last_ns = due_ns;
+        }
+        assert!(lengths.iter().all(|length_ns| (900_000..=1_100_000).contains(length_ns)));
+        assert!(lengths.len() > 90);
+    }
+
+    #[test]
+    fn a_train_is_what_came_while_it_was_open() {
+        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
+        for now_ns in 0..3 {
+            join(&mut aggregation, now_ns, 2);
+        }
+        join(&mut aggregation, 1, 3);
+        assert_eq!(aggregation.next_ns(), Some(MS));
+        let closed = aggregation.close(2).unwrap();
+        assert_eq!((closed.queue, closed.train.frames.len(), closed.train.bytes), (2, 3, 3 * 970));
+        assert_eq!(closed.first_bytes, 970);
+        assert!(aggregation.close(2).is_none());
+        join(&mut aggregation, 10, 2);
+        let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(5 * MS)).map(|closed| closed.queue).collect();
+        assert_eq!(due, [3, 2]);
+        join(&mut aggregation, 10, 0);
+        assert_eq!(aggregation.take_all().len(), 1);
+        assert!(aggregation.next_ns().is_none() && aggregation.close(0).is_none());
+    }
+
+    #[test]
+    fn a_train_is_full_when_its_label_can_count_no_more() {
+        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
+        for _ in 1..MOST_FRAMES {
+            aggregation.join(0, 0, Packet::unborn(Vec::new()), 0);
+        }
+        assert!(!aggregation.is_full(0) && !aggregation.is_full(9));
+        aggregation.join(0, 0, Packet::unborn(Vec::new()), 0);
+        assert!(aggregation.is_full(0));
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A train at an edge, while it is made and waits: its frames, and what they are for links.
+
+use slotwise_wire::{Ethernet, Label, Optical, TrainPart};
+
+use crate::packet::Packet;
+
+/// Where `optical_t` has the part.
+const PART: usize = Ethernet::SIZE + 8;
+
+/// Frames of one source, destination and queue that travel together.
+#[derive(Debug, Default)]
+pub(crate) struct Train {
+    /// In order; at least one.
+    pub(crate) frames: Vec<Packet>,
+    /// Of all of them, as links count them.
+    pub(crate) bytes: u64,
+}
+
+impl Train {
+    /// One of a single frame of so many bytes, as links count them.
+    pub(crate) fn only(packet: Packet, bytes: u64) -> Train {
+        let frames = vec![packet];
+        Train { frames, bytes }
+    }
+
+    /// Another frame joins it.
+    pub(crate) fn add(&mut self, packet: Packet, bytes: u64) {
+        self.frames.push(packet);
+        self.bytes += bytes;
+    }
+
+    /// Puts a label before the first frame, and the part that it is into each one. Frames have Ethernet and optical headers.
+    pub(crate) fn put_label(&mut self, label: &Label) {
+        let last = self.frames.len().saturating_sub(1);
+        for (place, packet) in self.frames.iter_mut().enumerate() {
+            let part = match place {
+                0 if last == 0 => TrainPart::Only,
+                0 => TrainPart::First,
+                _ if place == last => TrainPart::Last,
+                _ => TrainPart::Middle,
+            };
+            packet.frame[PART] = part.into();
+        }
+        if let Some(first) = self.frames.first_mut() {
+            let at = Ethernet::SIZE;
+            first.frame.splice(at..at, label.encode());
+        }
+        self.bytes += Label::SIZE as u64;
+    }
+
+    /// Bytes of its packets, once it has a label.
+    pub(crate) fn packet_bytes(&self) -> u64 {
+        let frames = self.frames.iter();
+        let all: u64 = frames.map(|packet| payload_bytes(&packet.frame)).sum();
+        all.saturating_sub(Label::SIZE as u64)
+    }
+}
+
+/// Bytes of the packet in a frame without a label: what is behind Ethernet and optical headers.
+pub(crate) fn payload_bytes(frame: &[u8]) -> u64 {
+    const HEADERS: usize = Ethernet::SIZE + Optical::SIZE;
+    frame.len().saturating_sub(HEADERS) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::optical;
+    use crate::ops::message::{InLight, read};
+    use crate::packet::optical_frame;
+    use slotwise_wire::{LABEL_VERSION, LabelKind};
+
+    #[test]
+    fn a_label_goes_before_the_first_frame_and_parts_into_all() {
+        let label = Label {
+            version: LABEL_VERSION,
+            kind: LabelKind::Train.into(),
+            train: 7,
+            packets: 3,
+            ..Label::default()
+        };
+        for frames in 1..4 {
+            let mut train = Train::default();
+            for sequence in 0..frames {
+                train.add(Packet::unborn(optical_frame(5, sequence)), 970);
+            }
+            train.put_label(&label);
+            assert_eq!(train.packet_bytes(), u64::from(frames) * 970);
+            assert_eq!(train.bytes, u64::from(frames) * 970 + 20);
+            let Some(InLight::First(read_back, first)) = read(&train.frames[0].frame) else {
+                panic!("no label")
+            };
+            assert_eq!((read_back, first.queue, first.sequence), (label, 5, 0));
+            let mut parts = vec![first.train];
+            parts.extend(train.frames[1..].iter().map(|packet| optical(&packet.frame).unwrap().train));
+            let parts: Vec<TrainPart> = parts.into_iter().map(|part| TrainPart::try_from(part).unwrap()).collect();
+            let expected: &[TrainPart] = match frames {
+                1 => &[TrainPart::Only],
+                2 => &[TrainPart::First, TrainPart::Last],
+                _ => &[TrainPart::First, TrainPart::Middle, TrainPart::Last],
+            };
+            assert_eq!(parts, expected);
+        }
+    }
+}

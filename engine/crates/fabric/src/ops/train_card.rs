@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The line card of an edge that makes trains: what is open, what P4 has not labelled yet, what macroflows hold back, and how many
+//! bytes all of that has together with what waits for outputs. It decides nothing; P4 tells it.
+
+use std::collections::BTreeMap;
+
+use slotwise_wire::{Label, TRAIN_REFUSED, TrainLabel, TrainTick};
+
+use super::aggregation::{Aggregation, Closed};
+use super::macroflows::Macroflows;
+use super::train::Train;
+use super::train_queue::Labelled;
+use crate::drops::DropCause;
+use crate::packet::Packet;
+
+/// What P4 takes for true of bytes that found no room in a train's time.
+const MOST_LOST_BYTES: u64 = 0x7fff_ffff;
+
+/// What P4 has said of a train.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It goes to an output.
+    Labelled { queue: u16, labelled: Labelled },
+    /// There is no room for it.
+    Refused(Train),
+}
+
+/// What an edge holds before its outputs.
+pub(crate) struct TrainCard {
+    /// `None`: P4 sends each packet with a label.
+    aggregation: Option<Aggregation>,
+    pub(crate) macroflows: Option<Macroflows>,
+    /// All that waits, as links count it.
+    held_bytes: u64,
+    limit_bytes: u64,
+    /// Closed, and P4 is asked for their labels: one, but where the switch is outside and answers later.
+    asked: Vec<Closed>,
+    /// Bytes of packets for which there was no room, by queue, since its last tick.
+    lost_bytes: BTreeMap<u16, u64>,
+}
+
+impl TrainCard {
+    /// One that holds so many bytes at most.
+    pub(crate) fn new(limit_bytes: u64, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
+        TrainCard {
+            aggregation,
+            macroflows,
+            held_bytes: 0,
+            limit_bytes,
+            asked: Vec::new(),
+            lost_bytes: BTreeMap::new(),
+        }
+    }
+
+    /// Whether packets of a queue are put together.
+    pub(crate) fn aggregates(&self, queue: u16) -> bool {
+        self.aggregation.as_ref().is_some_and(|aggregation| aggregation.has(queue))
+    }
+
+    /// Makes room for something of so many bytes; false if there is none.
+    pub(crate) fn take_in(&mut self, bytes: u64) -> bool {
+        let has_room = self.held_bytes + bytes <= self.limit_bytes;
+        if has_room {
+            self.held_bytes += bytes;
+        }
+        has_room
+    }
+
+    /// Something of so many bytes waits no more.
+    pub(crate) fn let_go(&mut self, bytes: u64) {
+        self.held_bytes -= bytes;
+    }
+
+    /// A frame is about to join the trains of a queue: the train that is closed for it.
+    pub(crate) fn close_before(&mut self, queue: u16, is_first: bool) -> Option<Closed> {
+        let aggregation = self.aggregation.as_mut()?;
+        let is_over = is_first || aggregation.is_full(queue);
+        is_over.then(|| aggregation.close(queue)).flatten()
+    }
+
+    /// A frame joins the open train of a queue that packets are put together in, or opens one. `bytes` are those that links count,
+    /// `payload_bytes` those of the packet.
+    pub(crate) fn join(
+        &mut self,
+        now_ns: u64,
+        queue: u16,
+        packet: Packet,
+        (bytes, payload_bytes): (u64, u64),
+    ) -> Result<(), (DropCause, Packet)> {
+        if !self.take_in(bytes) {
+            *self.lost_bytes.entry(queue).or_default() += payload_bytes;
+            return Err((DropCause::QueueFull, packet));
+        }
+        match &mut self.aggregation {
+            Some(aggregation) => aggregation.join(now_ns, queue, packet, bytes),
+            None => return Err((DropCause::NoSuchQueue, packet)),
+        }
+        Ok(())
+    }
+
+    /// The train that is closed next of those that are due by `now_ns`.
+    pub(crate) fn close_due(&mut self, now_ns: u64) -> Option<Closed> {
+        self.aggregation.as_mut()?.close_due(now_ns)
+    }
+
+    /// When something is due next that P4 is told: a train, or the period of a macroflow.
+    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+        let train = self.aggregation.as_ref().and_then(Aggregation::next_ns);
+        let period = self.macroflows.as_ref().and_then(Macroflows::next_tick_ns);
+        train.into_iter().chain(period).min()
+    }
+
+    /// A closed train waits for its label: what P4 is told.
+    pub(crate) fn ask(&mut self, now_ns: u64, closed: Closed) -> TrainTick {
+        let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or(0);
+        let tick = TrainTick {
+            queue: closed.queue,
+            packets: closed.train.frames.len() as u16,
+            bytes: closed.train.bytes as u32,
+            first_bytes: closed.first_bytes as u32,
+            lost_bytes: lost_bytes.min(MOST_LOST_BYTES) as u32,
+            local_ns: now_ns,
+        };
+        self.asked.push(closed);
+        tick
+    }
+
+    /// P4's answer. What does not fit the train that it is about, the oldest of its queue, changes nothing.
+    pub(crate) fn answer(&mut self, answer: &TrainLabel, label: Option<&Label>) -> Result<Answer, DropCause> {
+        let place = self.asked.iter().position(|asked| asked.queue == answer.queue);
+        let place = place.filter(|place| {
+            let train = &self.asked[*place].train;
+            let packets = train.frames.len();
+            let is_refused = answer.flags & TRAIN_REFUSED != 0;
+            let describes_it = label.is_some_and(|label| {
+                let length = train.bytes + Label::SIZE as u64;
+                (u64::from(label.length), usize::from(label.packets)) == (length, packets)
+            });
+            usize::from(answer.packets) == packets && (is_refused || describes_it)
+        });
+        let asked = place.map(|place| self.asked.remove(place));
+        let Closed { queue, mut train, .. } = asked.ok_or(DropCause::Malformed)?;
+        let Some(label) = label.filter(|_| answer.flags & TRAIN_REFUSED == 0) else {
+            self.let_go(train.bytes);
+            return Ok(Answer::Refused(train));
+        };
+        train.put_label(label);
+        // Room for labels is not asked for: a train that is made is not thrown away for one.
+        self.held_bytes += Label::SIZE as u64;
+        let labelled = Labelled {
+            train,
+            class: answer.traffic_class,
+            tag: answer.tag,
+        };
+        Ok(Answer::Labelled { queue, labelled })
+    }
+
+    /// The train for which P4, asked last, had no answer.
+    pub(crate) fn take_unanswered(&mut self) -> Option<Train> {
+        let Closed { train, .. } = self.asked.pop()?;
+        self.let_go(train.bytes);
+        Some(train)
+    }
+
+    /// Gives back what is open and what macroflows hold.
+    pub(crate) fn take_all(&mut self) -> Vec<Train> {
+        self.lost_bytes.clear();
+        let open = self.aggregation.as_mut().map_or_else(Vec::new, Aggregation::take_all);
+        let held = self.macroflows.as_mut().map_or_else(Vec::new, Macroflows::take_waiting);
+        let held = held.into_iter().map(|held| held.labelled.train);
+        let asked = std::mem::take(&mut self.asked).into_iter().map(|closed| closed.train);
+        let all: Vec<Train> = open.into_iter().chain(asked).chain(held).collect();
+        self.let_go(all.iter().map(|train| train.bytes).sum());
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_scenario::TrainTimer;
+    use slotwise_wire::{LABEL_VERSION, LabelKind};
+
+    use super::super::aggregation::Intervals;
+    use super::*;
+    use crate::packet::optical_frame;
+
+    const LIMIT_BYTES: u64 = 5000;
+
+    fn card() -> TrainCard {
+        let intervals = Intervals {
+            interval_ns: 1000,
+            timer: TrainTimer::FirstPacket,
+            dither: false,
+            seed: 1,
+            edge: 0,
+        };
+        TrainCard::new(LIMIT_BYTES, Some(Aggregation::new(intervals, 4)), None)
+    }
+
+    fn join(card: &mut TrainCard, now_ns: u64, queue: u16) -> bool {
+        let packet = Packet::unborn(optical_frame(queue, 0));
+        card.join(now_ns, queue, packet, (970, 970)).is_ok()
+    }
+
+    /// What P4 would answer to a tick.
+    fn label(tick: &TrainTick) -> (TrainLabel, Label) {
+        let answer = TrainLabel {
+            queue: tick.queue,
+            packets: tick.packets,
+            traffic_class: 3,
+            tag: 77,
+            ..TrainLabel::default()
+        };
+        let label = Label {
+            version: LABEL_VERSION,
+            kind: LabelKind::Train.into(),
+            packets: tick.packets,
+            length: tick.bytes + Label::SIZE as u32,
+            ..Label::default()
+        };
+        (answer, label)
+    }
+
+    #[test]
+    fn a_train_is_closed_asked_for_and_labelled() {
+        let mut card = card();
+        assert!(card.aggregates(3) && !card.aggregates(4));
+        assert!(card.close_before(2, true).is_none(), "none is open");
+        assert!(join(&mut card, 0, 2) && card.close_before(2, false).is_none() && join(&mut card, 5, 2));
+        assert_eq!((card.next_tick_ns(), card.held_bytes), (Some(1000), 1940));
+        let closed = card.close_due(1000).unwrap();
+        let tick = card.ask(1000, closed);
+        assert_eq!((tick.queue, tick.packets, tick.bytes, tick.first_bytes), (2, 2, 1940, 970));
+        let (answer, label) = label(&tick);
+        let Ok(Answer::Labelled { queue, labelled }) = card.answer(&answer, Some(&label)) else {
+            panic!("a good answer")
+        };
+        assert_eq!((queue, labelled.class, labelled.tag, labelled.train.bytes), (2, 3, 77, 1960));
+        assert_eq!(card.held_bytes, 1960);
+        card.let_go(1960);
+        assert!(card.take_unanswered().is_none());
+    }
+
+    #[test]
+    fn an_answer_about_another_train_changes_nothing() {
+        let mut card = card();
+        join(&mut card, 0, 2);
+        let closed = card.close_before(2, true).unwrap();
+        let tick = card.ask(0, closed);
+        let (answer, label) = label(&tick);
+        let others = [
+            (TrainLabel { queue: 1, ..answer }, Some(label)),
+            (TrainLabel { packets: 2, ..answer }, Some(label)),
+            (answer, Some(Label { length: 1, ..label })),
+            (answer, Some(Label { packets: 9, ..label })),
+            (answer, None),
+        ];
+        for (answer, label) in others {
+            assert_eq!(card.answer(&answer, label.as_ref()).unwrap_err(), DropCause::Malformed);
+        }
+        assert!(matches!(card.answer(&answer, Some(&label)), Ok(Answer::Labelled { .. })));
+        assert_eq!(card.answer(&answer, Some(&label)).unwrap_err(), DropCause::Malformed, "twice");
+    }
+
+    #[test]
+    fn a_train_without_room_or_answer_is_let_go() {
+        let mut card = card();
+        for _ in 0..2 {
+            join(&mut card, 0, 2);
+            let closed = card.close_before(2, true).unwrap();
+            let tick = card.ask(0, closed);
+            let (mut answer, _) = label(&tick);
+            answer.flags = TRAIN_REFUSED;
+            assert!(matches!(card.answer(&answer, None), Ok(Answer::Refused(_))));
+        }
+        join(&mut card, 0, 2);
+        let closed = card.close_before(2, true).unwrap();
+        card.ask(0, closed);
+        assert_eq!(card.take_unanswered().unwrap().frames.len(), 1);
+        assert_eq!(card.held_bytes, 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_told_with_the_next_train() {
+        let mut card = card();
+        let taken = (0..7).filter(|_| join(&mut card, 0, 1)).count();
+        assert_eq!(taken, 5, "4850 bytes of 5000");
+        assert!(!join(&mut card, 0, 3), "queues share the room");
+        let closed = card.close_before(1, true).unwrap();
+        assert_eq!(card.ask(0, closed).lost_bytes, 2 * 970);
+        assert_eq!(card.take_unanswered().unwrap().frames.len(), 5);
+        join(&mut card, 0, 1);
+        let closed = card.close_before(1, true).unwrap();
+        assert_eq!(card.ask(0, closed).lost_bytes, 0);
+        card.take_unanswered();
+        join(&mut card, 0, 0);
+        assert_eq!((card.take_all().len(), card.held_bytes, card.lost_bytes.len()), (1, 0, 0));
+    }
+}

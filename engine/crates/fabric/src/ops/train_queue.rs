@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Trains before one output of an edge: one leaves, the others wait, and the one with the smallest tag goes first.
+
+use std::collections::BTreeMap;
+
+use slotwise_wire::{FlowControl, IntervalTick};
+
+use super::train::Train;
+use crate::drops::DropCause;
+use crate::interval::IntervalTimers;
+use crate::linecard::QueueState;
+
+/// What an output did since it was last asked, and where it stands. Bytes are those that links count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TrainUse {
+    /// Trains that came.
+    pub trains: u64,
+    /// Trains that began to leave.
+    pub sent_trains: u64,
+    /// Their frames.
+    pub sent_frames: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Time that they take.
+    pub busy_ns: u64,
+    /// Trains that began to leave later than they came.
+    pub waited_trains: u64,
+    /// How long those waited together.
+    pub waited_ns: u64,
+    /// Most trains that waited at once.
+    pub most_trains: u64,
+    /// Trains that were lost since the output was dark, or its switch stopped.
+    pub lost_trains: u64,
+    /// Bytes of trains that wait now.
+    pub queue_bytes: u64,
+}
+
+/// A train with its label, before an output.
+#[derive(Debug)]
+pub(crate) struct Labelled {
+    pub(crate) train: Train,
+    pub(crate) class: u8,
+    /// The smallest goes first; of the same, the oldest.
+    pub(crate) tag: u64,
+}
+
+struct Waiting {
+    labelled: Labelled,
+    came_ns: u64,
+}
+
+/// What leaves now.
+pub(crate) struct Leaving {
+    pub(crate) labelled: Labelled,
+    /// When the next one may.
+    pub(crate) end_ns: u64,
+}
+
+/// The trains of one output.
+#[derive(Default)]
+pub(crate) struct TrainQueue {
+    waiting: BTreeMap<(u64, u64), Waiting>,
+    /// Trains that have come.
+    came: u64,
+    waiting_bytes: u64,
+    arrived_bytes: u64,
+    /// Until when the one that leaves does; `None`: none leaves.
+    busy_until_ns: Option<u64>,
+    /// What leaves was sent by a program that the switch has no more.
+    is_stale: bool,
+    lost_trains: u64,
+    /// For an agent of the output.
+    timers: Option<IntervalTimers>,
+    used: TrainUse,
+}
+
+impl TrainQueue {
+    /// Starts the interval timers; both tick at `now_ns`.
+    pub(crate) fn start_timers(&mut self, now_ns: u64) {
+        self.timers = Some(IntervalTimers::new(now_ns));
+    }
+
+    /// When the next timer expires.
+    pub(crate) fn next_tick_ns(&self) -> Option<u64> {
+        self.timers.as_ref().map(IntervalTimers::next_ns)
+    }
+
+    /// The tick of a timer that has expired by `now_ns`, with what waits.
+    pub(crate) fn tick(&mut self, now_ns: u64) -> Option<(IntervalTick, QueueState)> {
+        let tick = self.timers.as_mut()?.tick(now_ns, self.waiting_bytes)?;
+        let state = QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay_ns: 0,
+            dropped_packets: self.lost_trains,
+        };
+        Some((tick, state))
+    }
+
+    /// Obeys the answer to a tick. Anything else changes nothing.
+    pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
+        IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
+    }
+
+    /// Whether more trains wait than may, of a class or of all.
+    pub(crate) fn is_over(&self, trains: u8, class: Option<u8>) -> bool {
+        self.waiting(class) > usize::from(trains) + usize::from(self.is_stale)
+    }
+
+    /// A train comes; it may leave at once if none does.
+    pub(crate) fn put(&mut self, now_ns: u64, labelled: Labelled) {
+        if let Some(timers) = &mut self.timers {
+            timers.observe(self.waiting_bytes);
+        }
+        self.came += 1;
+        self.used.trains += 1;
+        self.waiting_bytes += labelled.train.bytes;
+        self.arrived_bytes += labelled.train.bytes;
+        let place = (labelled.tag, self.came);
+        let came_ns = now_ns;
+        self.waiting.insert(place, Waiting { labelled, came_ns });
+        let waiting = self.waiting.len() as u64 - u64::from(self.busy_until_ns.is_none());
+        self.used.most_trains = self.used.most_trains.max(waiting);
+    }
+
+    /// Trains that wait, of a class or of all.
+    fn waiting(&self, class: Option<u8>) -> usize {
+        match class {
+            None => self.waiting.len(),
+            Some(class) => {
+                let trains = self.waiting.values();
+                trains.filter(|waiting| waiting.labelled.class == class).count()
+            }
+        }
+    }
+
+    /// Whether a train leaves.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy_until_ns.is_some()
+    }
+
+    /// The train that left has left by `now_ns`; whether it is one that the switch knows of. `None` if none has.
+    pub(crate) fn end(&mut self, now_ns: u64) -> Option<bool> {
+        self.busy_until_ns.filter(|end_ns| *end_ns <= now_ns)?;
+        self.busy_until_ns = None;
+        Some(!std::mem::take(&mut self.is_stale))
+    }
+
+    /// The next train begins to leave if none does. `duration_ns` says how long it takes, `guard_ns` what is kept free behind it.
+    pub(crate) fn begin(&mut self, now_ns: u64, duration_ns: impl Fn(u64) -> u64, guard_ns: u64) -> Option<Leaving> {
+        if self.busy_until_ns.is_some() {
+            return None;
+        }
+        let (_, Waiting { labelled, came_ns }) = self.waiting.pop_first()?;
+        let Train { frames, bytes } = &labelled.train;
+        let busy_ns = duration_ns(*bytes);
+        self.waiting_bytes -= bytes;
+        self.used.sent_trains += 1;
+        self.used.sent_frames += frames.len() as u64;
+        self.used.sent_bytes += bytes;
+        self.used.busy_ns += busy_ns;
+        if now_ns > came_ns {
+            self.used.waited_trains += 1;
+            self.used.waited_ns += now_ns - came_ns;
+        }
+        let end_ns = now_ns + busy_ns + guard_ns;
+        self.busy_until_ns = Some(end_ns);
+        Some(Leaving { labelled, end_ns })
+    }
+
+    /// Counts a train that comes while nothing can leave.
+    pub(crate) fn lose(&mut self) {
+        self.used.trains += 1;
+        self.used.lost_trains += 1;
+        self.lost_trains += 1;
+    }
+
+    /// Gives back what waits, in the order in which it would have left.
+    pub(crate) fn take_waiting(&mut self) -> Vec<Labelled> {
+        self.waiting_bytes = 0;
+        let lost = std::mem::take(&mut self.waiting).into_values();
+        let lost: Vec<Labelled> = lost.map(|waiting| waiting.labelled).collect();
+        self.used.lost_trains += lost.len() as u64;
+        self.lost_trains += lost.len() as u64;
+        lost
+    }
+
+    /// What leaves is of a program that is gone.
+    pub(crate) fn forget(&mut self) {
+        self.is_stale = self.busy_until_ns.is_some();
+    }
+
+    /// What it did since the last call.
+    pub(crate) fn take_use(&mut self) -> TrainUse {
+        let fresh = TrainUse {
+            most_trains: self.waiting.len() as u64,
+            ..TrainUse::default()
+        };
+        TrainUse {
+            queue_bytes: self.waiting_bytes,
+            ..std::mem::replace(&mut self.used, fresh)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+
+    fn labelled(bytes: u64, class: u8, tag: u64) -> Labelled {
+        let train = Train::only(Packet::unborn(Vec::new()), bytes);
+        Labelled { train, class, tag }
+    }
+
+    /// 8 ns a byte, 10 ns between trains; class and end of what leaves.
+    fn begin(queue: &mut TrainQueue, now_ns: u64) -> Option<(u8, u64)> {
+        let leaving = queue.begin(now_ns, |bytes| bytes * 8, 10)?;
+        Some((leaving.labelled.class, leaving.end_ns))
+    }
+
+    #[test]
+    fn one_leaves_and_the_others_wait_for_their_turn() {
+        let mut queue = TrainQueue::default();
+        for (class, tag) in [(0, 0), (1, 0), (2, 0)] {
+            queue.put(0, labelled(1000, class, tag));
+        }
+        assert_eq!(begin(&mut queue, 0), Some((0, 8010)));
+        assert_eq!((begin(&mut queue, 0), queue.end(8009)), (None, None));
+        assert_eq!((queue.waiting(None), queue.waiting(Some(2)), queue.waiting(Some(0))), (2, 1, 0));
+        assert_eq!(queue.end(8010), Some(true));
+        assert_eq!((queue.end(8010), begin(&mut queue, 8010)), (None, Some((1, 16_020))));
+        let used = queue.take_use();
+        assert_eq!((used.trains, used.sent_trains, used.sent_bytes, used.busy_ns), (3, 2, 2000, 16_000));
+        assert_eq!((used.waited_trains, used.waited_ns, used.most_trains), (1, 8010, 2));
+        assert_eq!(used.queue_bytes, 1000);
+        assert!(queue.is_over(0, None) && !queue.is_over(1, None) && !queue.is_over(0, Some(1)));
+        queue.start_timers(8010);
+        let (_, state) = queue.tick(8010).unwrap();
+        assert_eq!((state.backlog_bytes, state.arrived_bytes), (1000, 3000));
+    }
+
+    #[test]
+    fn the_smallest_tag_goes_first_and_the_oldest_of_one_tag() {
+        let mut queue = TrainQueue::default();
+        for (class, tag) in [(0, 50), (1, 40), (2, 60), (3, 40)] {
+            queue.put(0, labelled(1, class, tag));
+        }
+        let mut order = Vec::new();
+        while let Some((class, end_ns)) = begin(&mut queue, 0) {
+            order.push(class);
+            assert_eq!(queue.end(end_ns), Some(true));
+        }
+        assert_eq!(order, [1, 3, 0, 2]);
+    }
+
+    #[test]
+    fn what_waits_can_be_lost_and_what_leaves_be_of_an_older_program() {
+        let mut queue = TrainQueue::default();
+        for class in 0..3 {
+            queue.put(0, labelled(100, class, 0));
+        }
+        assert_eq!(begin(&mut queue, 0), Some((0, 810)));
+        queue.forget();
+        let lost: Vec<u8> = queue.take_waiting().iter().map(|labelled| labelled.class).collect();
+        assert_eq!(lost, [1, 2]);
+        queue.put(5, labelled(100, 3, 0));
+        assert_eq!(queue.end(810), Some(false), "the switch does not know it");
+        assert_eq!(begin(&mut queue, 810), Some((3, 1620)));
+        assert_eq!(queue.end(1620), Some(true));
+        queue.lose();
+        queue.forget();
+        assert!(!queue.is_stale, "none leaves");
+        let used = queue.take_use();
+        assert_eq!((used.trains, used.lost_trains, queue.lost_trains), (5, 3, 3));
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether optical packet switches, their edges and fibres fit together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slotwise_wire::{MAX_CORES, MAX_FIBRES, SIGNALING_QUEUE};
+
+use super::parse::BUFFERS_A_SECOND;
+use super::{FRAME_OVERHEAD_BYTES, Ops, OpsMatch, Scheme};
+use crate::address::Device;
+use crate::model::Scenario;
+use crate::reader::Reader;
+use crate::routed::Source;
+
+/// First and second choice.
+const FIBRES_OF_TWO: usize = 2;
+
+/// Whether its parts fit together.
+pub(super) fn check(scenario: &Scenario, r: &mut Reader) {
+    let Some(ops) = &scenario.ops else { return };
+    let mut names = BTreeSet::new();
+    let switches = ops.switches.iter().enumerate();
+    let switches = switches.map(|(index, name)| (format!("/ops/switches/{index}"), name));
+    let edges = ops.edges.iter().enumerate();
+    let edges = edges.map(|(index, edge)| (format!("/ops/edges/{index}"), &edge.name));
+    for (place, name) in switches.chain(edges) {
+        if !names.insert(name) {
+            r.report(place, format!("second '{name}'"), "a name of its own");
+        }
+    }
+    let mut pairs = BTreeSet::new();
+    for (index, link) in ops.links.iter().enumerate() {
+        let [a, b] = link.between;
+        let place = format!("/ops/links/{index}/between");
+        if a == b {
+            r.report(place, "a fibre from a switch to itself", "two switches");
+        } else if !pairs.insert([a.min(b), a.max(b)]) {
+            r.report(place, "second fibre between two switches", "each pair once");
+        }
+    }
+    let mut spans = BTreeSet::new();
+    for (index, fibre) in ops.fibres().iter().enumerate() {
+        let name = ops.span_name(fibre);
+        if !spans.insert(name.clone()) {
+            let place = match index.checked_sub(ops.links.len()) {
+                Some(edge) if ops.direct.is_empty() => format!("/ops/edges/{edge}"),
+                _ => format!("/ops/links/{index}"),
+            };
+            r.report(
+                place,
+                format!("second span '{name}'"),
+                "names that give each span one of its own",
+            );
+        }
+    }
+    let ports = u64::from(ops.wavelengths) + u64::from(ops.probes.is_some());
+    if ports > u64::from(MAX_CORES) {
+        let reason = format!("{ports} wavelengths, and an edge has {MAX_CORES} ports for them");
+        r.report(
+            "/ops/wavelengths".into(),
+            reason,
+            format!("at most {MAX_CORES} with that for probes"),
+        );
+    }
+    let most = usize::from(MAX_FIBRES >> ops.fibre_shift());
+    for (index, name) in ops.switches.iter().enumerate() {
+        let here = |node: u16| usize::from(node) == index;
+        let links = ops
+            .links
+            .iter()
+            .flat_map(|link| link.between)
+            .filter(|node| here(*node));
+        let fibres = links.count() + ops.edges.iter().filter(|edge| edge.switch.is_some_and(here)).count();
+        if fibres > most {
+            let reason = format!("switch '{name}' has {fibres} fibres");
+            r.report(format!("/ops/switches/{index}"), reason, format!("at most {most}"));
+        }
+    }
+    if ops.switches.is_empty() {
+        check_direct(ops, r);
+    } else if !is_connected(ops) {
+        let expected = "links by which each edge reaches each other one";
+        r.report("/ops/links".into(), "the switches are not all linked", expected);
+    }
+    check_ingress(scenario, ops, r);
+    check_classes(ops, r);
+    check_queues(scenario, ops, r);
+}
+
+/// Fibres between edges.
+fn check_direct(ops: &Ops, r: &mut Reader) {
+    let mut pairs: BTreeMap<[u16; 2], usize> = BTreeMap::new();
+    let mut fibres = vec![0usize; ops.edges.len()];
+    for (index, link) in ops.direct.iter().enumerate() {
+        let [a, b] = link.between;
+        let place = format!("/ops/links/{index}/between");
+        if a == b {
+            r.report(place, "a fibre from an edge to itself", "two edges");
+            continue;
+        }
+        let between = pairs.entry([a.min(b), a.max(b)]).or_default();
+        *between += 1;
+        if *between > FIBRES_OF_TWO {
+            r.report(place, "third fibre between two edges", "a first choice and a second");
+        }
+        for edge in [a, b] {
+            fibres[usize::from(edge)] += 1;
+        }
+    }
+    let most = (MAX_CORES >> ops.fibre_shift()) as usize;
+    for (index, edge) in ops.edges.iter().enumerate() {
+        if fibres[index] > most {
+            let reason = format!("edge '{}' has {} fibres", edge.name, fibres[index]);
+            r.report(format!("/ops/edges/{index}"), reason, format!("at most {most}"));
+        }
+    }
+    let edges = ops.edges.len();
+    if pairs.len() < edges * edges.saturating_sub(1) / 2 {
+        let expected = "a fibre between any two edges, or switches";
+        r.report("/ops/links".into(), "edges that no fibre joins", expected);
+    }
+    if ops.probes.is_some() {
+        r.report("/ops/probes".into(), "no switch answers probes", "no such key without switches");
+    }
+}
+
+/// What waits at edges.
+fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
+    let packet_bytes = u64::from(scenario.routed.packet_bytes);
+    let buffer_bytes = ops.ingress.bytes;
+    if buffer_bytes < packet_bytes {
+        let reason = format!("{buffer_bytes} bytes hold no packet of {packet_bytes}");
+        let place = if buffer_bytes == ops.rate_bps / 8 / BUFFERS_A_SECOND {
+            "/ops/rate_bps"
+        } else {
+            "/ops/ingress/bytes"
+        };
+        r.report(place.into(), reason, format!("room for at least {packet_bytes}"));
+    }
+    if ops.aggregation.is_some() && u64::from(ops.framing_bytes) > FRAME_OVERHEAD_BYTES {
+        let expected = format!("at most {FRAME_OVERHEAD_BYTES}, so that labels count");
+        r.report("/ops/framing_bytes".into(), "a train has one label and several frames", expected);
+    }
+    let place = |key: &str| format!("/ops/ingress/{key}");
+    if ops.ingress.fair && ops.ingress.trains.is_none() {
+        r.report(place("discipline"), "trains of all classes may wait without end", "'trains' beside it");
+    }
+    if ops.ingress.fair && ops.aggregation.is_none() {
+        let reason = "no label is asked for by which a train could be told its turn";
+        r.report(place("discipline"), reason, "an aggregation");
+    }
+    if ops.ingress.trains.is_some() && ops.macroflows.is_some() {
+        let reason = "what macroflows hold back waits for no wavelength";
+        r.report(place("trains"), reason, "no such key beside macroflows");
+    }
+}
+
+fn check_classes(ops: &Ops, r: &mut Reader) {
+    let (mut numbers, mut matched): (BTreeSet<u8>, Vec<OpsMatch>) = (BTreeSet::new(), Vec::new());
+    for (index, class) in ops.classes.iter().enumerate() {
+        let place = |key: &str| format!("/ops/classes/{index}/{key}");
+        if !numbers.insert(class.class) {
+            r.report(place("class"), format!("second class {}", class.class), "a number of its own");
+        }
+        if class.wavelength >= ops.wavelengths {
+            let reason = format!("no wavelength {} for data", class.wavelength);
+            r.report(place("wavelength"), reason, format!("below {}", ops.wavelengths));
+        }
+        if let Some(matches) = class.matches {
+            if matched.contains(&matches) {
+                r.report(place("match"), "another class has it", "something of its own");
+            }
+            matched.push(matches);
+        }
+    }
+}
+
+/// Queues of edges.
+fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
+    let (edges, classes) = (ops.edges.len(), usize::from(ops.class_count()));
+    // Numbers of ports are none of queues.
+    let most = usize::from(SIGNALING_QUEUE) - MAX_CORES as usize;
+    if edges * classes > most {
+        let reason = format!("{edges} edges with {classes} classes");
+        r.report("/ops/classes".into(), reason, format!("at most {most} queues"));
+        return;
+    }
+    let is_by_flow = ops.aggregation.as_ref().is_some_and(|aggregation| aggregation.scheme == Scheme::Flow);
+    if !is_by_flow {
+        return;
+    }
+    for (index, group) in scenario.routed.flows.iter().enumerate() {
+        if matches!(group.source, Source::Web { .. }) {
+            let reason = "pages have no queues of their own";
+            r.report(format!("/flows/{index}"), reason, "another scheme, or no web");
+        }
+    }
+    let mut flows = vec![0usize; edges];
+    for group in &scenario.routed.flows {
+        for party in [group.from, group.to] {
+            if let Device::OpsEdge(edge) = scenario.node_of(party)
+                && let Some(flows) = flows.get_mut(usize::from(edge))
+            {
+                *flows += scenario.host_numbers(party).len();
+            }
+        }
+    }
+    for (index, flows) in flows.into_iter().enumerate() {
+        if edges * classes + flows > most {
+            let reason = format!("edge '{}' has {flows} flows", ops.edges[index].name);
+            let expected = format!("at most {most} queues, {} of them for edges", edges * classes);
+            r.report("/ops/aggregation/scheme".into(), reason, expected);
+        }
+    }
+}
+
+/// Whether links lead from each switch to each other one.
+fn is_connected(ops: &Ops) -> bool {
+    let mut reached = BTreeSet::from([0]);
+    let mut frontier = vec![0];
+    while let Some(here) = frontier.pop() {
+        for [a, b] in ops.links.iter().map(|link| link.between) {
+            let next = match here {
+                _ if here == a => b,
+                _ if here == b => a,
+                _ => continue,
+            };
+            if reached.insert(next) {
+                frontier.push(next);
+            }
+        }
+    }
+    reached.len() == ops.switches.len()
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads what a file says of optical packet switches.
+
+use std::ops::RangeInclusive;
+
+use serde_yaml_ng::Value;
+use slotwise_wire::limits::RATE_BPS;
+
+use super::{
+    DelayProcess, DirectLink, FRAME_OVERHEAD_BYTES, LABEL_OVERHEAD_BYTES, Ops, OpsEdge, OpsLink, Probes, UNLIMITED, features,
+};
+use crate::parse::DELAY_NS;
+use crate::reader::{Fields, Reader};
+
+const NS_PER_KM: u64 = 5000;
+const NS_PER_MS: u64 = 1_000_000;
+const HOLD_MS: RangeInclusive<u64> = 1..=100_000;
+const MOST_DRAWN_MS: f64 = 10_000.0;
+const KM: RangeInclusive<u64> = 0..=200_000;
+const SWITCHES: RangeInclusive<usize> = 0..=200;
+const EDGES: RangeInclusive<usize> = 2..=200;
+const LINKS: RangeInclusive<usize> = 0..=10_000;
+const EACH: RangeInclusive<u64> = 1..=50;
+const WAVELENGTHS: RangeInclusive<u64> = 1..=8;
+const RAM_BYTES: RangeInclusive<u64> = 0..=1 << 30;
+const GUARD_NS: RangeInclusive<u64> = 0..=1_000_000;
+const PERIOD_NS: RangeInclusive<u64> = 1_000_000..=1_000_000_000;
+const HOPS: RangeInclusive<u64> = 2..=255;
+/// An edge fills a quarter of a second of its wavelength.
+pub(super) const BUFFERS_A_SECOND: u64 = 4;
+
+const KEYS: [&str; 18] = [
+    "switches",
+    "links",
+    "edges",
+    "wavelengths",
+    "conversion",
+    "rate_bps",
+    "probes",
+    "ram_bytes",
+    "guard_ns",
+    "deflections",
+    "hops",
+    "target",
+    "framing_bytes",
+    "ingress",
+    "aggregation",
+    "classes",
+    "macroflows",
+    "resequencing",
+];
+
+pub(super) fn ops(r: &mut Reader, parent: &Fields) -> Option<Ops> {
+    let value = r.optional(parent, "ops")?;
+    let fields = r.fields(value, parent.pointer("ops"), &KEYS);
+    let switches: Vec<String> = r
+        .optional_list(&fields, "switches", SWITCHES)
+        .into_iter()
+        .map(|(v, p)| r.name_value(v, p))
+        .collect();
+    let rate_bps = r.integer(&fields, "rate_bps", RATE_BPS);
+    let edges = edges(r, &switches, &fields);
+    let (links, direct) = links(r, (&switches, &edges), &fields, rate_bps);
+    let aggregation = features::aggregation(r, &fields, &edges, rate_bps);
+    let probes = probes(r, &fields);
+    let framing_bytes = match aggregation {
+        // Trains of several frames have one label, which links count.
+        Some(_) => FRAME_OVERHEAD_BYTES,
+        None => LABEL_OVERHEAD_BYTES,
+    };
+    Some(Ops {
+        links,
+        direct,
+        edges,
+        wavelengths: r.optional_integer(&fields, "wavelengths", WAVELENGTHS).unwrap_or(1) as u8,
+        conversion: r.optional_bool(&fields, "conversion").unwrap_or(false),
+        rate_bps,
+        probes,
+        ram_bytes: match switches.is_empty() {
+            true => 0,
+            false => r.integer(&fields, "ram_bytes", RAM_BYTES),
+        },
+        guard_ns: r.optional_integer(&fields, "guard_ns", GUARD_NS).unwrap_or(0),
+        deflections: deflections(r, &fields),
+        hops: r.optional_integer(&fields, "hops", HOPS).unwrap_or(32) as u8,
+        target: r.optional_number(&fields, "target", 0.0, 1.0).unwrap_or(1.0),
+        framing_bytes: r
+            .optional_integer(&fields, "framing_bytes", 0..=LABEL_OVERHEAD_BYTES)
+            .unwrap_or(framing_bytes) as u16,
+        ingress: features::ingress(r, &fields, rate_bps),
+        aggregation,
+        classes: features::classes(r, &fields),
+        macroflows: features::macroflows(r, &fields, probes),
+        resequencing_ns: features::resequencing(r, &fields),
+        switches,
+    })
+}
+
+/// A switch under `key`; 0 if there is none, which is reported.
+fn switch(r: &mut Reader, switches: &[String], fields: &Fields, key: &str) -> u16 {
+    let position = |name: &str| switches.iter().position(|known| known == name);
+    r.parsed(fields, key, "the name of a switch", position).unwrap_or(0) as u16
+}
+
+/// The edge that a value names; `None` if there is none, which is reported.
+pub(super) fn edge_number(r: &mut Reader, edges: &[OpsEdge], value: &Value, pointer: String) -> Option<u16> {
+    let found = edges.iter().position(|edge| Some(edge.name.as_str()) == value.as_str());
+    if found.is_none() {
+        r.report(pointer, "there is no such edge", "the name of an edge");
+    }
+    found.map(|number| number as u16)
+}
+
+/// Fibres between switches; where there are none, between edges.
+fn links(
+    r: &mut Reader,
+    (switches, edges): (&[String], &[OpsEdge]),
+    fields: &Fields,
+    rate_bps: u64,
+) -> (Vec<OpsLink>, Vec<DirectLink>) {
+    let elements = r.list(fields, "links", LINKS);
+    if switches.is_empty() {
+        let direct = elements.into_iter();
+        return (Vec::new(), direct.map(|(v, p)| direct_link(r, edges, (v, p), rate_bps)).collect());
+    }
+    (elements.into_iter().map(|(v, p)| link(r, switches, v, p)).collect(), Vec::new())
+}
+
+fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> OpsLink {
+    let place = pointer.clone();
+    let fields = r.fields(value, pointer, &["between", "km", "delay_ns"]);
+    let ends = r.list(&fields, "between", 2..=2);
+    let mut between = [0; 2];
+    for (end, (value, pointer)) in between.iter_mut().zip(ends) {
+        let found = switches.iter().position(|known| Some(known.as_str()) == value.as_str());
+        match found {
+            Some(number) => *end = number as u16,
+            None => r.report(pointer, "there is no such switch", "the name of a switch"),
+        }
+    }
+    let delay_ns = length(r, &fields, place);
+    OpsLink { between, delay_ns }
+}
+
+fn length(r: &mut Reader, fields: &Fields, place: String) -> u64 {
+    let km = r.optional_integer(fields, "km", KM);
+    let delay_ns = r.optional_integer(fields, "delay_ns", DELAY_NS);
+    if km.is_some() == delay_ns.is_some() {
+        r.report(place, "no length or two", "either 'km' or 'delay_ns'");
+    }
+    delay_ns.or(km.map(|km| km * NS_PER_KM)).unwrap_or(0)
+}
+
+fn direct_link(r: &mut Reader, edges: &[OpsEdge], (value, pointer): (&Value, String), rate_bps: u64) -> DirectLink {
+    let place = pointer.clone();
+    let keys = ["between", "km", "delay_ns", "rate_bps", "loss", "delay"];
+    let fields = r.fields(value, pointer, &keys);
+    let ends = r.list(&fields, "between", 2..=2);
+    let mut between = [0; 2];
+    for (end, (value, pointer)) in between.iter_mut().zip(ends) {
+        *end = edge_number(r, edges, value, pointer).unwrap_or(0);
+    }
+    DirectLink {
+        between,
+        delay_ns: length(r, &fields, place),
+        rate_bps: r.optional_integer(&fields, "rate_bps", RATE_BPS).unwrap_or(rate_bps),
+        loss: loss(r, &fields),
+        delay: delay_process(r, &fields),
+    }
+}
+
+/// A probability for both ways, or one for each.
+fn loss(r: &mut Reader, parent: &Fields) -> [f64; 2] {
+    let is_list = r.optional(parent, "loss").is_some_and(Value::is_sequence);
+    if !is_list {
+        return [r.optional_probability(parent, "loss").unwrap_or(0.0); 2];
+    }
+    let mut both = [0.0; 2];
+    for (loss, (value, pointer)) in both.iter_mut().zip(r.list(parent, "loss", 2..=2)) {
+        match value.as_f64() {
+            Some(number) if (0.0..=1.0).contains(&number) => *loss = number,
+            _ => r.report(pointer, "no probability", "a number from 0 to 1"),
+        }
+    }
+    both
+}
+
+fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
+    let value = r.optional(parent, "delay")?;
+    let place = parent.pointer("delay");
+    let fields = r.fields(value, place.clone(), &["hold_ms", "mean_ms", "deviation_ms"]);
+    let mut hold_ns = [NS_PER_MS; 2];
+    for (hold, (value, pointer)) in hold_ns.iter_mut().zip(r.list(&fields, "hold_ms", 2..=2)) {
+        match value.as_u64() {
+            Some(ms) if HOLD_MS.contains(&ms) => *hold = ms * NS_PER_MS,
+            _ => {
+                let expected = format!("an integer from {} to {}", HOLD_MS.start(), HOLD_MS.end());
+                r.report(pointer, "no such time", expected);
+            }
+        }
+    }
+    if hold_ns[0] > hold_ns[1] {
+        r.report(fields.pointer("hold_ms"), "it ends before it begins", "the shorter time first");
+    }
+    let mut number = |key: &str| {
+        if r.required(&fields, key).is_none() {
+            return 0.0;
+        }
+        r.optional_bounded(&fields, key, 0.0..=MOST_DRAWN_MS).unwrap_or(0.0)
+    };
+    let (mean_ms, deviation_ms) = (number("mean_ms"), number("deviation_ms"));
+    if mean_ms == 0.0 && deviation_ms == 0.0 {
+        r.report(place, "nothing positive can be drawn", "a mean or a deviation over 0");
+    }
+    Some(DelayProcess {
+        hold_ns,
+        mean_ms,
+        deviation_ms,
+    })
+}
+
+/// A list, or as many at each switch.
+fn edges(r: &mut Reader, switches: &[String], parent: &Fields) -> Vec<OpsEdge> {
+    let is_each = r.optional(parent, "edges").filter(|value| value.is_mapping());
+    let Some(value) = is_each else {
+        let elements = r.list(parent, "edges", EDGES);
+        return elements.into_iter().map(|(v, p)| edge(r, switches, v, p)).collect();
+    };
+    let fields = r.fields(value, parent.pointer("edges"), &["each", "delay_ns"]);
+    let each = r.integer(&fields, "each", EACH) as usize;
+    let delay_ns = r.integer(&fields, "delay_ns", DELAY_NS);
+    let count = each * switches.len();
+    if !EDGES.contains(&count) {
+        let expected = format!("from {} to {}", EDGES.start(), EDGES.end());
+        r.report(fields.pointer("each"), format!("{count} edges in all"), expected);
+        return Vec::new();
+    }
+    let edge = |number: usize| OpsEdge {
+        name: format!("e{number}"),
+        switch: Some((number / each) as u16),
+        delay_ns,
+    };
+    (0..count).map(edge).collect()
+}
+
+fn edge(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> OpsEdge {
+    if switches.is_empty() {
+        let fields = r.fields(value, pointer, &["name"]);
+        return OpsEdge {
+            name: r.name(&fields, "name"),
+            switch: None,
+            delay_ns: 0,
+        };
+    }
+    let fields = r.fields(value, pointer, &["name", "switch", "delay_ns"]);
+    OpsEdge {
+        name: r.name(&fields, "name"),
+        switch: Some(switch(r, switches, &fields, "switch")),
+        delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+    }
+}
+
+fn probes(r: &mut Reader, parent: &Fields) -> Option<Probes> {
+    let value = r.optional(parent, "probes")?;
+    let fields = r.fields(value, parent.pointer("probes"), &["rate_bps", "period_ns"]);
+    Some(Probes {
+        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
+        period_ns: r.integer(&fields, "period_ns", PERIOD_NS),
+    })
+}
+
+fn deflections(r: &mut Reader, fields: &Fields) -> u8 {
+    match r.optional(fields, "deflections") {
+        None => 0,
+        Some(value) if value.as_str() == Some("none") => 0,
+        Some(value) if value.as_str() == Some("unlimited") => UNLIMITED,
+        Some(value) => match value.as_u64() {
+            Some(number @ 0..=254) => number as u8,
+            _ => {
+                let expected = "none, unlimited, or an integer from 0 to 254";
+                r.report(fields.pointer("deflections"), "no such number", expected);
+                0
+            }
+        },
+    }
+}
