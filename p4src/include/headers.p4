@@ -152,7 +152,7 @@ header ring_report_t {
 }
 
 header report_source_t {
-    rate_t rate;  // of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
+    rate_t rate;  // of fair traffic of this station on the link, in the last window that had some; NO_LIMIT: not known, or more in this one
 }
 
 // ---- between optical packet switches: Ethernet (ether_type ETHERTYPE_OPTICAL), then label_t, then by kind ----

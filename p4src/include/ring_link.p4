@@ -183,11 +183,6 @@ control TellRate(inout ring_metadata_t meta) {
 
     // What the satisfied leave, for each of the others.
     @hidden action share() {
-        if (meta.onset == 1) {
-            // Who was satisfied with what it had before is not known to be so now.
-            satisfied_weight.write(meta.link, 0);
-            satisfied_rate.write(meta.link, 0);
-        }
         active_weight.read(parts, meta.link);
         satisfied_weight.read(number, meta.link);
         satisfied_rate.read(rate, meta.link);

@@ -108,6 +108,64 @@ class OfSatisfiedStationsTheLargestIsToldTheRest(CongestedTest):
         self.tick_and_expect((0, r.TARGET - 4_000_000), added=650, hol_delay_ns=2_000_000)
 
 
+class WhoSendsAPacketNowAndThenIsKnown(CongestedTest):
+    """Once a window was measured, source 2 counts with what it had when it comes back, until it has its bucket and more beyond that."""
+
+    def expect_share(self, rate, *transits):
+        for size, source in ((850, 1), *transits):
+            self.pass_through(size, source)
+        self.tick_and_expect((0, rate), added=800)
+
+    def runTest(self):
+        known = 40 * 5000
+        self.congested()
+        self.expect_share(r.TARGET / 3, (40, 2))
+        self.expect_share(r.TARGET / 3)
+        self.expect_share(HALF)
+        self.expect_share(HALF, (40, 2))
+        for _ in range(2):
+            self.expect_share((r.TARGET - known) / 2)
+            self.expect_share((r.TARGET - known) / 2)
+            self.expect_share(HALF)
+            self.expect_share(HALF)
+            self.expect_share(HALF)
+            self.expect_share((r.TARGET - known) / 2, (40, 2))
+        self.expect_share((r.TARGET - 140 * 5000) / 2, (100, 2))
+        self.expect_share(r.TARGET / 3, (241, 2))
+        # That was all in this window, and far from its part.
+        self.expect_share((r.TARGET - 241 * 5000) / 2)
+
+
+class WhoIsKnownFromBeforeTheCongestion(CongestedTest):
+    """Source 2 has less than an equal part while nobody is told anything; source 1 begins the congestion, and counts at once."""
+
+    def runTest(self):
+        for _ in range(8):
+            self.pass_through(40, source=2)
+            self.tick_and_expect(added=700)
+        self.pass_through(40, source=2)
+        self.pass_through(900, source=1)
+        self.tick_and_expect((0, (r.TARGET - 80 * 5000) / 2), added=900)
+
+
+class SmallPartsAreMeasuredOverSeveralWindows(CongestedTest):
+    """Of this station's part a window has less than its bucket, so one window says nothing of it. Source 1 has the weight of sixty."""
+
+    def runTest(self):
+        rates = []
+        for _ in range(16):
+            self.pass_through(1650, source=1, weight=60)
+            rates += self.tick_and_expect((0, None), added=10)
+        self.assertLess(r.TARGET / 61 / 5000, 100)
+        unknown, known = r.TARGET / 61, (r.TARGET - 20 * 5000) / 60
+        until = rates.index(rates[-1])
+        self.assertGreater(until, 2 * r.WINDOW)
+        for rate in rates[:until]:
+            self.assertAlmostEqual(rate, unknown, delta=r.ROUNDING)
+        for rate in rates[until:]:
+            self.assertAlmostEqual(rate, known, delta=r.ROUNDING)
+
+
 class WhoFallsSilentIsForgotten(CongestedTest):
     def runTest(self):
         self.congested()

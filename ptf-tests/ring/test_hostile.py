@@ -48,6 +48,6 @@ class HostileToStationOfTheController(HostileToStation):
 
 
 DIGESTS = {
-    "HostileToStation": "80980a1be54432d503c55d14432ea4f2be511de5f9a1f0acb4862ad0328a74b7",
-    "HostileToStationOfTheController": "697c2dbf705d2738ca35ac56016e661d5644d708791d81e5c6db2eedab885d42",
+    "HostileToStation": "e88bb9be2777a6533e02f5e066f830b0bb58576c64ce5161def4ff11569ee124",
+    "HostileToStationOfTheController": "ee6b54ab27e46785a15547f5735961d86949ae21af8751c673438a42232184c8",
 }

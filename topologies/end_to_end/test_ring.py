@@ -4,6 +4,7 @@ import json
 
 import jsonschema
 import pandas
+import pytest
 
 from slotwise import plot
 from test_runs import ROOT, load_report, slotwise
@@ -58,6 +59,29 @@ hosts:
 )
 
 
+# A station that sends more than its links have, and seven behind it that send a packet of 64 bytes each 5 ms.
+TRICKLE = """
+version: 1
+name: trickle
+seed: 1
+duration_ms: 1000
+sample_ms: 100
+packet_bytes: 1470
+ring:
+  mode: {mode}
+  half: true
+  links: {{rate_bps: 50000000, delay_ns: 10000}}
+  stations: [n0, n1, n2, n3, n4, n5, n6, n7, n8]
+hosts:
+""" + "".join(
+    f"- {{{{name: h{n}, count: 1, station: n{n}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{{{packets: 1000}}}}}}}}\n"
+    for n in range(9)
+) + "flows:\n- {{name: greedy, from: h0, to: h8, spread_ms: 0, udp: {{rate_bps: 100000000, process: constant}}}}\n" + "".join(
+    f"- {{{{name: t{n}, from: h{n}, to: h8, packet_bytes: 64, spread_ms: 5, udp: {{{{rate_bps: 102400, process: constant}}}}}}}}\n"
+    for n in range(1, 8)
+)
+
+
 def simulated(scenario, tmp_path, *arguments, tables=frozenset({"stations", "flows", "delays"})) -> pandas.DataFrame:
     """Columns of the stations in a run in which all was well and nothing was broken, and which wrote these tables."""
     done = slotwise("simulate", scenario, "--report", tmp_path / "report.json", "--columns", tmp_path / "columns", *arguments)
@@ -89,6 +113,16 @@ def test_a_report_says_what_stations_should_have(tmp_path):
     for flow in report["phases"][0]["flows"]:
         pair = f"n{flow['name'][1]}-n{flow['name'][2]}"
         assert abs(flow["goodput_bps"] * 1500 / 1442 / shares[pair]["rate_bps"] - 1) < 1e-6, flow
+
+
+@pytest.mark.parametrize("mode", ["explicit", "controller"])
+def test_who_sends_a_packet_now_and_then_leaves_the_rest(tmp_path, mode):
+    (tmp_path / "trickle.yaml").write_text(TRICKLE.format(mode=mode))
+    simulated(tmp_path / "trickle.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "reactions"})
+    (greedy,) = [share for share in load_report(tmp_path / "report.json")["shares"] if share["pair"] == "n0-n8"]
+    # 85 % of 50 Mb/s but for seven times 94 bytes each 5 ms.
+    assert abs(greedy["rias_bps"] / (0.85 * 50e6 - 7 * 94 * 8 * 200) - 1) < 1e-3, greedy
+    assert greedy["rate_bps"] > 0.95 * greedy["rias_bps"], greedy
 
 
 def test_fairness_after_a_fault_is_measured(tmp_path):

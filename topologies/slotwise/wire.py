@@ -469,7 +469,7 @@ class RingReport(Header):
 class ReportSource(Header):
     """report_source_t. 4 bytes."""
 
-    rate: int = 0  # of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one
+    rate: int = 0  # of fair traffic of this station on the link, in the last window that had some; NO_LIMIT: not known, or more in this one
     SIZE: ClassVar[int] = 4
     LAYOUT: ClassVar[tuple] = (("rate", 32),)
 

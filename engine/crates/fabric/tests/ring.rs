@@ -3,11 +3,11 @@
 
 mod support;
 
-use slotwise_fabric::{DropCause, Fabric, HostMode};
+use slotwise_fabric::{ControlMessage, DropCause, Fabric, HostMode};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{
-    AddLimit, AddLimits, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind, Linecard,
-    NO_LIMIT, PORT_LINECARD, PORT_RING_EAST,
+    AddLimit, AddLimits, Check, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind,
+    Linecard, NO_LIMIT, PORT_LINECARD, PORT_RING_EAST, PacketIn, REPORT_SOURCES, ReportSource, Ring, RingReport,
 };
 use support::packet_out;
 use support::ring::ring;
@@ -271,5 +271,137 @@ fn a_card_that_is_told_outside_of_a_tick_ticks_on() {
     assert!(after.abs_diff(before) < 100, "{before} passes, then {after}");
     network.run_until(401 * MS);
     assert!(network.ring_link_state(0, 0).unwrap().link_rate > 4_000_000);
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+}
+
+/// Half a ring of 50 Mb/s: a host that sends 45 Mb/s to the last station, and of each of so many stations behind it one that
+/// sends a packet of 64 bytes each `gap_ms`.
+fn greedy_beside(trickling: usize, gap_ms: u64, mode: &str, rest: &str) -> Scenario {
+    let stations = (trickling + 2).max(9);
+    let host = |station| {
+        format!(
+            "- {{name: h{station}, count: 1, station: n{station}, rate_bps: 1000000000, up_delay_ns: 1000, down_delay_ns: 1000, buffer: {{packets: 1000}}}}\n"
+        )
+    };
+    let last = stations - 1;
+    let trickle = |station| {
+        let rate_bps = 64 * 8 * 1000 / gap_ms;
+        format!(
+            "- {{name: t{station}, from: h{station}, to: h{last}, packet_bytes: 64, spread_ms: {gap_ms}, udp: {{rate_bps: {rate_bps}, process: constant}}}}\n"
+        )
+    };
+    let names: Vec<String> = (0..stations).map(|station| format!("n{station}")).collect();
+    let text = format!(
+        "version: 1
+name: trickle
+seed: 7
+duration_ms: 2000
+packet_bytes: 1470
+ring:
+  mode: {mode}
+  half: true
+  links: {{rate_bps: 50000000, delay_ns: 10000}}
+  stations: [{}]
+hosts:
+{}
+flows:
+- {{name: greedy, from: h0, to: h{last}, spread_ms: 1, udp: {{rate_bps: 45000000, process: constant}}}}
+{}{rest}",
+        names.join(", "),
+        (0..stations).map(host).collect::<String>(),
+        (1..=trickling).map(trickle).collect::<String>(),
+    );
+    Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the greedy host of [`greedy_beside`] has on the ring, bit/s.
+fn greedy_rate(trickling: usize, gap_ms: u64, mode: &str) -> f64 {
+    let mut network = ring(&greedy_beside(trickling, gap_ms, mode, ""), HostMode::Simulated);
+    let rates = delivered(&mut network, 500, 1000);
+    assert!(network.invariants().held(), "{:?}", network.invariants());
+    rates[0].1
+}
+
+#[test]
+fn who_sends_a_packet_now_and_then_leaves_the_rest_to_a_greedy_station() {
+    let alone = greedy_rate(0, 5, "explicit");
+    assert!((alone / (0.85 * 50e6) - 1.0).abs() < 0.03, "{alone}");
+    // A packet or more in each window of 10 ms, in every second one, in every fifth one; and so many that their part of a window is
+    // less than a bucket.
+    for (trickling, gap_ms) in [(1, 5), (7, 5), (7, 20), (7, 50), (62, 5), (62, 20), (62, 50)] {
+        let beside = greedy_rate(trickling, gap_ms, "explicit");
+        // They take 94 bytes each time.
+        let left = alone - (trickling as u64 * 94 * 8 * 1000 / gap_ms) as f64;
+        assert!(
+            beside > 0.95 * left,
+            "{beside} of {left} beside {trickling} each {gap_ms} ms"
+        );
+    }
+}
+
+#[test]
+fn adaptive_rates_do_not_depend_on_who_sends_a_packet_now_and_then() {
+    let alone = greedy_rate(0, 5, "adaptive");
+    for (trickling, gap_ms) in [(1, 5), (7, 5), (7, 20)] {
+        let beside = greedy_rate(trickling, gap_ms, "adaptive");
+        assert!(
+            (beside / alone - 1.0).abs() < 0.03,
+            "{beside} of {alone} beside {trickling}"
+        );
+    }
+}
+
+/// Nobody tells the stations anything here.
+#[test]
+fn reports_know_who_sends_a_packet_now_and_then() {
+    let mut network = ring(&greedy_beside(7, 20, "controller", ""), HostMode::Simulated);
+    let mut reports = 0;
+    while network.run_until_control(300 * MS) {
+        while let Some(event) = network.poll_control() {
+            let ControlMessage::Packet(frame) = event.message else {
+                continue;
+            };
+            let report = &frame[PacketIn::SIZE + Ethernet::SIZE + Ring::SIZE + Check::SIZE..];
+            let rates: Vec<u32> = (0..REPORT_SOURCES as usize)
+                .map(|source| {
+                    ReportSource::decode(&report[RingReport::SIZE + source * ReportSource::SIZE..])
+                        .unwrap()
+                        .rate
+                })
+                .collect();
+            // Of the next to last station, which has all on its link, once a window was measured after each one's first packet.
+            if event.device_id == Device::Station(7).id() && event.at_ns > 60 * MS {
+                reports += 1;
+                assert!(rates[0] > 5_000_000, "{rates:?}");
+                // 94 bytes in a window of 10 ms, which was the last one or will be this one.
+                assert!(rates[1..8].iter().all(|rate| *rate == 0 || *rate == 9_400), "{rates:?}");
+            }
+        }
+    }
+    assert!(reports > 1000, "{reports}");
+}
+
+/// It counts as soon as it has added more than before by its bucket, which two packets and a part of a third one are.
+#[test]
+fn who_was_known_to_want_little_and_turns_greedy_gets_its_part() {
+    let greedy = "- {name: turned, from: h4, to: h8, start_ms: 500, spread_ms: 0, udp: {rate_bps: 50000000, process: constant}}\n";
+    let mut network = ring(&greedy_beside(7, 20, "explicit", greedy), HostMode::Simulated);
+    let all = 0.85 * 50e6 - 7.0 * 94.0 * 8.0 * 50.0;
+    let early = delivered(&mut network, 505, 525);
+    let late = delivered(&mut network, 600, 1000);
+    let of = |rates: &[(String, f64)], name: &str| rates.iter().find(|rate| rate.0 == name).unwrap().1;
+    for name in ["greedy", "turned"] {
+        let (early, late) = (of(&early, name), of(&late, name));
+        assert!(
+            (early / (all / 2.0) - 1.0).abs() < 0.15,
+            "{name}: {early} of {}",
+            all / 2.0
+        );
+        assert!(
+            (late / (all / 2.0) - 1.0).abs() < 0.03,
+            "{name}: {late} of {}",
+            all / 2.0
+        );
+    }
     assert!(network.invariants().held(), "{:?}", network.invariants());
 }

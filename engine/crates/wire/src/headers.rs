@@ -658,7 +658,7 @@ impl RingReport {
 /// report_source_t. `report_source_t`, 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReportSource {
-    /// Of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one. 32 bits.
+    /// Of fair traffic of this station on the link, in the last window that had some; NO_LIMIT: not known, or more in this one. 32 bits.
     pub rate: u32,
 }
 

@@ -21,12 +21,12 @@ final class Head {
     private static final int LEAST_PART = 1024;
     /** A window's rate is up to one window old when it is reported. */
     private static final int WINDOWS = 2;
-    private static final double NS_PER_S = 1e9;
 
     private final RingNetwork network;
     private final int station;
     private final int ringlet;
     private final RingLink link;
+    private final Spares spares;
     /** The report that is being collected: blocks of one time. */
     private final BitSet blocks = new BitSet();
     private long localNs;
@@ -40,8 +40,7 @@ final class Head {
     private long committed;
     private long rate = WireConstants.NO_LIMIT;
     private int reach;
-    /** Since when its span is limited without a break, and what was told since: the lower the earlier, as only the least counts. */
-    private long limitedNs;
+    /** What was told since its span is limited without a break: the lower the earlier, as only the least counts. */
     private final Deque<Told> told = new ArrayDeque<>();
 
     /** What its span was told from a time on. */
@@ -55,12 +54,17 @@ final class Head {
         }
     }
 
-    /** Takes a station that has a link out on a ringlet, and has begun to report. */
-    Head(long nowNs, RingNetwork network, int station, int ringlet) {
+    /**
+     * Takes a station that has a link out on a ringlet, and has begun to report.
+     *
+     * @param spares of the stations before its link, as far as they are known
+     */
+    Head(long nowNs, RingNetwork network, int station, int ringlet, Spares spares) {
         this.heardNs = nowNs;
         this.network = network;
         this.station = station;
         this.ringlet = ringlet;
+        this.spares = spares;
         this.link = network.linkOut(station, ringlet).orElseThrow();
         this.collected = new long[network.stations().size()];
         this.rates = new long[network.stations().size()];
@@ -88,7 +92,8 @@ final class Head {
     void decide(long nowNs, Report report, List<StationSettings> settings) {
         note(report);
         estimateCommitted(settings);
-        long share = share(nowNs, settings);
+        spares.fill(nowNs, rates, leastTold(nowNs), settings);
+        long share = share(settings);
         // What the station itself would tell rises then; but who knows who is satisfied may know that there is more.
         rate = phase == RingPhase.CONGESTED ? share : Math.max(share, report.header().toldRate());
         if (phase == RingPhase.QUIET || rate >= link.capacity()) {
@@ -117,9 +122,6 @@ final class Head {
     }
 
     private void remember(long nowNs) {
-        if (told.isEmpty()) {
-            limitedNs = nowNs;
-        }
         long sinceNs = nowNs;
         while (!told.isEmpty() && told.peekLast().rate >= rate) {
             sinceNs = told.removeLast().atNs;
@@ -146,15 +148,13 @@ final class Head {
         committed = Math.min(most, Math.max(0, last.orElseThrow().linkRate() - fair));
     }
 
-    /** The same by weight for all, but those that add less than they were told leave the rest. */
-    private long share(long nowNs, List<StationSettings> settings) {
-        double bucket = network.timing().bucketBytes() * NS_PER_S / network.timing().windowNs();
-        double least = leastTold(nowNs);
+    /** The same by weight for all, but those that want less leave the rest. */
+    private long share(List<StationSettings> settings) {
         List<Fill.Claim> satisfied = new ArrayList<>();
         double weights = 0;
         for (int source = 0; source < rates.length; source++) {
             int weight = settings.get(source).weight();
-            if (rates[source] != WireConstants.NO_LIMIT && rates[source] != 0 && rates[source] + bucket < least * weight) {
+            if (rates[source] != 0 && spares.isSatisfied(source)) {
                 satisfied.add(new Fill.Claim(rates[source], weight));
             } else if (rates[source] != 0) {
                 weights += weight;
@@ -171,17 +171,15 @@ final class Head {
         return Math.max(1, Math.max(link.capacity() / LEAST_PART, (long) Math.min(level, link.capacity())));
     }
 
-    /** The least that was told while what is reported now was measured; 0 while nobody has been limited for a whole window. */
+    /** The least that was told while what is reported now was measured, and had come to the stations; endless if that was nothing. */
     private double leastTold(long nowNs) {
-        if (told.isEmpty() || nowNs - limitedNs < network.timing().windowNs()) {
-            return 0;
-        }
-        long sinceNs = nowNs - WINDOWS * network.timing().windowNs();
+        RingTiming timing = network.timing();
+        long sinceNs = nowNs - WINDOWS * timing.windowNs() - timing.holdIntervals() * timing.intervalNs();
         // What was told last before then held at the beginning.
         while (told.size() > 1 && second().atNs <= sinceNs) {
             told.removeFirst();
         }
-        return told.getFirst().rate;
+        return told.isEmpty() ? Double.POSITIVE_INFINITY : told.getFirst().rate;
     }
 
     private Told second() {

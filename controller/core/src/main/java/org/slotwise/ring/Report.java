@@ -125,7 +125,7 @@ final class Report {
         return header.block() * WireConstants.REPORT_SOURCES;
     }
 
-    /** What stations have put on the link in the last window; NO_LIMIT: it began in this one. */
+    /** What stations have put on the link in the last window that had some; NO_LIMIT: not known, or more in this one. */
     long[] rates() {
         return rates;
     }

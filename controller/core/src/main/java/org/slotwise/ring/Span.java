@@ -73,7 +73,7 @@ public final class Span {
         return report.holDelayNs();
     }
 
-    /** What stations have added of fair traffic in the last window, bit/s by number; empty: it began in this one. */
+    /** What stations have added of fair traffic in the last window that had some, bit/s by number; empty: not known, or more now. */
     public SortedMap<Integer, OptionalLong> sourcesBps() {
         return Collections.unmodifiableSortedMap(sourcesBps);
     }

@@ -3,7 +3,9 @@ package org.slotwise.ring;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -12,7 +14,8 @@ import org.slotwise.wire.WireConstants;
 
 /**
  * The congested links of a ring as far as their heads have reported, and in mode CONTROLLER what the stations before them may add. What
- * is not reported again for as long as stations keep what they were told, or in another mode for several reports, is forgotten. Pure.
+ * is not reported again for as long as stations keep what they were told, or in another mode for several reports, is forgotten, but for
+ * who is known to want little. Pure.
  */
 final class Spans {
     /** Reports that may be missing before a link that is only watched is forgotten. */
@@ -23,6 +26,8 @@ final class Spans {
     private long holdNs;
     /** By ringlet and station. */
     private final SortedMap<Integer, Head> heads = new TreeMap<>();
+    /** By the same; also of heads that are forgotten. */
+    private final Map<Integer, Spares> spares = new HashMap<>();
 
     Spans(RingNetwork network) {
         this.network = network;
@@ -32,6 +37,7 @@ final class Spans {
     /** Forgets all, and goes on as the mode says. */
     void begin(RingMode mode) {
         heads.clear();
+        spares.clear();
         decides = mode == RingMode.CONTROLLER;
         RingTiming timing = network.timing();
         holdNs = (decides ? timing.holdIntervals() : WATCHED_REPORTS * timing.watchIntervals()) * timing.intervalNs();
@@ -46,7 +52,8 @@ final class Spans {
         int key = report.ringlet() * WireConstants.MAX_STATIONS + report.station();
         Head head = heads.get(key);
         if (head == null) {
-            head = new Head(nowNs, network, report.station(), report.ringlet());
+            head = new Head(nowNs, network, report.station(), report.ringlet(),
+                    spares.computeIfAbsent(key, each -> new Spares(network.timing(), network.stations().size())));
         }
         boolean isComplete = head.collect(nowNs, report);
         heads.put(key, head);
@@ -88,6 +95,7 @@ final class Spans {
     /** Forgets what a station has reported: it may begin anew. */
     void forget(int station) {
         heads.values().removeIf(head -> head.station() == station);
+        spares.keySet().removeIf(key -> key % WireConstants.MAX_STATIONS == station);
     }
 
     /** Those that are known. */

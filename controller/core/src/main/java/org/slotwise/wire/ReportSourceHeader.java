@@ -33,7 +33,7 @@ public final class ReportSourceHeader {
         return bytes;
     }
 
-    /** Of fair traffic of this station on the link, in the last window; NO_LIMIT: it began in this one. 32 bits. */
+    /** Of fair traffic of this station on the link, in the last window that had some; NO_LIMIT: not known, or more in this one. 32 bits. */
     public long rate() {
         return rate;
     }

@@ -272,14 +272,71 @@ class FairnessAppTest {
     @Test
     void whoAddsLessThanItMayLeavesTheRestAndWhoJoinsCountsAtOnce() {
         congested(4);
-        reportForAWindow(5_000_000, 1_000_000, 8_000_000);
-        assertEquals(TARGET / 3, toldToStation2(), "until they have been limited for a window nobody is known to be satisfied");
+        report(new ReportMessage(2, 0, 1).source(0, 5_312_500).source(1, 1_000_000).source(2, 8_000_000), 2);
+        assertEquals(TARGET / 3, toldToStation2(), "who has left nothing yet is not known to be satisfied");
         reportForAWindow(5_312_500, 1_000_000, 8_000_000);
         assertEquals((TARGET - 1_000_000) / 2, toldToStation2());
         reportForAWindow(1_000_000, 1_000_000, 2_000_000);
         assertEquals(TARGET - 2_000_000, toldToStation2(), "of all that are satisfied the largest is not");
         reportForAWindow(1_000_000, WireConstants.NO_LIMIT, 2_000_000);
         assertEquals(TARGET - 3_000_000, toldToStation2());
+    }
+
+    @Test
+    void whoSendsAPacketNowAndThenLeavesTheRestAfterSilenceAndWithoutCongestion() {
+        congested(4);
+        // 94 bytes in every second window of 10 ms.
+        reportForAWindow(WireConstants.NO_LIMIT, WireConstants.NO_LIMIT);
+        reportForAWindow(TARGET / 2, 9_400);
+        assertEquals(TARGET - 9_400, told.get(0).entries().get(0).rate());
+        for (int window = 0; window < 4; window++) {
+            reportForAWindow(TARGET - 9_400);
+            assertEquals(TARGET, told.get(0).entries().get(0).rate());
+            reportForAWindow(TARGET, 9_400);
+            assertEquals(TARGET - 9_400, told.get(0).entries().get(0).rate());
+        }
+        nowNs += HOLD_NS;
+        deliver(new Event.DeadlineReached());
+        assertEquals(List.of(), app.view().spans());
+        nowNs += 60_000_000_000L;
+        report(new ReportMessage(2, 0, nowNs).source(0, 18_000_000).source(1, 9_400), 2);
+        assertEquals(TARGET - 9_400, told.get(0).entries().get(0).rate(), "the first report of the next congestion");
+        report(new ReportMessage(2, 0, nowNs + 1).source(0, 18_000_000).source(1, WireConstants.NO_LIMIT), 2);
+        assertEquals(TARGET / 2, told.get(0).entries().get(0).rate(), "it wants more now");
+        report(new ReportMessage(2, 0, nowNs + 2).source(0, 18_000_000).source(1, 9_400), 2);
+        assertEquals(TARGET / 2, told.get(0).entries().get(0).rate(), "and has left nothing since");
+    }
+
+    @Test
+    void smallPartsAreKnownOverSeveralWindows() {
+        start(Rings.of(64).mode(RingMode.CONTROLLER));
+        int window = ring.timing().windowIntervals();
+        for (int interval = 0; interval < 8 * window; interval++) {
+            nowNs += ring.timing().intervalNs();
+            for (int block = 0; block < 4; block++) {
+                ReportMessage report = new ReportMessage(62, 0, nowNs).block(block);
+                for (int source = 16 * block; source < Math.min(63, 16 * block + 16); source++) {
+                    report.source(source, source == 0 ? 15_000_000 : 18_800);
+                }
+                report(report, 62);
+            }
+        }
+        // Of 253 kB/s a window has less than a bucket.
+        assertTrue(TARGET / 63 * ring.timing().windowNs() / 1e9 < ring.timing().bucketBytes());
+        assertEquals(TARGET - 62 * 18_800, told.get(0).entries().get(0).rate());
+    }
+
+    @Test
+    void whatIsToldMoreComesNoSoonerThanTheHoldTimeAllows() {
+        start(Rings.of(4).mode(RingMode.CONTROLLER).holdIntervals(400));
+        reportForAWindow(WireConstants.NO_LIMIT, WireConstants.NO_LIMIT);
+        reportForAWindow(TARGET / 2, TARGET / 2);
+        // The third one ends, but for 40 ms those that stay have not heard of it.
+        reportForAWindow(TARGET / 2, TARGET / 2, WireConstants.NO_LIMIT);
+        for (int windows = 0; windows < 6; windows++) {
+            reportForAWindow(TARGET / 3, TARGET / 3);
+            assertEquals(TARGET / 2, told.get(0).entries().get(0).rate());
+        }
     }
 
     @Test

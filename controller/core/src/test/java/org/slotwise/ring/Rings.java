@@ -22,6 +22,7 @@ public final class Rings {
     private RingMode mode = RingMode.EXPLICIT;
     private double threshold = 0.85;
     private int bucketBytes = 3000;
+    private int holdIntervals = 10;
     private int missing = -1;
     private int watchIntervals;
 
@@ -71,6 +72,11 @@ public final class Rings {
         return this;
     }
 
+    Rings holdIntervals(int intervals) {
+        holdIntervals = intervals;
+        return this;
+    }
+
     Rings weight(int station, int weight) {
         weights[station] = weight;
         return this;
@@ -113,7 +119,7 @@ public final class Rings {
                 links.add(new RingLink(each, ratesBps[each], 10_000));
             }
         }
-        RingTiming.Builder timing = timing().bucketBytes(bucketBytes);
+        RingTiming.Builder timing = timing().bucketBytes(bucketBytes).calmAndHold(10, holdIntervals);
         if (watchIntervals > 0) {
             timing.watchIntervals(watchIntervals);
         }
