@@ -153,7 +153,7 @@ class TickTest(IngressTest):
 
     def setUp(self):
         super().setUp()
-        for traffic_class in range(3):
+        for traffic_class in (0, 1, 2, 5):
             self.switch.insert("train_queue", {"queue": 100 + traffic_class}, "set_train", dst_edge=e.REMOTE, traffic_class=traffic_class,
                                port=e.FIBRE, second=SECOND if traffic_class == 2 else 0)
 
@@ -229,6 +229,8 @@ class EachClassHasRoomOfItsOwn(FairTest):
         self.gets_none(1)
         for count in (2, 3):
             self.tagged(count * length, traffic_class=1)
+        for count in (2, 3):
+            self.tagged(count * length, traffic_class=5)
         self.gets_none(2, traffic_class=1)
         self.begins(2 * length, traffic_class=1)
         self.tagged(4 * length, traffic_class=1)

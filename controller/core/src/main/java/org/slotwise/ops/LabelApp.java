@@ -5,9 +5,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
@@ -22,7 +25,7 @@ import org.slotwise.control.topology.Topology;
 
 /**
  * The application of optical packet switching: where labels go, ranked and found anew when fibres are lost or come back, what agents aim
- * at, and the queues of edges. What has changed is written to each switch in one batch, as soon as that has answered the one before; until
+ * at, and what edges make of packets: classes, queues, trains, macroflows. What has changed is written to each switch in one batch, as soon as that has answered the one before; until
  * then trains for a fibre without light are deflected, which needs no controller.
  */
 public final class LabelApp implements App<LabelView> {
@@ -33,6 +36,9 @@ public final class LabelApp implements App<LabelView> {
     private final Topology topology;
     private final Ownership owns;
     private final OpsTables tables;
+    private final EdgeTables edgeTables;
+    /** Of classes, by number; none where edges are not fair. */
+    private final SortedMap<Integer, Double> weights = new TreeMap<>();
     private final LightChanges light = new LightChanges();
     /** Switches by number, then edges by number. */
     private final Map<DeviceId, State> states = new LinkedHashMap<>();
@@ -49,6 +55,8 @@ public final class LabelApp implements App<LabelView> {
         private final Optional<OpsEdge> edge;
         /** What agents aim at, by port. */
         private final Map<Integer, Double> targets = new TreeMap<>();
+        /** Of an edge without a switch: its fibres with light to the others. */
+        private Map<Integer, List<Integer>> ways = Map.of();
 
         State(DeviceId device, int number, Optional<OpsEdge> edge) {
             super(device);
@@ -62,8 +70,12 @@ public final class LabelApp implements App<LabelView> {
         this.network = network;
         this.topology = network.topology();
         this.owns = Ownership.tablesOf(network.switchDevices(), OpsTables.OF_SWITCHES)
-                .and(Ownership.tablesOf(network.edgeDevices(), OpsTables.OF_EDGES));
+                .and(Ownership.tablesOf(network.edgeDevices(), EdgeTables.ALL));
         this.tables = new OpsTables(network);
+        this.edgeTables = new EdgeTables(network);
+        if (network.settings().traffic().isFair()) {
+            network.settings().traffic().classes().forEach((number, each) -> weights.put(number, each.weight()));
+        }
         for (int number = 0; number < network.switches().size(); number++) {
             State state = new State(network.switches().get(number).device(), number, Optional.empty());
             if (network.settings().probes().isPresent()) {
@@ -73,6 +85,7 @@ public final class LabelApp implements App<LabelView> {
         }
         network.edges().forEach(edge -> states.put(edge.device(), new State(edge.device(), edge.number(), Optional.of(edge))));
         this.ranks = ranks();
+        states.values().forEach(state -> state.ways = state.edge.map(this::ways).orElse(Map.of()));
     }
 
     private Ranks ranks() {
@@ -125,6 +138,8 @@ public final class LabelApp implements App<LabelView> {
             light.take().ifPresent(this::reroute);
         } else if (event instanceof TargetChosen) {
             choose((TargetChosen) event);
+        } else if (event instanceof WeightChosen) {
+            weigh((WeightChosen) event);
         } else if (event instanceof LightTold) {
             LightTold told = (LightTold) event;
             // Whoever checked it may have seen the network before this one.
@@ -154,7 +169,7 @@ public final class LabelApp implements App<LabelView> {
         Ranks next = ranks();
         int different = 0;
         for (State state : states.values()) {
-            int own = state.edge.isPresent() ? 0 : ranks.differences(next, state.number);
+            int own = state.edge.map(edge -> newWays(state, edge)).orElseGet(() -> ranks.differences(next, state.number));
             if (own > 0) {
                 state.change();
             }
@@ -167,6 +182,29 @@ public final class LabelApp implements App<LabelView> {
         }
     }
 
+    /** How many edges an edge without a switch reaches otherwise now. */
+    private int newWays(State state, OpsEdge edge) {
+        Map<Integer, List<Integer>> next = ways(edge);
+        int different = 0;
+        for (OpsEdge other : network.edges()) {
+            different += Objects.equals(next.get(other.number()), state.ways.get(other.number())) ? 0 : 1;
+        }
+        state.ways = next;
+        return different;
+    }
+
+    /** By number, the edges that one without a switch reaches, and its fibres to them. */
+    private Map<Integer, List<Integer>> ways(OpsEdge edge) {
+        Map<Integer, List<Integer>> ways = new TreeMap<>();
+        if (edge.isDirect()) {
+            network.edges().forEach(other -> ways.put(other.number(), network.direct(edge, other).stream()
+                    .filter(ends -> !isDark(edge.device(), ends[0]) && !isDark(other.device(), ends[1]))
+                    .map(ends -> ends[0]).collect(Collectors.toList())));
+            ways.values().removeIf(List::isEmpty);
+        }
+        return ways;
+    }
+
     private void choose(TargetChosen choice) {
         State state = states.get(choice.device());
         // Whoever checked it may have seen the network before this one.
@@ -175,11 +213,19 @@ public final class LabelApp implements App<LabelView> {
         }
     }
 
+    private void weigh(WeightChosen choice) {
+        // Whoever checked it may have seen the network before this one.
+        if (weights.containsKey(choice.trafficClass()) && weights.put(choice.trafficClass(), choice.weight()) != choice.weight()) {
+            states.values().stream().filter(state -> state.edge.isPresent()).forEach(State::change);
+        }
+    }
+
     private void write(State state) {
         if (!state.takeChange()) {
             return;
         }
-        List<TableEntry> wanted = state.edge.map(tables::ofEdge).orElseGet(() -> tables.ofSwitch(state.number, state.targets, ranks));
+        List<TableEntry> wanted = state.edge.map(edge -> edgeTables.of(edge, weights, state.ways))
+                .orElseGet(() -> tables.ofSwitch(state.number, state.targets, ranks));
         List<Update> updates = state.changesTo(wanted);
         if (!updates.isEmpty()) {
             commands.add(state.startWrite(++lastBatch, updates));
@@ -202,11 +248,11 @@ public final class LabelApp implements App<LabelView> {
         Map<DeviceId, LabelView.NodeView> nodes = new LinkedHashMap<>();
         states.forEach((device, state) -> nodes.put(device, new LabelView.NodeView(state.isReady(),
                 !light.isPending() && state.isCurrent(), state.dark(), state.targets, routes(state))));
-        return new LabelView(network, isConfigured(), nodes, reroutes, writeFailures);
+        return new LabelView(network, isConfigured(), nodes, weights, reroutes, writeFailures);
     }
 
     private Map<Integer, List<Integer>> routes(State state) {
-        Map<Integer, List<Integer>> routes = new TreeMap<>();
+        Map<Integer, List<Integer>> routes = new TreeMap<>(state.ways);
         if (state.edge.isEmpty()) {
             network.edges().forEach(edge -> routes.put(edge.number(), ranks.fibres(state.number, edge)));
             routes.values().removeIf(List::isEmpty);

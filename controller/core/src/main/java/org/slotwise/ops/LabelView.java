@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.slotwise.control.topology.DeviceId;
@@ -15,6 +16,7 @@ public final class LabelView {
     private final OpsNetwork network;
     private final boolean configured;
     private final Map<DeviceId, NodeView> nodes = new LinkedHashMap<>();
+    private final SortedMap<Integer, Double> weights = new TreeMap<>();
     private final long reroutes;
     private final long writeFailures;
 
@@ -54,16 +56,18 @@ public final class LabelView {
             return targets;
         }
 
-        /** Next fibres, the best one first, by number of the edge; of a switch, and none to an edge that cannot be reached. */
+        /** Next fibres, the best one first, by number of the edge; of a switch or an edge without one, and none to an edge that cannot be reached. */
         public Map<Integer, List<Integer>> routes() {
             return routes;
         }
     }
 
-    LabelView(OpsNetwork network, boolean configured, Map<DeviceId, NodeView> nodes, long reroutes, long writeFailures) {
+    LabelView(OpsNetwork network, boolean configured, Map<DeviceId, NodeView> nodes, SortedMap<Integer, Double> weights, long reroutes,
+            long writeFailures) {
         this.network = network;
         this.configured = configured;
         this.nodes.putAll(nodes);
+        this.weights.putAll(weights);
         this.reroutes = reroutes;
         this.writeFailures = writeFailures;
     }
@@ -81,6 +85,11 @@ public final class LabelView {
     /** Switches by number, then edges by number. */
     public Map<DeviceId, NodeView> nodes() {
         return Collections.unmodifiableMap(nodes);
+    }
+
+    /** Of classes by number, where edges share outputs by weight; none elsewhere. */
+    public SortedMap<Integer, Double> weights() {
+        return Collections.unmodifiableSortedMap(weights);
     }
 
     /** How often routes have changed since fibres were lost or came back. */

@@ -23,7 +23,7 @@ import org.slotwise.control.topology.Topology;
 import org.slotwise.wire.Limits;
 import org.slotwise.wire.WireConstants;
 
-/** Optical packet switches, edges that make trains, and the fibres between them. Immutable and valid. */
+/** Optical packet switches, edges that make trains, and the fibres between them; or edges and fibres alone. Immutable and valid. */
 public final class OpsNetwork {
     /** Name of the program of a switch. */
     public static final String PROGRAM = "ops";
@@ -61,7 +61,7 @@ public final class OpsNetwork {
         this.settings = Objects.requireNonNull(settings);
         this.switches = List.copyOf(switches);
         this.links = List.copyOf(links);
-        Ranges.check("switches", switches.size(), 1, MAX_NODES);
+        Ranges.check("switches", switches.size(), 0, MAX_NODES);
         Ranges.check("edges", edges.size(), MIN_EDGES, MAX_NODES);
         Ranges.check("links", links.size(), 0, MAX_LINKS);
         checkNodes(edges);
@@ -69,6 +69,7 @@ public final class OpsNetwork {
         checkLinks();
         this.edges = byNumber(edges);
         checkHosts(edges);
+        OpsEdges.check(settings, this.edges, edges);
     }
 
     private void checkNodes(List<OpsEdge> given) {
@@ -130,9 +131,15 @@ public final class OpsNetwork {
             if (ordered.set(edge.number(), edge) != null) {
                 throw new InvalidNetworkException(where + ".number", edge.number() + " is used twice");
             }
-            Ranges.check(where + ".switch", edge.at(), 0, switches.size() - 1L);
-            Ranges.check(where + ".delay_ns", edge.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
-            takeFibre(where + ".fibre", edge.at(), edge.fibre());
+            if (edge.isDirect() != switches.isEmpty()) {
+                throw new InvalidNetworkException(where, switches.isEmpty() ? "without switches an edge has 'fibres' to others"
+                        : "where there are switches an edge has one, and no 'fibres' to others");
+            }
+            if (!edge.isDirect()) {
+                Ranges.check(where + ".switch", edge.at(), 0, switches.size() - 1L);
+                Ranges.check(where + ".delay_ns", edge.delayNs(), Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
+                takeFibre(where + ".fibre", edge.at(), edge.fibre());
+            }
         }
         ordered.forEach(edge -> edgeNumbers.put(edge.device(), edge.number()));
         return Collections.unmodifiableList(ordered);
@@ -211,11 +218,32 @@ public final class OpsNetwork {
         return ports(fibres.get(number), settings.wavelengths());
     }
 
+    /** Ports of an edge's wavelengths for data, ascending. */
+    public Set<Integer> edgeDataPorts(OpsEdge edge) {
+        return ports(edgeFibres(edge), settings.wavelengths());
+    }
+
     /** All ports of a switch or edge that fibres are at, ascending; none of a device that is not in this network. */
     public Set<Integer> opticalPorts(DeviceId device) {
-        Set<Integer> own = edgeNumbers.containsKey(device) ? Set.of(EDGE_FIBRE)
-                : switchNumber(device).map(fibres::get).orElse(Set.of());
+        Set<Integer> own = edgeNumber(device).map(number -> edgeFibres(edges.get(number)))
+                .orElseGet(() -> switchNumber(device).map(fibres::get).orElse(Set.of()));
         return ports(own, settings.ports());
+    }
+
+    private static Set<Integer> edgeFibres(OpsEdge edge) {
+        Set<Integer> own = new TreeSet<>();
+        edge.direct().forEach(fibre -> own.add(fibre.fibre()));
+        return edge.isDirect() ? own : Set.of(EDGE_FIBRE);
+    }
+
+    /** The fibres by which an edge without a switch reaches another one, the first choice first: numbers here and there. */
+    public List<int[]> direct(OpsEdge from, OpsEdge to) {
+        return OpsEdges.direct(from, to);
+    }
+
+    /** Queue of an edge for what goes to another one and is of a class. */
+    public int queue(int edge, int trafficClass) {
+        return OpsEdges.queue(settings.traffic(), edge, trafficClass);
     }
 
     private Set<Integer> ports(Set<Integer> own, int wavelengths) {
@@ -238,7 +266,15 @@ public final class OpsNetwork {
         }
         links.forEach(link -> topology.link(link(switches.get(link.a()).device(), link.fibreAtA(),
                 switches.get(link.b()).device(), link.fibreAtB(), link.delayNs())));
-        edges.forEach(edge -> topology.link(link(edge.device(), EDGE_FIBRE, switches.get(edge.at()).device(), edge.fibre(), edge.delayNs())));
+        for (OpsEdge edge : edges) {
+            if (!edge.isDirect()) {
+                topology.link(link(edge.device(), EDGE_FIBRE, switches.get(edge.at()).device(), edge.fibre(), edge.delayNs()));
+            }
+            for (OpsEdge other : edges.subList(edge.number() + 1, edges.size())) {
+                // How far they are apart nobody has said, and nothing depends on it.
+                direct(edge, other).forEach(ends -> topology.link(link(edge.device(), ends[0], other.device(), ends[1], Limits.MIN_DELAY_NS)));
+            }
+        }
         return topology.build();
     }
 

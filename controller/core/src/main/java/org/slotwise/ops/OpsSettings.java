@@ -21,6 +21,8 @@ public final class OpsSettings {
     public static final int MAX_LONGEST_BYTES = (1 << 24) - 1;
     /** Most bytes of each frame that links do not count. */
     public static final int MAX_FRAMING_BYTES = 50;
+    /** Most of them where a train has several frames: Ethernet's header and the optical one. */
+    public static final int MAX_FRAMING_OF_TRAINS = 30;
     /** Longest guard, ns. */
     public static final long MAX_GUARD_NS = 1_000_000;
     /** Of deflections: as many as it takes. */
@@ -43,6 +45,7 @@ public final class OpsSettings {
     private final int deflections;
     private final int hops;
     private final double target;
+    private final OpsTraffic traffic;
 
     /** Collects the parts. */
     public static final class Builder {
@@ -59,6 +62,7 @@ public final class OpsSettings {
         private int deflections;
         private int hops = MAX_HOPS;
         private double target = 1;
+        private OpsTraffic traffic = new OpsTraffic.Builder().build();
 
         /** Wavelengths for data, whether switches change a train's, and bits of a port's number that say which one it is of. */
         public Builder wavelengths(int count, boolean isConverted, int shift) {
@@ -113,6 +117,12 @@ public final class OpsSettings {
             return this;
         }
 
+        /** What edges make of packets. */
+        public Builder traffic(OpsTraffic of) {
+            traffic = Objects.requireNonNull(of);
+            return this;
+        }
+
         /** All of it; throws {@link InvalidNetworkException} with the place and the reason if a number is out of its range. */
         public OpsSettings build() {
             return new OpsSettings(this);
@@ -133,11 +143,27 @@ public final class OpsSettings {
         this.deflections = (int) Ranges.check("deflections", from.deflections, 0, MAX_DEFLECTIONS);
         this.hops = (int) Ranges.check("hops", from.hops, MIN_HOPS, MAX_HOPS);
         this.target = from.target;
+        this.traffic = from.traffic;
         if (!TargetChosen.isPossible(target)) {
             throw new InvalidNetworkException("target", "must be above 0 and at most 1, got " + target);
         }
         if (ports() > 1 << fibreShift) {
             throw new InvalidNetworkException("fibre_shift", "a fibre has " + ports() + " ports, for which 2^" + fibreShift + " are too few");
+        }
+        traffic.classes().values().forEach(each -> {
+            if (each.wavelength() >= wavelengths) {
+                throw new InvalidNetworkException("classes", "class " + each.number() + " is to leave by wavelength " + each.wavelength() + ", and there are " + wavelengths);
+            }
+        });
+        if (traffic.isPaced() && probes.isEmpty()) {
+            throw new InvalidNetworkException("macroflows", "only where 'probes' is true");
+        }
+        if (traffic.isPaced() && ports() > WireConstants.MAX_OUTPUTS) {
+            throw new InvalidNetworkException("macroflows", "an edge has at most " + WireConstants.MAX_OUTPUTS + " optical ports, and a fibre has " + ports());
+        }
+        if (traffic.scheme() != OpsTraffic.Scheme.NONE && framingBytes > MAX_FRAMING_OF_TRAINS) {
+            throw new InvalidNetworkException("framing_bytes", "where packets are put together to trains at most " + MAX_FRAMING_OF_TRAINS
+                    + ": frames behind the first one have no label, got " + framingBytes);
         }
     }
 
@@ -209,6 +235,11 @@ public final class OpsSettings {
     /** How many switches and edges a train may reach. */
     public int hops() {
         return hops;
+    }
+
+    /** What edges make of packets. */
+    public OpsTraffic traffic() {
+        return traffic;
     }
 
     /** Part of an output's rate that its agent aims at to begin with. */

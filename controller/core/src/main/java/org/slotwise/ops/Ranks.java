@@ -92,7 +92,8 @@ final class Ranks {
         }
         this.edgeIsLit = new boolean[network.edges().size()];
         boolean[] isGoal = new boolean[switches];
-        for (OpsEdge edge : network.edges()) {
+        // Those without a switch are in nobody's tables.
+        for (OpsEdge edge : switches == 0 ? List.<OpsEdge>of() : network.edges()) {
             edgeIsLit[edge.number()] = !isDark.test(edge.at(), edge.fibre()) && !isDarkAtEdge.test(edge, OpsNetwork.EDGE_FIBRE);
             isGoal[edge.at()] |= edgeIsLit[edge.number()];
         }

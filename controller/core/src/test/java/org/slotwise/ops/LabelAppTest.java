@@ -31,7 +31,11 @@ class LabelAppTest {
     private final long nowNs = 1_000_000;
 
     private void start(Meshes mesh) {
-        app = new LabelApp(mesh.build());
+        start(mesh.build());
+    }
+
+    private void start(OpsNetwork network) {
+        app = new LabelApp(network);
         app.topology().nodes().forEach(node -> {
             assertFalse(app.isConfigured());
             switches.put(node.device(), new TableMirror());
@@ -107,6 +111,7 @@ class LabelAppTest {
     void anEdgeGetsItsNumberAndAQueueForEachOther() {
         start(Meshes.triangle());
         assertEquals("5002 MODIFY edge_params[] -> set_label_params{deflections=3, edge_id=1, framing_bytes=50, hops=32, mac=" + 0x02f900000001L + "}; "
+                + "MODIFY fibre_params[] -> set_fibres{fibre_shift=1, wavelengths=1}; "
                 + "INSERT ipv4_route[dst=167837697/32] -> to_edge{edge=0}; "
                 + "INSERT ipv4_route[dst=167837698/32] -> to_host{mac=" + 0x02fc00000001L + ", port=1}; "
                 + "INSERT ipv4_route[dst=167837699/32] -> to_edge{edge=2}; "
@@ -119,7 +124,7 @@ class LabelAppTest {
         start(Meshes.triangle().with(new OpsSettings.Builder().wavelengths(2, true, 1).rateBps(20_000_000).unit(TimestampUnit.US)
                 .ramBytes(9000).trains(1500, 0, 5999).ways(0, 8)));
         // 0.4 us a byte.
-        assertEquals("4001 MODIFY ops_params[] -> set_ops_params{converts=1, fibre_shift=1, framing_bytes=0, guard=5, longest_bytes=1500,"
+        assertEquals("4001 MODIFY ops_params[] -> set_ops_params{converts=1, fibre_shift=1, framing_bytes=0, guard=6, longest_bytes=1500,"
                 + " ram=3599, time_per_byte_q16=26214, wavelengths=2}",
                 written().get(0).split("; ")[0]);
         assertTrue(switches.values().stream().allMatch(tables -> tables.entries(entry -> entry.table().equals("agent")).isEmpty()));
@@ -217,6 +222,49 @@ class LabelAppTest {
         deliver(new TargetChosen(Meshes.edgeDevice(1), 256, 0.5));
         assertEquals(List.of(), written());
         assertEquals(Map.of(256, 1.0, 258, 0.5, 260, 1.0), app.view().nodes().get(Meshes.switchDevice(1)).targets());
+    }
+
+    @Test
+    void aWeightIsWrittenToAllEdgesAndOfClassesThatShareOutputsOnly() {
+        start(Meshes.fair());
+        written();
+        assertEquals(Map.of(0, 2.0, 1, 3.0, 2, 0.5), app.view().weights());
+        deliver(new WeightChosen(1, 4));
+        String change = " MODIFY train_weight[class=1] -> set_weight{per_byte=16384}";
+        assertEquals(List.of("5001" + change, "5002" + change, "5003" + change), written());
+        deliver(new WeightChosen(1, 4));
+        deliver(new WeightChosen(3, 4));
+        assertEquals(List.of(), written());
+        assertEquals(4.0, app.view().weights().get(1));
+        start(Meshes.triangle());
+        written();
+        deliver(new WeightChosen(0, 4));
+        assertEquals(List.of(), written());
+        assertEquals(Map.of(), app.view().weights());
+    }
+
+    @Test
+    void withoutSwitchesAnEdgeTakesTheFibresThatHaveLight() {
+        start(Meshes.twoLinks(new OpsTraffic.Builder().build(), List.of()));
+        assertTrue(written().get(0).endsWith("INSERT voq[class=0, dst_edge=1] -> enqueue_either{port=258, queue=1, second=256}"));
+        assertEquals(Map.of(1, List.of(1, 0)), app.view().nodes().get(Meshes.edgeDevice(0)).routes());
+        assertEquals(2, app.topology().links().size());
+        assertEquals("5001:258 > 5002:258", app.topology().links().get(0).there().toString());
+        light(Meshes.edgeDevice(1), false, 259);
+        endTurn();
+        assertEquals(List.of("5001 MODIFY voq[class=0, dst_edge=1] -> enqueue{port=256, queue=1}",
+                "5002 MODIFY voq[class=0, dst_edge=0] -> enqueue{port=256, queue=0}"), written());
+        assertEquals(List.of("device 5002, port 259 has no light: 2 routes of labels changed"), notices());
+        light(Meshes.edgeDevice(0), false, 256);
+        endTurn();
+        assertEquals(List.of("5001 DELETE voq[class=0, dst_edge=1] -> enqueue{port=256, queue=1}",
+                "5002 DELETE voq[class=0, dst_edge=0] -> enqueue{port=256, queue=0}"), written());
+        assertEquals(Map.of(), app.view().nodes().get(Meshes.edgeDevice(1)).routes());
+        light(Meshes.edgeDevice(1), true, 259);
+        endTurn();
+        assertEquals(List.of("5001 INSERT voq[class=0, dst_edge=1] -> enqueue{port=258, queue=1}",
+                "5002 INSERT voq[class=0, dst_edge=0] -> enqueue{port=258, queue=0}"), written());
+        assertEquals(3, app.view().reroutes());
     }
 
     @Test

@@ -3,7 +3,9 @@ package org.slotwise.ops;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Random;
+import java.util.Set;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.Ipv4Address;
@@ -21,6 +23,7 @@ public final class Meshes {
     private final int switches;
     private final List<long[]> links = new ArrayList<>();
     private OpsSettings.Builder settings = settings();
+    private boolean agents;
 
     private Meshes(int switches) {
         this.switches = switches;
@@ -61,6 +64,50 @@ public final class Meshes {
         return this;
     }
 
+    /** The triangle whose edges make trains by class, before outputs that are fair. */
+    public static Meshes fair() {
+        return triangle().with(trains(OpsTraffic.Scheme.CLASS));
+    }
+
+    /** The triangle whose edges pace macroflows, with agents. */
+    public static Meshes paced() {
+        return triangle().with(traffic(classes(OpsTraffic.Scheme.FULL).macroflows(true))).agents();
+    }
+
+    /** Two wavelengths, three classes, two trains before each output. */
+    static OpsSettings.Builder trains(OpsTraffic.Scheme scheme) {
+        return traffic(classes(scheme).ingress(OptionalInt.of(2), true));
+    }
+
+    static OpsTraffic.Builder classes(OpsTraffic.Scheme scheme) {
+        return new OpsTraffic.Builder().classes(List.of(new OpsClass(0, OptionalInt.empty(), false, 0, 2),
+                new OpsClass(2, OptionalInt.empty(), true, 1, 0.5), new OpsClass(1, OptionalInt.of(46), false, 1, 3)))
+                .aggregation(scheme, 9000, Set.of());
+    }
+
+    static OpsSettings.Builder traffic(OpsTraffic.Builder traffic) {
+        return settings().wavelengths(2, false, 2).trains(9050, 30, 0).traffic(traffic.build());
+    }
+
+    private Meshes agents() {
+        agents = true;
+        return this;
+    }
+
+    /** Two edges with two fibres between them. */
+    static OpsNetwork twoLinks(OpsTraffic traffic, List<OpsFlowQueue> flows) {
+        List<OpsEdge> edges = new ArrayList<>();
+        for (int number = 0; number < 2; number++) {
+            OpsEdge plain = edge(number, 0, 0);
+            edges.add(OpsEdge.direct(plain.name(), plain.device(), number, plain.mac(),
+                    List.of(new OpsEdge.Direct(1, 1 - number), new OpsEdge.Direct(0, 1 - number)), plain.hosts()).with(false, flows));
+            flows = List.of();
+        }
+        OpsSettings.Builder settings = new OpsSettings.Builder().wavelengths(2, false, 1).rateBps(1_000_000_000).trains(9050, 30, 0).ways(0, 2)
+                .traffic(traffic);
+        return new OpsNetwork("two", settings.build(), List.of(), edges, List.of());
+    }
+
     Meshes with(OpsSettings.Builder other) {
         settings = other;
         return this;
@@ -96,7 +143,7 @@ public final class Meshes {
         List<OpsEdge> edges = new ArrayList<>();
         for (int number = 0; number < switches; number++) {
             nodes.add(new OpsSwitch("s" + number, switchDevice(number)));
-            edges.add(edge(number, number, fibres[number]));
+            edges.add(edge(number, number, fibres[number]).with(agents, List.of()));
         }
         return new OpsNetwork("mesh", settings.build(), nodes, edges, joined);
     }

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.slotwise.control.topology.InvalidNetworkException;
+import org.slotwise.control.topology.Ipv4Address;
 
 class OpsNetworkTest {
     private final List<OpsSwitch> switches = new ArrayList<>(List.of(new OpsSwitch("s0", Meshes.switchDevice(0)), new OpsSwitch("s1", Meshes.switchDevice(1))));
@@ -39,6 +41,106 @@ class OpsNetworkTest {
     void edgesMayComeInAnyOrder() {
         edges.add(0, edges.remove(1));
         assertEquals("e0", build().edges().get(0).name());
+    }
+
+    private static OpsClass of(int number, int dscp, boolean acknowledgements, int wavelength, double weight) {
+        return new OpsClass(number, dscp < 0 ? OptionalInt.empty() : OptionalInt.of(dscp), acknowledgements, wavelength, weight);
+    }
+
+    @Test
+    void classesThatCannotBeAreRefused() {
+        refused("class: must be 0 .. 7, got 8", () -> of(8, 1, false, 0, 1));
+        refused("match.dscp: must be 0 .. 63, got 64", () -> of(1, 64, false, 0, 1));
+        refused("wavelength: must be 0 .. 7, got 8", () -> of(1, 1, false, 8, 1));
+        refused("weight: must be 0.001 .. 1000.0, got 0.0", () -> of(1, 1, false, 0, 0));
+        refused("weight: must be 0.001 .. 1000.0, got NaN", () -> of(1, 1, false, 0, Double.NaN));
+        refused("match: either a 'dscp' or 'acknowledgements', not both", () -> of(1, 1, true, 0, 1));
+        refused("match: class 0 is what no other class has", () -> of(0, 1, false, 0, 1));
+        refused("match: a class above 0 needs a 'dscp' or 'acknowledgements'", () -> of(1, -1, false, 0, 1));
+    }
+
+    @Test
+    void whatEdgesCannotMakeOfPacketsIsRefused() {
+        OpsTraffic.Builder traffic = new OpsTraffic.Builder().classes(List.of(of(1, 1, false, 0, 1), of(1, 2, false, 0, 1)));
+        refused("classes[1].class: 1 is used twice", traffic::build);
+        traffic.classes(List.of(of(1, 1, false, 1, 1)));
+        refused("classes: class 1 is to leave by wavelength 1, and there are 1", () -> Meshes.settings().traffic(traffic.build()).build());
+        traffic.classes(List.of()).aggregation(OpsTraffic.Scheme.FULL, 0, Set.of());
+        refused("aggregation.size_bytes: must be 1 .. 8000000, got 0", traffic::build);
+        traffic.aggregation(OpsTraffic.Scheme.FULL, 1, Set.of());
+        refused("framing_bytes: where packets are put together to trains at most 30: frames behind the first one have no label, got 50",
+                () -> Meshes.settings().traffic(traffic.build()).build());
+        traffic.aggregation(OpsTraffic.Scheme.NONE, 0, Set.of()).ingress(OptionalInt.of(255), false);
+        refused("ingress.trains: must be 0 .. 254, got 255", traffic::build);
+        traffic.ingress(OptionalInt.of(2), true);
+        refused("ingress.fair: only where packets are put together to trains, whose ticks are answered by tags", traffic::build);
+        traffic.ingress(OptionalInt.of(2), false).macroflows(false);
+        refused("ingress: not beside macroflows: what they hold back waits for no output", traffic::build);
+        traffic.ingress(OptionalInt.empty(), false);
+        refused("macroflows: only where 'probes' is true", () -> new OpsSettings.Builder().rateBps(1_000_000).trains(1500, 0, 0).traffic(traffic.build()).build());
+        refused("macroflows: an edge has at most 8 optical ports, and a fibre has 9",
+                () -> Meshes.settings().trains(1500, 30, 0).wavelengths(8, false, 4).traffic(traffic.build()).build());
+        refused("aggregation.edges: there is no edge 'e9'", () -> Meshes.triangle().with(Meshes.settings().trains(1500, 30, 0)
+                .traffic(new OpsTraffic.Builder().aggregation(OpsTraffic.Scheme.FULL, 1, Set.of("e9")).build())).build());
+        OpsTraffic many = new OpsTraffic.Builder().classes(List.of(of(7, 1, false, 0, 1))).build();
+        Meshes mesh = Meshes.of(130);
+        refused("classes: 130 edges with 8 queues each need more than the 1023 that an edge has",
+                () -> mesh.with(Meshes.settings().traffic(many)).build());
+    }
+
+    private OpsEdge direct(int number, OpsEdge.Direct... fibres) {
+        OpsEdge plain = Meshes.edge(number, 0, 0);
+        return OpsEdge.direct(plain.name(), plain.device(), number, plain.mac(), List.of(fibres), plain.hosts());
+    }
+
+    private static OpsEdge.Direct fibre(int number, int to) {
+        return new OpsEdge.Direct(number, to);
+    }
+
+    @Test
+    void fibresBetweenEdgesThatDoNotFitAreRefused() {
+        edges.set(0, direct(0, fibre(0, 1)));
+        refused("edges[0]: where there are switches an edge has one, and no 'fibres' to others", this::build);
+        switches.clear();
+        links.clear();
+        refused("edges[1]: without switches an edge has 'fibres' to others", this::build);
+        edges.set(1, direct(1, fibre(0, 0), fibre(1, 0)));
+        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1', which has 2 back", this::build);
+        edges.set(1, direct(1, fibre(0, 1)));
+        refused("edges[0].fibres[0].to: 'e0' has 1 fibres to 'e1', which has 0 back", this::build);
+        edges.set(0, direct(0, fibre(0, 1), fibre(0, 1)));
+        edges.set(1, direct(1, fibre(0, 0), fibre(1, 0)));
+        refused("edges[0].fibres[1].fibre: 0 is used twice", this::build);
+        edges.set(0, direct(0, fibre(0, 0)));
+        refused("edges[0].fibres[0].to: a fibre joins two edges, and both are 'e0'", this::build);
+        edges.set(0, direct(0, fibre(4, 1)));
+        refused("edges[0].fibres[0].fibre: must be 0 .. 3, got 4", this::build);
+        edges.set(0, direct(0, fibre(0, 2)));
+        refused("edges[0].fibres[0].to: must be 0 .. 1, got 2", this::build);
+        edges.set(0, direct(0, fibre(3, 1), fibre(1, 1)));
+        assertEquals(Set.of(258, 259, 262, 263), build().opticalPorts(Meshes.edgeDevice(0)));
+    }
+
+    @Test
+    void queuesOfFlowsThatDoNotFitAreRefused() {
+        refusedQueue("edges[0].flow_queues[0].queue: queues below 2 are those of edges, and 256 .. 263 outputs, got 1", flow(1, 1));
+        refusedQueue("edges[0].flow_queues[0].queue: queues below 2 are those of edges, and 256 .. 263 outputs, got 260", flow(1, 260));
+        refusedQueue("edges[0].flow_queues[0].dst_edge: must be 0 .. 1, got 2", flow(2, 2));
+        refusedQueue("edges[0].flow_queues[1].queue: 2 is used twice", flow(1, 2), flow(1, 2));
+        refusedQueue("edges[0].flow_queues[1]: there is a queue for 10.1.0.1:1 to 10.1.0.2:2, protocol 17 already", flow(1, 2), flow(1, 3));
+        refused("queue: must be 0 .. 1022, got 1023", () -> flow(1, 1023));
+        edges.set(0, edges.get(0).with(true, List.of()));
+        refused("edges[0].agents: only where 'probes' is true", () -> new OpsNetwork("two", new OpsSettings.Builder().wavelengths(2, false, 1)
+                .rateBps(1_000_000).trains(1500, 0, 0).build(), switches, edges, links));
+    }
+
+    private void refusedQueue(String reason, OpsFlowQueue... flows) {
+        edges.set(0, Meshes.edge(0, 0, 1).with(false, List.of(flows)));
+        refused(reason, this::build);
+    }
+
+    private static OpsFlowQueue flow(int edge, int queue) {
+        return new OpsFlowQueue(Ipv4Address.parse("10.1.0.1"), Ipv4Address.parse("10.1.0.2"), 17, 1, 2, queue, edge, 0);
     }
 
     @Test

@@ -11,6 +11,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
@@ -18,6 +20,9 @@ import org.slotwise.control.tables.Match;
 import org.slotwise.control.tables.MeterCell;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.Update;
+import org.slotwise.control.topology.Node;
+import org.slotwise.ops.LabelApp;
+import org.slotwise.ops.Meshes;
 import org.slotwise.ring.FairnessApp;
 import org.slotwise.ring.Rings;
 import org.slotwise.star.Networks;
@@ -74,6 +79,24 @@ class ProgramInfoTest {
         assertEquals(3, cells);
         assertEquals("the P4 program has no meter 'egress_rate'", assertThrows(UnknownNameException.class,
                 () -> info.encode(new Update(Update.Type.MODIFY, MeterCell.of("egress_rate", 1, 1, 1, 1, 1)))).getMessage());
+    }
+
+    @Test
+    void everyRuleBeforeAndOfOpticalPacketSwitchesIsOneOfTheirPrograms() throws IOException {
+        Set<String> tables = new TreeSet<>();
+        for (LabelApp app : List.of(new LabelApp(Meshes.fair().build()), new LabelApp(Meshes.paced().build()))) {
+            for (Node node : app.topology().nodes()) {
+                ProgramInfo info = (node.program().equals("ops") ? Programs.ops() : Programs.edge()).info();
+                for (Command command : app.onEvent(0, new Event.DeviceReady(node.device(), List.of()))) {
+                    for (Update update : ((Command.Write) command).updates()) {
+                        roundTrip(info, List.of(update.entry()));
+                        tables.add(update.entry().table());
+                    }
+                }
+            }
+        }
+        assertEquals(Set.of("agent", "aggregation", "edge_params", "fibre_params", "ingress_params", "ipv4_route", "label_route", "macroflow",
+                "ops_params", "traffic_class", "train_queue", "train_weight", "voq", "xcp_output", "xcp_params"), tables);
     }
 
     private static void roundTrip(ProgramInfo info, List<TableEntry> entries) {

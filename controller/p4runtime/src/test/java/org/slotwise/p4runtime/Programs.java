@@ -19,6 +19,10 @@ final class Programs {
         return Pipeline.read(COMPILED.resolve("core.json"), COMPILED.resolve("core.p4info.txtpb"));
     }
 
+    static Pipeline ops() throws IOException {
+        return Pipeline.read(COMPILED.resolve("ops.json"), COMPILED.resolve("ops.p4info.txtpb"));
+    }
+
     static Pipeline ring() throws IOException {
         return Pipeline.read(COMPILED.resolve("ring.json"), COMPILED.resolve("ring.p4info.txtpb"));
     }

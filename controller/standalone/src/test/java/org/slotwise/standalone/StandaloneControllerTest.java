@@ -371,16 +371,19 @@ class StandaloneControllerTest {
     }
 
     @Test
-    void opticalPacketSwitchesAreConfiguredACutIsRoutedAroundAndATargetHoldsUntilItIsConfiguredOtherwise() throws Exception {
+    void opticalPacketSwitchesAreConfiguredACutIsRoutedAroundAndChoicesHoldUntilTheyAreConfiguredOtherwise() throws Exception {
         serve(4001, 4002, 4003, 5001, 5002, 5003);
         String target = "{\"device_id\":4002,\"port\":257,\"target\":0.5}";
-        ObjectNode node = configuration("ops.json");
+        String weight = "{\"class\":1,\"weight\":4.5}";
+        ObjectNode node = configuration("network-ops-trains.json");
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             controller.configured().get(TIMEOUT_S, TimeUnit.SECONDS);
             assertTrue(call(controller, "apps/ops/status", null).body().startsWith("{\"configured\":true,\"name\":\"triangle\",\"switches\":3,"
                     + "\"switches_ready\":3,\"edges\":3,\"edges_ready\":3"));
             assertEquals(target, call(controller, "apps/ops/targets", target).body());
             assertEquals(422, call(controller, "apps/ops/targets", target.replace("257", "258")).statusCode());
+            assertEquals(weight, call(controller, "apps/ops/weights", weight).body());
+            assertEquals(422, call(controller, "apps/ops/weights", weight.replace("1,", "3,")).statusCode());
             String dark = "{\"device_id\":4001,\"port\":256,\"up\":false}";
             assertEquals(dark, call(controller, "apps/ops/ports", dark).body());
             awaitMetric(controller, "slotwise_controller_ops_reroutes_total 1.0");
@@ -388,10 +391,16 @@ class StandaloneControllerTest {
         }
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             assertTrue(call(controller, "apps/ops/targets", null).body().contains(target));
+            assertTrue(call(controller, "apps/ops/weights", null).body().contains(weight));
         }
         ((ObjectNode) node.at("/network/apps/ops")).put("target", 0.8);
         try (StandaloneController controller = StandaloneController.start(read(node))) {
             assertFalse(call(controller, "apps/ops/targets", null).body().contains(target), "configured otherwise");
+            assertTrue(call(controller, "apps/ops/weights", null).body().contains(weight), "a choice of its own");
+        }
+        ((ObjectNode) node.at("/network/apps/ops/classes/2")).put("weight", 2);
+        try (StandaloneController controller = StandaloneController.start(read(node))) {
+            assertFalse(call(controller, "apps/ops/weights", null).body().contains(weight), "configured otherwise");
         }
         ((ObjectNode) node.get("pipelines")).remove("ops");
         checkRefused("pipelines.ops: missing", node);

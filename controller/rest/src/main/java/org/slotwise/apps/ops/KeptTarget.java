@@ -4,14 +4,13 @@ package org.slotwise.apps.ops;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BiFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.slotwise.apps.Choice;
-import org.slotwise.apps.Kept;
 import org.slotwise.control.AppState;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
@@ -68,8 +67,8 @@ final class KeptTarget implements Choice<LabelView> {
         state.keep(key(chosen.device(), chosen.port()), chosen.target() + " of " + configured);
     }
 
-    /** Those that still hold in a network. */
-    static List<Event.Order> holding(AppState state, OpsNetwork network) {
+    /** What makes a target of key and text, if it still holds in a network. */
+    static BiFunction<String, String, Optional<Event.Order>> reader(OpsNetwork network) {
         Map<String, TargetChosen> configured = new TreeMap<>();
         if (network.settings().probes().isPresent()) {
             for (OpsSwitch each : network.switches()) {
@@ -78,7 +77,7 @@ final class KeptTarget implements Choice<LabelView> {
                 }
             }
         }
-        return Kept.holding(state, (key, text) -> Optional.ofNullable(configured.get(key)).flatMap(one -> chosen(one, text)));
+        return (key, text) -> Optional.ofNullable(configured.get(key)).flatMap(one -> chosen(one, text));
     }
 
     private static Optional<Event.Order> chosen(TargetChosen configured, String text) {

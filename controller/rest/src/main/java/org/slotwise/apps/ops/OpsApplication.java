@@ -3,9 +3,12 @@ package org.slotwise.apps.ops;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
 import org.slotwise.apps.AppPart;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Application;
+import org.slotwise.apps.Kept;
 import org.slotwise.apps.Running;
 import org.slotwise.control.App;
 import org.slotwise.control.AppState;
@@ -49,7 +52,9 @@ public final class OpsApplication implements Application<LabelView> {
 
             @Override
             public List<Event.Order> kept(AppState kept) {
-                return KeptTarget.holding(kept, network);
+                BiFunction<String, String, Optional<Event.Order>> target = KeptTarget.reader(network);
+                BiFunction<String, String, Optional<Event.Order>> weight = KeptWeight.reader(network);
+                return Kept.holding(kept, (key, text) -> target.apply(key, text).or(() -> weight.apply(key, text)));
             }
         };
     }

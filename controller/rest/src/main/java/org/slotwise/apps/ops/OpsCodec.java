@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.slotwise.apps.AccessHosts;
 import org.slotwise.apps.routes.RoutesCodec;
 import org.slotwise.control.LightTold;
@@ -18,6 +17,7 @@ import org.slotwise.control.topology.InvalidNetworkException;
 import org.slotwise.control.topology.MacAddress;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.ops.LabelView;
+import org.slotwise.ops.OpsClass;
 import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsLink;
 import org.slotwise.ops.OpsNetwork;
@@ -25,6 +25,7 @@ import org.slotwise.ops.OpsProbes;
 import org.slotwise.ops.OpsSettings;
 import org.slotwise.ops.OpsSwitch;
 import org.slotwise.ops.TargetChosen;
+import org.slotwise.ops.WeightChosen;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.wire.Limits;
@@ -33,14 +34,13 @@ import org.slotwise.wire.WireConstants;
 /** Optical packet switches in the form of {@code schema/network.schema.json}, and the views of what their application shows. */
 public final class OpsCodec {
     private static final String UNIT = "timestamp_unit";
-    private static final String AGGREGATION = "aggregation";
-    private static final String MACROFLOWS = "macroflows";
-    private static final String NONE = "none";
+    private static final String FIBRES = "fibres";
     private static final List<String> OF_PROBES = List.of("probe_rate_bps", "period_ns", "alpha", "beta", "gamma");
     private static final int LAST_PORT = WireConstants.PORT_OPTICAL_BASE + WireConstants.MAX_FIBRES - 1;
 
     private final String where;
     private final Map<String, Integer> switchNumbers = new HashMap<>();
+    private final Map<String, Integer> edgeNumbers = new HashMap<>();
 
     private OpsCodec(String where) {
         this.where = where;
@@ -58,34 +58,28 @@ public final class OpsCodec {
     private OpsNetwork network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "name", "wavelengths", "conversion", "probes", "fibre_shift", "rate_bps", "ram_bytes",
                 "longest_bytes", "framing_bytes", "guard_ns", "deflections", "hops", "target", "probe_rate_bps", "period_ns", "alpha", "beta",
-                "gamma", UNIT, "switches", "edges", "links", AGGREGATION, MACROFLOWS);
+                "gamma", UNIT, "switches", "edges", "links", OpsTrafficCodec.AGGREGATION, OpsTrafficCodec.INGRESS, OpsTrafficCodec.CLASSES,
+                OpsTrafficCodec.MACROFLOWS);
         String name = fields.name("name");
         OpsSettings settings = settings(fields);
-        checkNothingElse(fields);
         List<OpsSwitch> switches = new ArrayList<>();
-        for (JsonNode each : elements(fields, "switches", 1, OpsNetwork.MAX_NODES)) {
+        for (JsonNode each : OpsTrafficCodec.elements(fields, "switches", 0, OpsNetwork.MAX_NODES)) {
             JsonFields one = JsonFields.of(fields.place("switches[" + switches.size() + "]"), each, "name", "device_id");
             switchNumbers.putIfAbsent(one.name("name"), switches.size());
             switches.add(new OpsSwitch(one.name("name"), device(one)));
         }
         List<OpsEdge> edges = new ArrayList<>();
-        for (JsonNode each : elements(fields, "edges", OpsNetwork.MIN_EDGES, OpsNetwork.MAX_NODES)) {
+        List<JsonNode> described = OpsTrafficCodec.elements(fields, "edges", OpsNetwork.MIN_EDGES, OpsNetwork.MAX_NODES);
+        // What is wrong with one of them is said when it is read.
+        described.forEach(each -> edgeNumbers.putIfAbsent(each.path("name").asText(), each.path("number").asInt()));
+        for (JsonNode each : described) {
             edges.add(edge(fields.place("edges[" + edges.size() + "]"), each));
         }
         List<OpsLink> links = new ArrayList<>();
-        for (JsonNode each : elements(fields, "links", 0, OpsNetwork.MAX_LINKS)) {
+        for (JsonNode each : OpsTrafficCodec.elements(fields, "links", 0, OpsNetwork.MAX_LINKS)) {
             links.add(link(fields.place("links[" + links.size() + "]"), each));
         }
         return new OpsNetwork(name, settings, switches, edges, links);
-    }
-
-    /** How many there are counts before what they are. */
-    private static List<JsonNode> elements(JsonFields fields, String name, int least, int most) throws InvalidJsonException {
-        List<JsonNode> elements = fields.array(name);
-        if (elements.size() < least || elements.size() > most) {
-            throw new InvalidJsonException(fields.place(name), "must be " + least + " .. " + most + ", got " + elements.size());
-        }
-        return elements;
     }
 
     private static OpsSettings settings(JsonFields fields) throws InvalidJsonException {
@@ -99,7 +93,8 @@ public final class OpsCodec {
                         fields.integer("guard_ns", 0, OpsSettings.MAX_GUARD_NS))
                 .ways((int) fields.integer("deflections", 0, OpsSettings.MAX_DEFLECTIONS),
                         (int) fields.integer("hops", OpsSettings.MIN_HOPS, OpsSettings.MAX_HOPS))
-                .target(fields.part("target"));
+                .target(fields.part("target"))
+                .traffic(OpsTrafficCodec.decode(fields));
         if (fields.optional(UNIT).isPresent()) {
             settings.unit(fields.parsed(UNIT, TimestampUnit::parse));
         }
@@ -117,29 +112,39 @@ public final class OpsCodec {
         return settings.build();
     }
 
-    /** What edges cannot do yet must not be asked for. */
-    private static void checkNothingElse(JsonFields fields) throws InvalidJsonException {
-        Optional<JsonNode> aggregation = fields.optional(AGGREGATION);
-        if (aggregation.isPresent()) {
-            none(JsonFields.of(fields.place(AGGREGATION), aggregation.get(), "scheme"), "scheme");
-        }
-        if (fields.optional(MACROFLOWS).isPresent()) {
-            none(fields, MACROFLOWS);
-        }
-    }
-
-    private static void none(JsonFields fields, String name) throws InvalidJsonException {
-        String text = fields.text(name);
-        if (!text.equals(NONE)) {
-            throw new InvalidJsonException(fields.place(name), "must be none, got '" + text + "'");
-        }
-    }
-
     private OpsEdge edge(String place, JsonNode value) throws InvalidJsonException {
-        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "number", "mac", "switch", "fibre", "delay_ns", "hosts");
-        return new OpsEdge(fields.name("name"), device(fields), (int) fields.integer("number", 0, OpsNetwork.MAX_NODES - 1),
-                fields.parsed("mac", MacAddress::parse), number(fields, "switch"),
-                (int) fields.integer("fibre", 0, OpsNetwork.MAX_FIBRE), delayNs(fields), AccessHosts.read(fields));
+        JsonFields fields = JsonFields.of(place, value, "name", "device_id", "number", "mac", "switch", "fibre", "delay_ns", FIBRES, "agents",
+                "flow_queues", "hosts");
+        String name = fields.name("name");
+        DeviceId device = device(fields);
+        int number = (int) fields.integer("number", 0, OpsNetwork.MAX_NODES - 1);
+        MacAddress mac = fields.parsed("mac", MacAddress::parse);
+        OpsEdge edge;
+        if (fields.optional(FIBRES).isPresent()) {
+            for (String other : List.of("switch", "fibre", "delay_ns")) {
+                if (fields.optional(other).isPresent()) {
+                    throw new InvalidJsonException(fields.place(other), "not beside 'fibres', which lead to other edges");
+                }
+            }
+            edge = OpsEdge.direct(name, device, number, mac, direct(fields), AccessHosts.read(fields));
+        } else {
+            edge = new OpsEdge(name, device, number, mac, number(fields, "switch"), (int) fields.integer("fibre", 0, OpsNetwork.MAX_FIBRE),
+                    delayNs(fields), AccessHosts.read(fields));
+        }
+        return edge.with(fields.optional("agents").isPresent() && fields.flag("agents"), OpsTrafficCodec.flowQueues(fields));
+    }
+
+    private List<OpsEdge.Direct> direct(JsonFields edge) throws InvalidJsonException {
+        List<OpsEdge.Direct> fibres = new ArrayList<>();
+        for (JsonNode each : OpsTrafficCodec.elements(edge, FIBRES, 1, WireConstants.MAX_OUTPUTS)) {
+            JsonFields fields = JsonFields.of(edge.place(FIBRES + "[" + fibres.size() + "]"), each, "fibre", "to");
+            Integer to = edgeNumbers.get(fields.text("to"));
+            if (to == null) {
+                throw new InvalidJsonException(fields.place("to"), "there is no edge '" + fields.text("to") + "'");
+            }
+            fibres.add(new OpsEdge.Direct((int) fields.integer("fibre", 0, WireConstants.MAX_OUTPUTS - 1L), to));
+        }
+        return fibres;
     }
 
     private OpsLink link(String place, JsonNode value) throws InvalidJsonException {
@@ -219,6 +224,30 @@ public final class OpsCodec {
             });
         }
         return node;
+    }
+
+    /** What part of edges' outputs classes have. */
+    public static ObjectNode weights(LabelView view) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        ArrayNode classes = node.putArray("weights");
+        view.weights().forEach((number, weight) -> classes.add(weight(number, weight)));
+        return node;
+    }
+
+    /** Writes one. */
+    public static ObjectNode weight(int trafficClass, double weight) {
+        return JsonNodeFactory.instance.objectNode().put("class", trafficClass).put("weight", weight);
+    }
+
+    /** Reads and checks another weight of a class. */
+    public static WeightChosen weight(LabelView view, JsonNode value) throws InvalidJsonException {
+        JsonFields fields = JsonFields.of("", value, "class", "weight");
+        int trafficClass = (int) fields.integer("class", 0, OpsClass.MAX_CLASS);
+        if (!view.weights().containsKey(trafficClass)) {
+            throw new InvalidJsonException("class", view.weights().isEmpty() ? "classes have no weights: edges are not fair"
+                    : "there is no class " + trafficClass);
+        }
+        return new WeightChosen(trafficClass, fields.number("weight", OpsClass.MIN_WEIGHT, OpsClass.MAX_WEIGHT));
     }
 
     /** What agents aim at. */

@@ -15,11 +15,13 @@ import org.slotwise.control.LightTold;
 import org.slotwise.ops.LabelApp;
 import org.slotwise.ops.LabelView;
 import org.slotwise.ops.TargetChosen;
+import org.slotwise.ops.WeightChosen;
 import org.slotwise.rest.json.InvalidJsonException;
 
 /** Optical packet switches and their edges, where labels go, and what can be changed while they run. */
 public final class OpsResources implements AppResources {
     private static final String TARGETS = "targets";
+    private static final String WEIGHTS = "weights";
     private static final String PORTS = "ports";
 
     private final Running<LabelView> running;
@@ -32,6 +34,7 @@ public final class OpsResources implements AppResources {
         show("nodes", OpsCodec::nodes);
         show("routes", OpsCodec::routes);
         show(TARGETS, OpsCodec::targets);
+        show(WEIGHTS, OpsCodec::weights);
         show(PORTS, OpsCodec::ports);
     }
 
@@ -46,7 +49,7 @@ public final class OpsResources implements AppResources {
 
     @Override
     public String description() {
-        return "Optical packet switches: ranked next fibres of labels, targets of agents, light of ports.";
+        return "Optical packet switches: ranked next fibres of labels, targets of agents, weights of classes, light of ports.";
     }
 
     @Override
@@ -56,7 +59,7 @@ public final class OpsResources implements AppResources {
 
     @Override
     public Map<String, Change> changes() {
-        return Map.of(TARGETS, this::target, PORTS, this::light);
+        return Map.of(TARGETS, this::target, WEIGHTS, this::weight, PORTS, this::light);
     }
 
     @Override
@@ -78,6 +81,13 @@ public final class OpsResources implements AppResources {
         TargetChosen choice = OpsCodec.target(view, body);
         running.choose(new KeptTarget(view.network(), choice));
         return OpsCodec.target(choice.device(), choice.port(), choice.target());
+    }
+
+    private JsonNode weight(JsonNode body) throws InvalidJsonException {
+        LabelView view = running.view();
+        WeightChosen choice = OpsCodec.weight(view, body);
+        running.choose(new KeptWeight(view.network(), choice));
+        return OpsCodec.weight(choice.trafficClass(), choice.weight());
     }
 
     private JsonNode light(JsonNode body) throws InvalidJsonException {

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -137,11 +138,21 @@ public final class JsonFields {
 
     /** A number from 0 to 1 that must be there. */
     public double part(String name) throws InvalidJsonException {
+        return number(name, 0, 1);
+    }
+
+    /** A number {@code low .. high} that must be there. */
+    public double number(String name, double low, double high) throws InvalidJsonException {
         JsonNode value = required(name);
-        if (!value.isNumber() || !(value.doubleValue() >= 0 && value.doubleValue() <= 1)) {
-            throw new InvalidJsonException(place(name), "a number 0 .. 1 is needed, got " + (value.isNumber() ? value.toString() : kindOf(value)));
+        if (!value.isNumber() || !(value.doubleValue() >= low && value.doubleValue() <= high)) {
+            throw new InvalidJsonException(place(name), "a number " + plain(low) + " .. " + plain(high) + " is needed, got "
+                    + (value.isNumber() ? value.toString() : kindOf(value)));
         }
         return value.doubleValue();
+    }
+
+    private static String plain(double value) {
+        return BigDecimal.valueOf(value).stripTrailingZeros().toPlainString();
     }
 
     /** True or false that must be there. */

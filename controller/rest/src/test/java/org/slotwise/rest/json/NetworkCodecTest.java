@@ -35,7 +35,7 @@ class NetworkCodecTest {
     private static final Path SCHEMAS = Path.of("../../schema");
     /** Examples that are wrong only between parts of the document, which no schema sees. */
     private static final Set<String> BETWEEN_PARTS = Set.of("network-invalid-prefix-twice.json",
-            "network-invalid-ring-reports-too-rare.json");
+            "network-invalid-ring-reports-too-rare.json", "network-invalid-ops-class-of-everything.json", "network-invalid-ops-fibres-one-way.json");
     private static final String PREFIX = "network-";
     private static final String INVALID_PREFIX = PREFIX + "invalid-";
 
@@ -102,6 +102,11 @@ class NetworkCodecTest {
                 + " reserved, got 'excess'");
         expected.put("network-invalid-ring-reports-too-rare.json", "apps.ring.report_intervals: must be below hold_intervals, which is 10,"
                 + " or what was told is forgotten between two reports; got 10");
+        expected.put("network-invalid-ops-scheme.json", "apps.ops.aggregation.scheme: must be none, full, class or flow, got 'some'");
+        expected.put("network-invalid-ops-class-of-everything.json", "apps.ops.classes[2].match: a class above 0 needs a 'dscp' or"
+                + " 'acknowledgements'");
+        expected.put("network-invalid-ops-fibres-one-way.json", "apps.ops.edges[0].fibres[0].to: 'e0' has 2 fibres to 'e1', which has 1 back");
+        expected.put("network-invalid-ops-switch-and-fibres.json", "apps.ops.edges[0].switch: not beside 'fibres', which lead to other edges");
         expected.put("network-invalid-prefix.json", "apps.routes.routing.routes[0].prefix: a prefix is an IPv4 address, a slash and"
                 + " 0 .. 32, got '10.1.0.0/40'");
         expected.put("network-invalid-prefix-twice.json",

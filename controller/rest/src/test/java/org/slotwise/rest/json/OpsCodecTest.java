@@ -16,7 +16,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.apps.AppResources;
 import org.slotwise.apps.Applications;
@@ -29,7 +31,10 @@ import org.slotwise.control.Event;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.ops.LabelApp;
 import org.slotwise.ops.LabelView;
+import org.slotwise.ops.OpsClass;
+import org.slotwise.ops.OpsEdge;
 import org.slotwise.ops.OpsNetwork;
+import org.slotwise.ops.OpsTraffic;
 import org.slotwise.star.schedule.Schedulers;
 
 class OpsCodecTest {
@@ -47,7 +52,15 @@ class OpsCodecTest {
     }
 
     private static ObjectNode example() throws IOException {
-        return (ObjectNode) read("examples/ops.json").at("/apps/ops");
+        return (ObjectNode) read("examples/network-ops.json").at("/apps/ops");
+    }
+
+    private static ObjectNode trains() throws IOException {
+        return (ObjectNode) read("examples/network-ops-trains.json").at("/apps/ops");
+    }
+
+    private static ObjectNode twoLinks() throws IOException {
+        return (ObjectNode) read("examples/network-ops-two-links.json").at("/apps/ops");
     }
 
     private boolean schemaTakes(JsonNode ops) {
@@ -64,7 +77,7 @@ class OpsCodecTest {
     void theExampleIsTakenWholeByBoth() throws Exception {
         assertTrue(schemaTakes(example()));
         OpsNetwork network = OpsCodec.decode("", example());
-        assertEquals(Set.of("ops"), NetworkDocument.decode("", read("examples/ops.json"), Applications.ours(Schedulers.ours())).parts().keySet());
+        assertEquals(Set.of("ops"), NetworkDocument.decode("", read("examples/network-ops.json"), Applications.ours(Schedulers.ours())).parts().keySet());
         assertEquals("triangle", network.name());
         assertEquals(0.9, network.settings().target());
         assertEquals(TimestampUnit.NS, network.settings().unit());
@@ -72,6 +85,27 @@ class OpsCodecTest {
         assertEquals("h2.0", network.edges().get(2).hosts().get(0).name());
         assertEquals(List.of(1, 0), List.of(network.links().get(1).fibreAtA(), network.links().get(1).fibreAtB()));
         assertEquals(Set.of(256, 257, 260, 261, 264, 265), network.dataPorts(0));
+    }
+
+    @Test
+    void whatEdgesMakeOfPacketsIsRead() throws Exception {
+        OpsTraffic traffic = OpsCodec.decode("", trains()).settings().traffic();
+        assertEquals(List.of(0, 2, 1), traffic.ordered().stream().map(OpsClass::number).collect(Collectors.toList()));
+        assertTrue(traffic.ordered().get(1).isOfAcknowledgements());
+        assertEquals(OptionalInt.of(46), traffic.classes().get(1).dscp());
+        assertEquals(List.of(1, 3.0), List.of(traffic.classes().get(1).wavelength(), traffic.classes().get(1).weight()));
+        assertEquals(OpsTraffic.Scheme.CLASS, traffic.scheme());
+        assertEquals(List.of(9000, OptionalInt.of(2), true, false), List.of(traffic.sizeBytes(), traffic.trains(), traffic.isFair(), traffic.isPaced()));
+        OpsNetwork paced = OpsCodec.decode("", read("examples/network-ops-macroflows.json").at("/apps/ops"));
+        assertTrue(paced.settings().traffic().isPaced() && paced.settings().traffic().tellsSatisfied());
+        assertTrue(paced.edges().get(2).hasAgents());
+
+        OpsNetwork network = OpsCodec.decode("", twoLinks());
+        assertEquals(Set.of("e0"), network.settings().traffic().aggregating());
+        assertEquals(List.of(0, 1), network.edges().get(1).direct().stream().map(OpsEdge.Direct::fibre).collect(Collectors.toList()));
+        assertEquals(2, network.edges().get(0).flowQueues().get(0).queue());
+        assertFalse(network.edges().get(0).hasAgents());
+        assertFalse(OpsCodec.decode("", example()).settings().traffic().isPaced());
     }
 
     @Test
@@ -126,16 +160,37 @@ class OpsCodecTest {
         wrong.remove("alpha");
         assertEquals("alpha: missing", refusal(wrong));
         assertEquals("probe_rate_bps: only where 'probes' is true", refusal(example().put("probes", false)));
-        assertEquals("macroflows: must be none, got 'pair'", refusal(example().put("macroflows", "pair")));
+        assertEquals("macroflows: must be none or an object with 'pair', got 'pair'", refusal(example().put("macroflows", "pair")));
         wrong = example();
         wrong.putObject("aggregation").put("scheme", "full");
-        assertEquals("aggregation.scheme: must be none, got 'full'", refusal(wrong));
+        assertEquals("aggregation.size_bytes: missing", refusal(wrong));
+        wrong.putObject("aggregation").put("scheme", "none").put("size_bytes", 9000);
+        assertEquals("aggregation.size_bytes: only with a scheme other than none", refusal(wrong));
+        wrong.putObject("aggregation").put("scheme", "full").put("size_bytes", 9000).putArray("edges");
+        assertEquals("aggregation.edges: must be 1 .. 240, got 0", refusal(wrong));
+        wrong = example();
+        wrong.putObject("macroflows").put("pair", false).put("satisfied", true);
+        assertEquals("macroflows.pair: must be true: what goes from one edge to another is a macroflow", refusal(wrong));
+        wrong = example();
+        wrong.putObject("ingress").put("trains", 255).put("fair", false);
+        assertEquals("ingress.trains: an integer 0 .. 254 is needed, got 255", refusal(wrong));
+        wrong = trains();
+        ((ObjectNode) wrong.at("/classes/0")).put("weight", 1000.5);
+        assertEquals("classes[0].weight: a number 0.001 .. 1000 is needed, got 1000.5", refusal(wrong));
+        ((ObjectNode) wrong.at("/classes/0")).put("weight", 1).putObject("match").put("dscp", 3);
+        assertEquals("classes[0].match: class 0 is what no other class has", refusal(wrong));
+        wrong = twoLinks();
+        ((ObjectNode) wrong.at("/edges/0/fibres/1")).put("to", "e7");
+        assertEquals("edges[0].fibres[1].to: there is no edge 'e7'", refusal(wrong));
+        wrong = twoLinks();
+        ((ObjectNode) wrong.at("/edges/0/flow_queues/0")).put("queue", 1023);
+        assertEquals("edges[0].flow_queues[0].queue: an integer 0 .. 1022 is needed, got 1023", refusal(wrong));
         assertEquals("target: must be above 0 and at most 1, got 0.0", refusal(example().put("target", 0)));
         assertEquals("timestamp_unit: must be ns or us, got 'ms'", refusal(example().put("timestamp_unit", "ms")));
         assertEquals("guard: unknown field; did you mean 'guard_ns'?", refusal(example().put("guard", 0)));
         wrong = example();
         wrong.putArray("switches");
-        assertEquals("switches: must be 1 .. 240, got 0", refusal(wrong));
+        assertEquals("edges[0].switch: there is no switch 's0'", refusal(wrong));
         assertEquals("apps.ops.hops: missing", assertThrows(InvalidJsonException.class, () -> {
             ObjectNode without = example();
             without.remove("hops");
@@ -147,23 +202,7 @@ class OpsCodecTest {
     void resourcesShowWhatThereIsAndChangesAreChecked() throws Exception {
         LabelApp app = new LabelApp(OpsCodec.decode("", example()));
         List<Choice<LabelView>> chosen = new ArrayList<>();
-        AppResources ops = new OpsResources(new Running<>() {
-            @Override
-            public LabelView view() {
-                return app.view();
-            }
-
-            @Override
-            public void order(Event.Order order) {
-                app.onEvent(0, order);
-            }
-
-            @Override
-            public void choose(Choice<LabelView> choice) {
-                chosen.add(choice);
-                app.onEvent(0, choice.order());
-            }
-        });
+        AppResources ops = new OpsResources(running(app, chosen));
         assertEquals("{\"configured\":false,\"name\":\"triangle\",\"switches\":3,\"switches_ready\":0,\"edges\":3,\"edges_ready\":0,\"links\":3,"
                 + "\"reroutes\":0,\"write_failures\":0}", ops.reads().get("status").get().toString());
         assertTrue(ops.reads().get("routes").get().toString().startsWith("{\"switches\":[{\"name\":\"s0\",\"device_id\":4001,\"routes\":["
@@ -187,5 +226,48 @@ class OpsCodecTest {
             assertThrows(InvalidJsonException.class, () -> ops.changes().get(parts[0]).apply(body), wrong);
         }
         assertEquals(1, chosen.size());
+    }
+
+    @Test
+    void weightsAreThoseOfClassesThatShareOutputs() throws Exception {
+        LabelApp app = new LabelApp(OpsCodec.decode("", trains()));
+        List<Choice<LabelView>> chosen = new ArrayList<>();
+        AppResources ops = new OpsResources(running(app, chosen));
+        assertEquals("{\"weights\":[{\"class\":0,\"weight\":2.0},{\"class\":1,\"weight\":3.0},{\"class\":2,\"weight\":0.5}]}",
+                ops.reads().get("weights").get().toString());
+        JsonNode weight = JSON.readTree("{\"class\":1,\"weight\":4.0}");
+        assertEquals(weight, JSON.readTree(ops.changes().get("weights").apply(weight).toString()));
+        assertEquals("{\"class\":1,\"before\":4.0,\"after\":4.0}", chosen.get(0).audited(app.view()).toString());
+        assertEquals(4.0, app.view().weights().get(1));
+        for (String wrong : List.of("{\"class\":3,\"weight\":1}", "{\"class\":8,\"weight\":1}", "{\"class\":1,\"weight\":0}",
+                "{\"class\":1,\"weight\":1001}", "{\"class\":1}", "{\"class\":1,\"weight\":1,\"edge\":0}")) {
+            JsonNode body = JSON.readTree(wrong);
+            assertThrows(InvalidJsonException.class, () -> ops.changes().get("weights").apply(body), wrong);
+        }
+        AppResources plain = new OpsResources(running(new LabelApp(OpsCodec.decode("", example())), chosen));
+        assertEquals("class: classes have no weights: edges are not fair",
+                assertThrows(InvalidJsonException.class, () -> plain.changes().get("weights").apply(weight)).getMessage());
+        assertEquals("{\"weights\":[]}", plain.reads().get("weights").get().toString());
+        assertEquals(1, chosen.size());
+    }
+
+    private static Running<LabelView> running(LabelApp app, List<Choice<LabelView>> chosen) {
+        return new Running<>() {
+            @Override
+            public LabelView view() {
+                return app.view();
+            }
+
+            @Override
+            public void order(Event.Order order) {
+                app.onEvent(0, order);
+            }
+
+            @Override
+            public void choose(Choice<LabelView> choice) {
+                chosen.add(choice);
+                app.onEvent(0, choice.order());
+            }
+        };
     }
 }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.ops;
+
+import org.slotwise.control.Event;
+
+/** Someone gives a class another part of the edges' outputs. */
+public final class WeightChosen extends Event.Order {
+    private final int trafficClass;
+    private final double weight;
+
+    /** Takes the class and its weight, as {@link OpsClass#isWeight} has it. */
+    public WeightChosen(int trafficClass, double weight) {
+        if (!OpsClass.isWeight(weight)) {
+            throw new IllegalArgumentException("a weight must be " + OpsClass.MIN_WEIGHT + " .. " + OpsClass.MAX_WEIGHT + ", got " + weight);
+        }
+        this.trafficClass = trafficClass;
+        this.weight = weight;
+    }
+
+    /** The class. */
+    public int trafficClass() {
+        return trafficClass;
+    }
+
+    /** Its weight. */
+    public double weight() {
+        return weight;
+    }
+}
