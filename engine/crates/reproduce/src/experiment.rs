@@ -178,6 +178,8 @@ pub enum TableName {
     Outputs,
     /// Optical packet switches.
     Switches,
+    /// Trains of their edges.
+    Trains,
     /// Waits on a ring.
     Delays,
     /// What a ring gives, and should.
@@ -207,6 +209,7 @@ impl TableName {
             TableName::Stations => Table::stations(),
             TableName::Outputs => Table::outputs(),
             TableName::Switches => Table::switches(),
+            TableName::Trains => Table::trains(),
             TableName::Delays => Table::delays(),
             TableName::Fairness => Table::fairness(),
             TableName::Reactions => Table::reactions(),

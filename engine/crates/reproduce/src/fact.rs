@@ -93,6 +93,7 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
         TableName::Stations => &recording.stations,
         TableName::Outputs => &recording.outputs,
         TableName::Switches => &recording.switches,
+        TableName::Trains => &recording.trains,
         TableName::Delays => &recording.delays,
         TableName::Fairness => &recording.fairness,
         TableName::Reactions => &recording.reactions,

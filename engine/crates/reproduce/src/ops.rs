@@ -14,14 +14,14 @@ pub(crate) struct OpsRecorder {
     /// Their rates.
     rates_bps: Vec<u64>,
     switches: Vec<String>,
+    edges: Vec<String>,
 }
 
-/// Names of wavelengths for data, `FROM-TO/WAVELENGTH`, in the order of the fabric.
+/// Names of wavelengths for data, `FROM-TO/WAVELENGTH` (`FROM-TO-2/WAVELENGTH` of a second fibre between two edges), in the order of the
+/// fabric.
 pub(crate) fn output_names(ops: &Ops) -> Vec<String> {
-    let ways = ops.fibres().into_iter().flat_map(|fibre| {
-        let [from, to] = fibre.ends.map(|(device, _)| ops.node_name(device).to_owned());
-        [format!("{from}-{to}"), format!("{to}-{from}")]
-    });
+    let fibres = ops.fibres().into_iter();
+    let ways = fibres.flat_map(|fibre| ops.way_names(&fibre));
     let wavelengths = |way: String| (0..ops.wavelengths).map(move |wavelength| format!("{way}/{wavelength}"));
     ways.flat_map(wavelengths).collect()
 }
@@ -42,6 +42,7 @@ impl OpsRecorder {
             outputs: output_names(ops),
             rates_bps: output_rates(ops),
             switches: ops.switches.clone(),
+            edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
         })
     }
 
@@ -57,6 +58,9 @@ impl OpsRecorder {
         }
         for switch in 0..self.switches.len() {
             network.take_ops_switch_use(Device::Switch(switch as u16));
+        }
+        for edge in 0..self.edges.len() {
+            network.take_ops_trains(edge as u16);
         }
     }
 
@@ -89,6 +93,23 @@ impl OpsRecorder {
                 dropped(DropReason::BadField),
             ];
             recording.switches.push(name, row);
+        }
+        for (edge, name) in self.edges.iter().enumerate() {
+            let trains = network.take_ops_trains(edge as u16);
+            let row = [
+                period.end_s,
+                trains.formed as f64,
+                trains.packets as f64,
+                trains.packet_bytes as f64,
+                trains.most_bytes as f64,
+                trains.refused as f64,
+                trains.delivered as f64,
+                trains.lost as f64,
+                trains.lost_by_links as f64,
+                trains.under_way as f64,
+                trains.resequenced as f64,
+            ];
+            recording.trains.push(name, row);
         }
     }
 }

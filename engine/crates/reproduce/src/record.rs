@@ -156,6 +156,21 @@ pub const SWITCH_COLUMNS: [Column; 12] = [
     column("bad_field", "since their label was wrong"),
 ];
 
+/// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
+pub const TRAIN_COLUMNS: [Column; 11] = [
+    column("time_s", "end of the period, s"),
+    column("formed", "trains that the edge made"),
+    column("packets", "packets in them"),
+    column("packet_bytes", "their bytes"),
+    column("most_bytes", "bytes of the packets of the largest one"),
+    column("refused", "trains for which there was no room at an output; where each packet is one they are among P4's drops"),
+    column("delivered", "its trains that came to another edge"),
+    column("lost", "its trains that were lost on their way"),
+    column("lost_by_links", "of these, by links between edges"),
+    column("under_way", "its trains on their way at the end of the period"),
+    column("resequenced", "packets from other edges that waited here for those before them"),
+];
+
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
 pub const DELAY_COLUMNS: [Column; 5] = [
     column("time_s", "end of the period, a second or what is left of the run, s"),
@@ -326,6 +341,11 @@ impl Table {
         Table::new("switch", &SWITCH_COLUMNS)
     }
 
+    /// An empty table of trains.
+    pub fn trains() -> Table {
+        Table::new("edge", &TRAIN_COLUMNS)
+    }
+
     /// An empty table of waits on a ring.
     pub fn delays() -> Table {
         Table::new("station", &DELAY_COLUMNS)
@@ -427,6 +447,8 @@ pub struct Recording {
     pub outputs: Table,
     /// Optical packet switches.
     pub switches: Table,
+    /// Trains of their edges.
+    pub trains: Table,
     /// Waits on a ring.
     pub delays: Table,
     /// What a ring should give.
@@ -456,6 +478,7 @@ impl Default for Recording {
             stations: Table::stations(),
             outputs: Table::outputs(),
             switches: Table::switches(),
+            trains: Table::trains(),
             delays: Table::delays(),
             fairness: Table::fairness(),
             reactions: Table::reactions(),
@@ -472,12 +495,13 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 14] {
+    pub fn tables(&self) -> [(&'static str, &Table); 15] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
             ("outputs", &self.outputs),
             ("switches", &self.switches),
+            ("trains", &self.trains),
             ("delays", &self.delays),
             ("fairness", &self.fairness),
             ("reactions", &self.reactions),
@@ -497,6 +521,7 @@ impl Recording {
         self.stations = routed.stations;
         self.outputs = routed.outputs;
         self.switches = routed.switches;
+        self.trains = routed.trains;
         self.delays = routed.delays;
         self.fairness = routed.fairness;
         self.reactions = routed.reactions;
@@ -505,12 +530,13 @@ impl Recording {
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 14] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 15] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
             ("outputs", &mut self.outputs),
             ("switches", &mut self.switches),
+            ("trains", &mut self.trains),
             ("delays", &mut self.delays),
             ("fairness", &mut self.fairness),
             ("reactions", &mut self.reactions),

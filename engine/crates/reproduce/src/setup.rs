@@ -124,6 +124,10 @@ impl Setup {
             TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
             TableName::Outputs => scenario.ops.iter().flat_map(ops::output_names).collect(),
             TableName::Switches => scenario.ops.iter().flat_map(|ops| ops.switches.clone()).collect(),
+            TableName::Trains => {
+                let edges = scenario.ops.iter().flat_map(|ops| &ops.edges);
+                edges.map(|edge| edge.name.clone()).collect()
+            }
             TableName::Fairness => {
                 let pairs = scenario.ring.iter().flat_map(|of| ring::pair_names(scenario, of));
                 pairs.collect()

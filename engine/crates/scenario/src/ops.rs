@@ -226,16 +226,26 @@ impl Ops {
 
     /// The name of a fibre, `FROM-TO`; of a further one between two edges `FROM-TO-NUMBER`, from 2 on.
     pub fn span_name(&self, fibre: &OpsFibre) -> String {
-        let [from, to] = fibre.ends.map(|(device, _)| self.node_name(device));
+        let [name, _] = self.way_names(fibre);
+        name
+    }
+
+    /// The names of both ways of a fibre, as that of the fibre.
+    pub fn way_names(&self, fibre: &OpsFibre) -> [String; 2] {
+        let [a, b] = fibre.ends.map(|(device, _)| self.node_name(device));
         let before = fibre.direct.map_or(0, |direct| {
             let between = self.direct[direct].between;
-            let same = |link: &&DirectLink| link.between == between;
-            self.direct[..direct].iter().filter(same).count()
+            let joins_them = |link: &&DirectLink| {
+                let [from, to] = link.between;
+                between == [from, to] || between == [to, from]
+            };
+            self.direct[..direct].iter().filter(joins_them).count()
         });
-        match before {
-            0 => format!("{from}-{to}"),
-            _ => format!("{from}-{to}-{}", before + 1),
-        }
+        let number = match before {
+            0 => String::new(),
+            _ => format!("-{}", before + 1),
+        };
+        [format!("{a}-{b}{number}"), format!("{b}-{a}{number}")]
     }
 
     /// Bytes of the longest train, as links count them.

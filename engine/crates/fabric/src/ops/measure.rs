@@ -8,7 +8,6 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::Before;
-use super::entrance::EdgeResequencer;
 use super::switch_number;
 use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
@@ -123,13 +122,19 @@ impl Fabric {
 
     /// What became of the trains of an edge of optical packet switches since the start.
     pub fn ops_trains(&self, edge: u16) -> OpsTrains {
-        let Some(ops) = self.ops.get() else {
-            return OpsTrains::default();
-        };
-        let resequencer = ops.resequencers.get(usize::from(edge)).and_then(Option::as_ref);
-        OpsTrains {
-            resequenced: resequencer.map_or(0, EdgeResequencer::held),
+        let ops = self.ops.get();
+        ops.map_or_else(OpsTrains::default, |ops| OpsTrains {
+            resequenced: ops.resequenced(edge),
             ..ops.watch.trains(edge)
-        }
+        })
+    }
+
+    /// The same since the last call, but for those that are on their way now.
+    pub fn take_ops_trains(&mut self, edge: u16) -> OpsTrains {
+        let ops = self.ops.get_mut();
+        ops.map_or_else(OpsTrains::default, |ops| {
+            let resequenced = ops.resequenced(edge);
+            ops.watch.take(edge, resequenced)
+        })
     }
 }

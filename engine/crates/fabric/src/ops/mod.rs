@@ -111,6 +111,12 @@ impl Ops {
     fn counted_bytes(&self, frame: &[u8]) -> u64 {
         frame.len().saturating_sub(self.framing_bytes) as u64
     }
+
+    /// Packets that have waited at an edge for those before them.
+    fn resequenced(&self, edge: u16) -> u64 {
+        let resequencer = self.resequencers.get(usize::from(edge)).and_then(Option::as_ref);
+        resequencer.map_or(0, EdgeResequencer::held)
+    }
 }
 
 /// A switch's number.

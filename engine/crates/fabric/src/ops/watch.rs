@@ -57,6 +57,10 @@ struct Source {
     /// Whether it is over, by number.
     is_over: VecDeque<bool>,
     count: OpsTrains,
+    /// As it was when it was last asked.
+    asked: OpsTrains,
+    /// Bytes of the packets of the largest train since then.
+    most_bytes: u64,
 }
 
 /// All of them.
@@ -109,6 +113,7 @@ impl Watch {
             source.count.packets += packets;
             source.count.packet_bytes += bytes;
             source.count.most_bytes = source.count.most_bytes.max(bytes);
+            source.most_bytes = source.most_bytes.max(bytes);
         }
     }
 
@@ -173,6 +178,30 @@ impl Watch {
         true
     }
 
+    /// What became of the trains of an edge since the last call; those that are on their way are.
+    pub(super) fn take(&mut self, edge: u16, resequenced: u64) -> OpsTrains {
+        let Some(source) = self.sources.get_mut(usize::from(edge)) else {
+            return OpsTrains::default();
+        };
+        let now = OpsTrains {
+            resequenced,
+            ..source.count
+        };
+        let before = std::mem::replace(&mut source.asked, now);
+        OpsTrains {
+            formed: now.formed - before.formed,
+            delivered: now.delivered - before.delivered,
+            lost: now.lost - before.lost,
+            under_way: now.under_way,
+            packets: now.packets - before.packets,
+            packet_bytes: now.packet_bytes - before.packet_bytes,
+            most_bytes: std::mem::take(&mut source.most_bytes),
+            refused: now.refused - before.refused,
+            lost_by_links: now.lost_by_links - before.lost_by_links,
+            resequenced: now.resequenced - before.resequenced,
+        }
+    }
+
     /// What became of the trains of an edge.
     pub(super) fn trains(&self, source: u16) -> OpsTrains {
         let source = self.sources.get(usize::from(source));
@@ -220,6 +249,25 @@ mod tests {
         };
         assert_eq!(watch.trains(1), expected);
         assert_eq!(watch.trains(2), OpsTrains::default());
+    }
+
+    #[test]
+    fn what_is_asked_for_is_what_happened_since() {
+        let mut watch = watch();
+        watch.sized(1, 3, 900);
+        watch.sized(1, 5, 700);
+        let first = watch.take(1, 10);
+        assert_eq!((first.formed, first.packets, first.packet_bytes), (4, 8, 1600));
+        assert_eq!((first.most_bytes, first.under_way, first.resequenced), (900, 4, 10));
+        watch.arrived(id(1, 2));
+        watch.lost_by_link(id(1, 3));
+        watch.refused(1);
+        let second = watch.take(1, 12);
+        assert_eq!((second.formed, second.delivered, second.lost, second.lost_by_links), (0, 1, 1, 1));
+        assert_eq!((second.most_bytes, second.under_way), (0, 2));
+        assert_eq!((second.refused, second.resequenced), (1, 2));
+        assert_eq!(watch.trains(1).most_bytes, 900);
+        assert_eq!(watch.take(9, 0), OpsTrains::default());
     }
 
     #[test]
