@@ -144,9 +144,13 @@ def ops_edges(scenario: dict) -> list[str]:
 
 
 def _ops_spans(scenario: dict) -> list[str]:
-    """Names of the fibres of its optical packet switches."""
+    """Names of the fibres of its optical packet switches, or between its edges: of a second one of two edges with `-2` behind it."""
     ops = scenario.get("ops", {})
     edges = ops.get("edges", [])
+    if ops and not ops.get("switches"):
+        pairs = [link["between"] for link in ops["links"]]
+        second = ["-2" if sorted(pair) in map(sorted, pairs[:index]) else "" for index, pair in enumerate(pairs)]
+        return ["-".join(pair) + number for pair, number in zip(pairs, second)]
     homes = [edge["switch"] for edge in edges] if isinstance(edges, list) else [name for name in ops["switches"] for _ in range(edges["each"])]
     links = ["-".join(link["between"]) for link in ops.get("links", [])]
     return links + [f"{edge}-{switch}" for edge, switch in zip(ops_edges(scenario), homes)]

@@ -36,6 +36,9 @@ def hosts_told(network: dict) -> dict[str, Told]:
     for station in apps.get("ring", {"stations": []})["stations"]:
         for host in station["hosts"]:
             found[host["name"]] = Told(f"s{station['device_id'] - FIRST_STATION_ID}", host["port"], host["ip"], host["mac"])
+    for edge in apps.get("ops", {"edges": []})["edges"]:
+        for host in edge["hosts"]:
+            found[host["name"]] = Told(f"o{edge['number']}", host["port"], host["ip"], host["mac"])
     for edge in apps.get("star", {"edges": []})["edges"]:
         for host in edge["hosts"]:
             # Hosts of routers behind the edge are at a router already; here they are at the port towards that.

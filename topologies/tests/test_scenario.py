@@ -69,6 +69,11 @@ def test_hosts_are_where_the_engine_has_them(file, hosts_told):
     assert hosts_here(document) == hosts_told(json.loads(file.read_text()))
 
 
+def test_spans_between_edges_have_names_of_their_own():
+    document = scenario.load(EXAMPLES / "valid" / "ops-two-links.yaml")
+    assert scenario.fibre_names(document) == ["r0-r1", "r0-r1-2"]
+
+
 @pytest.mark.parametrize("name", ["mixed", "routers4", "star4-twin"])
 def test_hosts_of_our_scenarios_are_where_the_engine_has_them(tmp_path, name, hosts_told):
     try:
