@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.routes;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.TreeMap;
-import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.KeptSwitch;
-import org.slotwise.control.LightChanges;
-import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
+import org.slotwise.control.WaysApp;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Topology;
@@ -26,7 +21,7 @@ import org.slotwise.control.topology.Topology;
  * to each router as soon as that has answered the one before; routers change one after the other, so for a few batches a packet may
  * go around.
  */
-public final class RoutesApp implements App<RoutesView> {
+public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
     /** Its name. */
     public static final String ID = "routes";
 
@@ -34,16 +29,10 @@ public final class RoutesApp implements App<RoutesView> {
     private final Topology topology;
     private final Ownership owns;
     private final RouteTables tables;
-    private final Map<DeviceId, State> states = new LinkedHashMap<>();
     private Map<DeviceId, List<Route>> routes;
-    private final LightChanges light = new LightChanges();
-    private long lastBatch;
-    private long reroutes;
-    private long writeFailures;
-    private List<Command> commands = new ArrayList<>();
 
     /** One router. */
-    private static final class State extends KeptSwitch {
+    static final class State extends KeptSwitch {
         private final Router router;
         private final Map<Integer, Long> xcpBps = new TreeMap<>();
 
@@ -61,7 +50,7 @@ public final class RoutesApp implements App<RoutesView> {
         this.owns = Ownership.tablesOf(network.routers().keySet(),
                 List.of(RouteTables.PARAMS, RouteTables.ROUTE, RouteTables.XCP_OUTPUT));
         this.tables = new RouteTables(network);
-        network.routers().values().forEach(router -> states.put(router.device(), new State(router)));
+        network.routers().values().forEach(router -> add(new State(router)));
         this.routes = tables.routes(this::hasLight);
     }
 
@@ -80,58 +69,16 @@ public final class RoutesApp implements App<RoutesView> {
         return owns;
     }
 
-    /** Routers send the controller nothing. */
     @Override
-    public boolean claims(Event.PacketIn packet) {
-        return false;
+    protected boolean leadsBy(State state, int port) {
+        return state.router.port(port).isPresent();
     }
 
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
-        commands = new ArrayList<>();
-        if (event instanceof Event.AtDevice) {
-            State state = states.get(((Event.AtDevice) event).device());
-            if (state == null) {
-                throw new IllegalArgumentException("device " + ((Event.AtDevice) event).device() + " is not in this network");
-            }
-            onDeviceEvent(nowNs, state, (Event.AtDevice) event);
-        } else if (event instanceof Event.DeadlineReached) {
-            reroute();
-        } else if (event instanceof CapacityChosen) {
-            choose((CapacityChosen) event);
-        } else if (event instanceof LightTold) {
-            LightTold told = (LightTold) event;
-            // Whoever checked it may have seen the network before this one.
-            Optional.ofNullable(states.get(told.device())).ifPresent(state -> onPort(nowNs, state, told.port(), told.isUp()));
-        }
-        states.values().forEach(this::write);
-        return commands;
-    }
-
-    private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
-        if (state.hear(event)) {
-            writeFailures++;
-            commands.add(new Command.ReadTables(state.id()));
-        } else if (event instanceof Event.PortChanged) {
-            Event.PortChanged change = (Event.PortChanged) event;
-            onPort(nowNs, state, change.port(), change.isUp());
-        }
-    }
-
-    private void onPort(long nowNs, State state, int port, boolean isUp) {
-        if (state.router.port(port).isPresent()) {
-            light.note(nowNs, state.dark(), state.id(), port, isUp);
-        }
-    }
-
-    private void reroute() {
-        light.take().ifPresent(this::reroute);
-    }
-
-    private void reroute(String cause) {
+    protected int findWays() {
         Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
         int different = 0;
-        for (State state : states.values()) {
+        for (State state : states()) {
             int own = differences(routes.get(state.id()), next.get(state.id()));
             if (own > 0) {
                 state.change();
@@ -139,10 +86,12 @@ public final class RoutesApp implements App<RoutesView> {
             different += own;
         }
         routes = next;
-        if (different > 0) {
-            reroutes++;
-            commands.add(new Rerouted(cause, different));
-        }
+        return different;
+    }
+
+    @Override
+    protected Command told(String cause, int different) {
+        return new Rerouted(cause, different);
     }
 
     /** Prefixes whose route is another one, came or went. */
@@ -157,43 +106,32 @@ public final class RoutesApp implements App<RoutesView> {
     }
 
     private boolean hasLight(DeviceId device, int port) {
-        State state = states.get(device);
-        return state == null || !state.dark().contains(port);
-    }
-
-    private void choose(CapacityChosen choice) {
-        State state = states.get(choice.device());
-        // Whoever checked it may have seen the network before this one.
-        if (state != null && state.xcpBps.containsKey(choice.port()) && state.xcpBps.put(choice.port(), choice.bps()) != choice.bps()) {
-            state.change();
-        }
-    }
-
-    private void write(State state) {
-        if (!state.takeChange()) {
-            return;
-        }
-        List<Update> updates = state.tables().changesTo(
-                tables.entries(state.router, routes.get(state.id()), state.xcpBps), entry -> true);
-        // Never empty: the default entry is not read.
-        commands.add(state.startWrite(++lastBatch, updates));
+        return state(device).map(state -> !state.dark().contains(port)).orElse(true);
     }
 
     @Override
-    public OptionalLong nextDeadlineNs() {
-        return light.deadlineNs();
+    protected void onOrder(Event event) {
+        if (event instanceof CapacityChosen) {
+            CapacityChosen choice = (CapacityChosen) event;
+            state(choice.device()).filter(state -> state.xcpBps.containsKey(choice.port())).ifPresent(state -> {
+                if (state.xcpBps.put(choice.port(), choice.bps()) != choice.bps()) {
+                    state.change();
+                }
+            });
+        }
     }
 
+    /** Never empty: the default entry is not read. */
     @Override
-    public boolean isConfigured() {
-        return states.values().stream().allMatch(KeptSwitch::isConfigured);
+    protected List<Update> changes(State state) {
+        return state.tables().changesTo(tables.entries(state.router, routes.get(state.id()), state.xcpBps), entry -> true);
     }
 
     @Override
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
-        states.forEach((device, state) -> shown.put(device, new RoutesView.RouterView(state.isReady(),
-                !light.isPending() && state.isCurrent(), routes.get(device), state.xcpBps, state.dark())));
-        return new RoutesView(network, isConfigured(), shown, reroutes, writeFailures);
+        states().forEach(state -> shown.put(state.id(), new RoutesView.RouterView(state.isReady(), isSettled(state),
+                routes.get(state.id()), state.xcpBps, state.dark())));
+        return new RoutesView(network, isConfigured(), shown, reroutes(), writeFailures());
     }
 }
