@@ -10,6 +10,8 @@ mod past;
 mod run;
 mod sample;
 
+use serde::Deserialize;
+
 use crate::network::{LambdaError, Session, check_amount};
 use crate::rule::{Rule, Steps};
 
@@ -67,7 +69,8 @@ impl FluidSession {
 }
 
 /// Who comes first among sessions of equal measured rate.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// Drawn from the seed, anew in each calculation of each node.
     #[default]

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One calculation of one node: what it grants each of its sessions, by what it measured of them (algorithms 2 and 3, which are the same).
 
+use serde::Deserialize;
+
 use crate::network::{LambdaError, check_amount};
 
 /// Part of the capacity within which two rates are one: sums of measured bytes differ in their last digits.
 const TIE: f64 = 1e-9;
 
 /// What the thesis leaves open, or what works better than what it prints. The default is what it prints.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Rule {
     /// What a session that is just below its target gets.
     pub knife_edge: KnifeEdge,
@@ -18,7 +21,8 @@ pub struct Rule {
 }
 
 /// What a session that is just below its target gets.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum KnifeEdge {
     /// Its step is at least beta * alpha * f, so it may go beyond its target f by alpha * beta.
     #[default]
@@ -28,7 +32,8 @@ pub enum KnifeEdge {
 }
 
 /// How far many sessions that rise at once may go beyond the capacity.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Crowd {
     /// Each rises by its own step: n sessions from 0 by alpha * C * (1 + 1/2 + ... + 1/n) together.
     #[default]
@@ -41,7 +46,8 @@ pub enum Crowd {
 }
 
 /// What a session gets first.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// It rises from 0 by steps.
     #[default]

@@ -2,7 +2,7 @@
 //! `examples.json`, worked out by hand: every language's implementation has to come to the same.
 
 use serde::Deserialize;
-use slotwise_lambda::{Claim, Crowd, KnifeEdge, Network, Rule, Session, Start, Steps, check, grants, max_min};
+use slotwise_lambda::{Claim, Network, Rule, Session, Steps, check, grants, max_min};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -30,16 +30,12 @@ struct OfSession {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 struct OfNode {
     name: String,
     capacity: f64,
     #[serde(default)]
-    knife_edge: Option<String>,
-    #[serde(default)]
-    crowd: Option<String>,
-    #[serde(default)]
-    start: Option<String>,
+    rule: Rule,
     claims: Vec<OfClaim>,
 }
 
@@ -105,27 +101,6 @@ fn max_min_rates() {
     }
 }
 
-fn rule(example: &OfNode) -> Rule {
-    Rule {
-        knife_edge: match example.knife_edge.as_deref() {
-            None => KnifeEdge::AsPrinted,
-            Some("capped") => KnifeEdge::Capped,
-            Some(other) => panic!("{}: {other}", example.name),
-        },
-        crowd: match example.crowd.as_deref() {
-            None => Crowd::AsPrinted,
-            Some("newcomers-share") => Crowd::NewcomersShare,
-            Some("rises-share") => Crowd::RisesShare,
-            Some(other) => panic!("{}: {other}", example.name),
-        },
-        start: match example.start.as_deref() {
-            None => Start::AsPrinted,
-            Some("fair-share") => Start::FairShare,
-            Some(other) => panic!("{}: {other}", example.name),
-        },
-    }
-}
-
 #[test]
 fn grants_of_one_calculation() {
     let examples = examples().grants;
@@ -143,7 +118,7 @@ fn grants_of_one_calculation() {
             })
             .collect();
         let wanted: Vec<f64> = example.claims.iter().map(|claim| claim.grant).collect();
-        let ours = grants(example.capacity, rule(&example), &claims).unwrap();
+        let ours = grants(example.capacity, example.rule, &claims).unwrap();
         assert_near(&ours, &wanted, example.capacity, &example.name);
     }
 }

@@ -230,7 +230,6 @@ fn those_who_join_share_and_those_who_leave_give_back() {
             let there = sample.fair.iter().filter(|fair| **fair > 0.0).count();
             seen.push(there);
             let share = 1.0 / (if stage < 5 { stage + 1 } else { 9 - stage }) as f64;
-            // At the end of a stage the next one joins, or leaves, at once; it has sent nothing, or all of the stage.
             let rates: Vec<f64> = sample.rates.iter().copied().filter(|rate| *rate > 0.0).collect();
             assert!(
                 rates.iter().all(|rate| (rate - share).abs() < 0.05 * share),
@@ -238,7 +237,7 @@ fn those_who_join_share_and_those_who_leave_give_back() {
             );
         }
     }
-    assert_eq!(seen, [2, 3, 4, 5, 4, 3, 2, 1, 1]);
+    assert_eq!(seen, [1, 2, 3, 4, 5, 4, 3, 2, 1]);
     assert_eq!(samples.fluid().changes(), 5 + 4);
 }
 
@@ -262,9 +261,12 @@ fn what_came_is_what_was_sent_half_a_round_trip_before() {
     let mut fluid = fluid(&[node(20), node(20)], &[session(0, 1, 60)]);
     fluid.run_until(S - 30 * MS);
     let sent = fluid.sent(0);
-    assert_eq!(fluid.came(0), sent);
+    assert_eq!(fluid.came(), [sent, fluid.came()[1]]);
     fluid.run_until(S);
-    assert!((fluid.came(1) - sent).abs() < 1e-6 * sent && fluid.came(1) < fluid.sent(0));
+    let came = fluid.came();
+    assert!((came[1] - sent).abs() < 1e-6 * sent && came[1] < came[0]);
+    assert!(fluid.take_most_granted() > 0.5);
+    assert_eq!(fluid.take_most_granted(), 0.0);
 }
 
 #[test]
@@ -288,6 +290,44 @@ fn where_it_is_looked_at_changes_nothing_and_the_seed_decides_ties() {
     };
     assert_eq!(rates(1, 1), rates(1, 50));
     assert_ne!(rates(1, 1), rates(2, 1));
+}
+
+/// 19 sessions join one that fills the sink: the most that one calculation grants from then on, and whether all have their share at the end.
+fn crowd(rule: Rule) -> (f64, bool) {
+    let sessions: Vec<FluidSession> = (0..20)
+        .map(|index| {
+            let mut session = session(1 + index, 0, 50);
+            session.join_ns = if index == 0 { 0 } else { 5 * S };
+            session
+        })
+        .collect();
+    let options = FluidOptions {
+        rule,
+        ..FluidOptions::default()
+    };
+    let mut fluid = Fluid::new(&[node(50); 21], &sessions, options).unwrap();
+    fluid.run_until(5 * S - 1);
+    fluid.take_most_granted();
+    fluid.run_until(25 * S);
+    let share = 1.0 / 20.0;
+    let all_there = (0..20).all(|index| (fluid.rate(index) - share).abs() < 1e-6);
+    (fluid.take_most_granted(), all_there)
+}
+
+#[test]
+fn a_crowd_is_bounded_only_if_all_that_rise_share() {
+    let of = |crowd| {
+        let rule = Rule {
+            crowd,
+            ..Rule::default()
+        };
+        self::crowd(rule)
+    };
+    let (printed, newcomers, rises) = (of(Crowd::AsPrinted), of(Crowd::NewcomersShare), of(Crowd::RisesShare));
+    assert!(printed.1 && newcomers.1 && rises.1);
+    assert!((printed.0 - 1.39).abs() < 0.005, "{printed:?}");
+    assert!(newcomers.0 > 1.3, "the second calculation is as printed: {newcomers:?}");
+    assert!(rises.0 <= 1.15 + 1e-9, "{rises:?}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub struct Fluid {
     calculations: u64,
     /// Joins, leaves and new demands so far.
     changes: u64,
+    most_granted: f64,
     claims: Vec<Claim>,
 }
 
@@ -182,6 +183,7 @@ impl Fluid {
             lost: Draws::new(options.seed, LOST),
             calculations: 0,
             changes: 0,
+            most_granted: 0.0,
             claims: Vec::new(),
         };
         for (index, _) in sessions.iter().enumerate().filter(|(_, of)| of.initial.is_some()) {
@@ -289,6 +291,8 @@ impl Fluid {
         *calculations += 1;
         self.calculations += 1;
         self.claims.clear();
+        let rtts_ns = members.iter().map(|&(session, _)| self.sessions[session].about.rtt_ns);
+        let longest_ns = rtts_ns.max().unwrap_or(0) as i64;
         for &(session, place) in members.iter() {
             let state = &mut self.sessions[session];
             state.advance(at_ns);
@@ -297,7 +301,8 @@ impl Fluid {
             // Sums of pieces may be off by their last digits.
             let measured = ((came - crossing.seen) / interval_ns as f64).max(0.0);
             crossing.seen = came;
-            let young_ns = state.about.rtt_ns as i64 + 2 * interval_ns;
+            // Others are cut within their round trip, it is told within half of its own, and seen half of it later, in a whole interval.
+            let young_ns = longest_ns + state.about.rtt_ns as i64 + 3 * interval_ns;
             let (delay_ns, since_ns) = (crossing.delay_ns, crossing.since_ns);
             if place + 1 == state.crossings.len() {
                 state.past.forget_before(at_ns - delay_ns);
@@ -315,6 +320,7 @@ impl Fluid {
         }
         // Capacities, weights and measured rates are in their ranges.
         let granted = grants(node.capacity, self.options.rule, &self.claims).unwrap_or_default();
+        self.most_granted = self.most_granted.max(granted.iter().sum::<f64>() / node.capacity);
         for (&(session, place), granted) in members.iter().zip(granted) {
             let state = &mut self.sessions[session];
             if place == 0 {
@@ -359,23 +365,36 @@ impl Fluid {
         self.sessions[session].past.sent_at(self.now_ns)
     }
 
-    /// What came to a link of all its sessions until now, in the same units, those that it does not count any more included.
-    pub fn came(&mut self, link: usize) -> f64 {
-        let mut sum = 0.0;
+    /// What came to each link of all its sessions until now, in the same units, those that it does not count any more included.
+    pub fn came(&mut self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.nodes.len()];
         for state in &mut self.sessions {
             state.advance(self.now_ns);
-            for place in 0..state.crossings.len() {
-                if state.crossings[place].link == link {
-                    sum += state.came(place, self.now_ns);
-                }
+            for (place, crossing) in state.crossings.iter().enumerate() {
+                sums[crossing.link] += state.came(place, self.now_ns);
             }
         }
-        sum
+        sums
+    }
+
+    /// The most that one calculation has granted, by its node's capacity, since this was last asked for; 0 if there was none.
+    pub fn take_most_granted(&mut self) -> f64 {
+        std::mem::take(&mut self.most_granted)
+    }
+
+    /// Capacity of a link.
+    pub fn capacity(&self, link: usize) -> f64 {
+        self.nodes[link].node.capacity
     }
 
     /// Of each session whether it is there now: its sink has asked for it, and it has not left.
     pub fn is_there(&self, session: usize) -> bool {
         self.sessions[session].is_there
+    }
+
+    /// What a session wants now; infinite if it is greedy.
+    pub fn wanted(&self, session: usize) -> f64 {
+        self.sessions[session].wanted
     }
 
     /// The sessions that are there now, by number, and the network of these alone: what the oracle solves.

@@ -11,7 +11,7 @@ pub struct Sample {
     pub at_ns: u64,
     /// Mean rate of each session over the period; 0 for one that was not there.
     pub rates: Vec<f64>,
-    /// Max-min rate of each session among those that are there at the end of the period.
+    /// Max-min rate of each session among those that are there just before its end.
     pub fair: Vec<f64>,
 }
 
@@ -76,8 +76,10 @@ impl Iterator for Samples {
 
     fn next(&mut self) -> Option<Sample> {
         let at_ns = self.fluid.now_ns() + self.period_ns;
-        self.fluid.run_until(at_ns);
+        // What changes at the very end is of the next period.
+        self.fluid.run_until(at_ns - 1);
         self.solve();
+        self.fluid.run_until(at_ns);
         let mean = |(session, sent): (usize, &mut f64)| {
             let now = self.fluid.sent(session);
             let before = std::mem::replace(sent, now);
