@@ -167,6 +167,7 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
         | TableName::Stations
         | TableName::Outputs
         | TableName::Switches
+        | TableName::Trains
         | TableName::Delays
         | TableName::Fairness
         | TableName::Reactions
