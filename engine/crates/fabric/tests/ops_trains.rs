@@ -95,7 +95,11 @@ fn used(network: &mut Fabric) -> [TrainUse; 2] {
 }
 
 fn assert_explained(trains: &OpsTrains) {
-    assert_eq!(trains.formed, trains.delivered + trains.lost + trains.under_way, "{trains:?}");
+    assert_eq!(
+        trains.formed,
+        trains.delivered + trains.lost + trains.under_way,
+        "{trains:?}"
+    );
 }
 
 fn assert_held(network: &Fabric) {
@@ -115,7 +119,10 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
         let [first, second] = used(&mut network);
         let trains = network.ops_trains(0);
         assert_explained(&trains);
-        assert!(second.sent_trains > 0 && first.sent_bytes > second.sent_bytes, "{scheme}: {first:?} {second:?}");
+        assert!(
+            second.sent_trains > 0 && first.sent_bytes > second.sent_bytes,
+            "{scheme}: {first:?} {second:?}"
+        );
         assert!(first.most_trains <= 2 && second.most_trains <= 2, "{scheme}");
         let share = trains.lost_by_links as f64 / second.sent_trains as f64;
         assert!((0.1..0.3).contains(&share), "{scheme}: {share}");
@@ -138,7 +145,10 @@ fn tcp_gets_through_in_every_scheme() {
         let mut network = TwoLinks::new(scheme, tcp("t") + &udp("u", 5_000_000, 0)).network();
         network.run_until(4 * SECOND);
         let bytes = delivered(&mut network, 0..10);
-        assert!(bytes > 5_000_000, "{scheme}: {bytes} of some 25 MB that UDP leaves of S");
+        assert!(
+            bytes > 5_000_000,
+            "{scheme}: {bytes} of some 25 MB that UDP leaves of S"
+        );
         let wrong: u64 = (0..20).map(|flow| network.take_flow_use(flow).wrong_bytes).sum();
         assert_eq!(wrong, 0);
         assert_explained(&network.ops_trains(0));
@@ -153,7 +163,11 @@ fn both_links_full_is_a_loss_with_a_reason() {
         let mut network = TwoLinks::new(scheme, udp("u", 25_000_000, 0)).network();
         network.run_until(SECOND / 2);
         let reasons = network.p4_drops(Device::OpsEdge(0)).unwrap();
-        let full = reasons.iter().find(|drop| drop.reason == DropReason::IngressFull).unwrap().packets;
+        let full = reasons
+            .iter()
+            .find(|drop| drop.reason == DropReason::IngressFull)
+            .unwrap()
+            .packets;
         assert!(full > 100, "{scheme}: {full}");
         let trains = network.ops_trains(0);
         if scheme == "full" {
@@ -175,7 +189,9 @@ fn more_trains_than_may_wait_are_seen() {
         let mut network = TwoLinks::new(scheme, udp("u", 25_000_000, 0)).network();
         let pipeline = network.pipeline_mut(Device::OpsEdge(0).id()).unwrap();
         let wrong = call("EdgeIngress.set_ingress", &[3, 0]);
-        pipeline.table_set_default("EdgeIngress.ingress_params", Some(wrong)).unwrap();
+        pipeline
+            .table_set_default("EdgeIngress.ingress_params", Some(wrong))
+            .unwrap();
         network.run_until(SECOND / 10);
         assert!(network.invariants().count(Invariant::INGRESS) > 0, "{scheme}");
     }
@@ -224,7 +240,8 @@ fn packets_in_order_again_are_not_sent_again() {
 fn a_dark_link_loses_what_waits_and_is_used_again() {
     let two = TwoLinks {
         rest: "",
-        flows: udp("u", 9_000_000, 0) + "changes:\n- {at_ms: 100, span: r0-r1, up: false}\n- {at_ms: 200, span: r0-r1, up: true}\n",
+        flows: udp("u", 9_000_000, 0)
+            + "changes:\n- {at_ms: 100, span: r0-r1, up: false}\n- {at_ms: 200, span: r0-r1, up: true}\n",
         ..TwoLinks::new("full", String::new())
     };
     let mut network = two.network();
@@ -297,7 +314,10 @@ fn switches_take_trains_whole_or_not_at_all() {
     let mut drops = 0;
     for switch in 0..3 {
         let used = network.take_ops_switch_use(Device::Switch(switch)).unwrap();
-        let lost = used.drops.iter().filter(|(reason, _)| **reason != DropReason::Contention);
+        let lost = used
+            .drops
+            .iter()
+            .filter(|(reason, _)| **reason != DropReason::Contention);
         assert_eq!(lost.count(), 0, "{used:?}");
         drops += used.drops.values().sum::<u64>();
     }
@@ -325,7 +345,11 @@ fn a_train_of_which_a_switch_drops_a_part_is_seen() {
     wrong[5] = 0;
     set_switch_params(&mut network, 1, &wrong);
     network.run_until(SECOND / 10);
-    assert!(network.invariants().count(Invariant::SPLIT) > 0, "{:?}", network.invariants());
+    assert!(
+        network.invariants().count(Invariant::SPLIT) > 0,
+        "{:?}",
+        network.invariants()
+    );
 }
 
 #[test]

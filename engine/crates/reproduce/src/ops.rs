@@ -30,7 +30,9 @@ pub(crate) fn output_names(ops: &Ops) -> Vec<String> {
 fn output_rates(ops: &Ops) -> Vec<u64> {
     let ways = 2 * usize::from(ops.wavelengths);
     let fibres = ops.fibres();
-    let rates = fibres.iter().flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre), ways));
+    let rates = fibres
+        .iter()
+        .flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre), ways));
     rates.collect()
 }
 

@@ -163,12 +163,18 @@ pub const TRAIN_COLUMNS: [Column; 11] = [
     column("packets", "packets in them"),
     column("packet_bytes", "their bytes"),
     column("most_bytes", "bytes of the packets of the largest one"),
-    column("refused", "trains for which there was no room at an output; where each packet is one they are among P4's drops"),
+    column(
+        "refused",
+        "trains for which there was no room at an output; where each packet is one they are among P4's drops",
+    ),
     column("delivered", "its trains that came to another edge"),
     column("lost", "its trains that were lost on their way"),
     column("lost_by_links", "of these, by links between edges"),
     column("under_way", "its trains on their way at the end of the period"),
-    column("resequenced", "packets from other edges that waited here for those before them"),
+    column(
+        "resequenced",
+        "packets from other edges that waited here for those before them",
+    ),
 ];
 
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.

@@ -43,8 +43,8 @@ pub use model::{
     Traffic, TrafficKind, Transport, Web,
 };
 pub use ops::{
-    Aggregation, DelayProcess, DirectLink, IngressBuffer, LABEL_OVERHEAD_BYTES, Macroflows, Ops, OpsClass, OpsEdge, OpsFibre,
-    OpsLink, OpsMatch, Probes, Scheme, TrainTimer, UNLIMITED,
+    Aggregation, DelayProcess, DirectLink, IngressBuffer, LABEL_OVERHEAD_BYTES, Macroflows, Ops, OpsClass, OpsEdge,
+    OpsFibre, OpsLink, OpsMatch, Probes, Scheme, TrainTimer, UNLIMITED,
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};

@@ -174,7 +174,9 @@ impl Ops {
 
     /// Rate of a wavelength for data of a fibre.
     pub fn rate_of(&self, fibre: &OpsFibre) -> u64 {
-        fibre.direct.map_or(self.rate_bps, |direct| self.direct[direct].rate_bps)
+        fibre
+            .direct
+            .map_or(self.rate_bps, |direct| self.direct[direct].rate_bps)
     }
 
     /// Classes of traffic, class 0 among them: how many numbers they need.
@@ -265,7 +267,11 @@ impl Ops {
 /// The number of an edge's queue, by its place: those of ports are left out, since agents of outputs have them.
 fn queue_number(place: usize) -> u16 {
     let ports = usize::from(PORT_OPTICAL_BASE)..usize::from(PORT_OPTICAL_BASE) + MAX_CORES as usize;
-    let number = if place < ports.start { place } else { place + ports.len() };
+    let number = if place < ports.start {
+        place
+    } else {
+        place + ports.len()
+    };
     number as u16
 }
 

@@ -151,7 +151,10 @@ impl Aggregation {
 
     /// Whether the open train of a queue has as many frames as a label can count.
     pub(crate) fn is_full(&self, queue: u16) -> bool {
-        let open = self.queues.get(usize::from(queue)).and_then(|queue| queue.open.as_ref());
+        let open = self
+            .queues
+            .get(usize::from(queue))
+            .and_then(|queue| queue.open.as_ref());
         open.is_some_and(|open| open.train.frames.len() >= MOST_FRAMES)
     }
 
@@ -204,7 +207,13 @@ mod tests {
         let mut aggregation = aggregation(TrainTimer::Periodic, false);
         let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
         assert!((5 * MS + 1..=6 * MS).contains(&first_ns));
-        for now_ns in [first_ns - 1, first_ns, first_ns + 1, first_ns + 7 * MS, first_ns + 9 * MS - 1] {
+        for now_ns in [
+            first_ns - 1,
+            first_ns,
+            first_ns + 1,
+            first_ns + 7 * MS,
+            first_ns + 9 * MS - 1,
+        ] {
             let due_ns = closed_ns(&mut aggregation, now_ns.max(first_ns), 0);
             assert_eq!((due_ns - first_ns) % MS, 0);
             assert!(due_ns > now_ns && due_ns <= now_ns.max(first_ns) + MS);
@@ -212,7 +221,11 @@ mod tests {
         let other_ns = closed_ns(&mut aggregation, 5 * MS, 1);
         assert_ne!(other_ns % MS, first_ns % MS, "phases are drawn apart");
         let mut again = self::aggregation(TrainTimer::Periodic, false);
-        assert_eq!(closed_ns(&mut again, 5 * MS, 1), other_ns, "by seed, whatever other queues do");
+        assert_eq!(
+            closed_ns(&mut again, 5 * MS, 1),
+            other_ns,
+            "by seed, whatever other queues do"
+        );
     }
 
     #[test]
@@ -241,7 +254,11 @@ mod tests {
             lengths.insert(due_ns - last_ns);
             last_ns = due_ns;
         }
-        assert!(lengths.iter().all(|length_ns| (900_000..=1_100_000).contains(length_ns)));
+        assert!(
+            lengths
+                .iter()
+                .all(|length_ns| (900_000..=1_100_000).contains(length_ns))
+        );
         assert!(lengths.len() > 90);
     }
 
@@ -254,11 +271,16 @@ mod tests {
         join(&mut aggregation, 1, 3);
         assert_eq!(aggregation.next_ns(), Some(MS));
         let closed = aggregation.close(2).unwrap();
-        assert_eq!((closed.queue, closed.train.frames.len(), closed.train.bytes), (2, 3, 3 * 970));
+        assert_eq!(
+            (closed.queue, closed.train.frames.len(), closed.train.bytes),
+            (2, 3, 3 * 970)
+        );
         assert_eq!(closed.first_bytes, 970);
         assert!(aggregation.close(2).is_none());
         join(&mut aggregation, 10, 2);
-        let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(5 * MS)).map(|closed| closed.queue).collect();
+        let due: Vec<u16> = std::iter::from_fn(|| aggregation.close_due(5 * MS))
+            .map(|closed| closed.queue)
+            .collect();
         assert_eq!(due, [3, 2]);
         join(&mut aggregation, 10, 0);
         assert_eq!(aggregation.take_all().len(), 1);

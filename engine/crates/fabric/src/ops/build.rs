@@ -120,7 +120,12 @@ impl Fabric {
     }
 
     /// The card before a wavelength of a fibre, from its end 0 or 1.
-    fn add_ops_card(&mut self, ops: &Ops, (fibre, end): (&OpsFibre, usize), (from, to): (FibreEnd, FibreEnd)) -> CardAt {
+    fn add_ops_card(
+        &mut self,
+        ops: &Ops,
+        (fibre, end): (&OpsFibre, usize),
+        (from, to): (FibreEnd, FibreEnd),
+    ) -> CardAt {
         let rate_bps = ops.rate_of(fibre);
         let byte_time = ByteTime::of_rate(rate_bps);
         let (lane, entrance) = self.add_entrance(to);

@@ -130,7 +130,10 @@ mod tests {
         // Of the positive part, ms: 5.82 and 3.35 at 5, 3.19 and 2.41 at 0, 20 and 4 at 20.
         for (mean_ms, mean, deviation) in [(5.0, 5.82, 3.35), (0.0, 3.19, 2.41), (20.0, 20.0, 4.0)] {
             let (found, spread, changes) = drawn(mean_ms, 1_000_000);
-            assert!((found - mean).abs() < 0.1 && (spread - deviation).abs() < 0.1, "{mean_ms}: {found} {spread}");
+            assert!(
+                (found - mean).abs() < 0.1 && (spread - deviation).abs() < 0.1,
+                "{mean_ms}: {found} {spread}"
+            );
             assert!((19_400..20_200).contains(&changes), "1,000,000 ms by 50.5: {changes}");
         }
     }

@@ -120,7 +120,10 @@ impl Fabric {
         if let Some(closed) = trains.card.close_before(queue, is_first) {
             self.ask_for_label(device, closed);
         }
-        let bytes = (self.ops.counted_bytes(&packet.frame), train::payload_bytes(&packet.frame));
+        let bytes = (
+            self.ops.counted_bytes(&packet.frame),
+            train::payload_bytes(&packet.frame),
+        );
         let Some(trains) = self.edge_trains(edge) else { return };
         if let Err((cause, packet)) = trains.card.join(now_ns, queue, packet, bytes) {
             self.drop(place, cause, packet.frame);
@@ -131,7 +134,9 @@ impl Fabric {
     /// Asks P4 for the label of a train that is closed.
     fn ask_for_label(&mut self, device: Device, closed: Closed) {
         let now_ns = self.now_ns;
-        let Some(trains) = self.edge_trains(device.number()) else { return };
+        let Some(trains) = self.edge_trains(device.number()) else {
+            return;
+        };
         let tick = trains.card.ask(now_ns, closed);
         let tick = message::train_tick(PORT_OPTICAL_BASE, &tick);
         self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
@@ -174,7 +179,9 @@ impl Fabric {
             }
             return true;
         }
-        let Some(control) = message.flow_control() else { return false };
+        let Some(control) = message.flow_control() else {
+            return false;
+        };
         let now_ns = self.now_ns;
         if control.queue == message.port {
             let Before::Trains(output) = &mut self.ops.cards[index].before else {
@@ -183,7 +190,9 @@ impl Fabric {
             return output.control(now_ns, &control).is_ok();
         }
         let edge = self.ops.cards[index].from.device.number();
-        let macroflows = self.edge_trains(edge).and_then(|trains| trains.card.macroflows.as_mut());
+        let macroflows = self
+            .edge_trains(edge)
+            .and_then(|trains| trains.card.macroflows.as_mut());
         let is_rate = control.op == u8::from(FlowOp::SetRate);
         let is_set = macroflows
             .filter(|_| is_rate)
@@ -197,7 +206,9 @@ impl Fabric {
         let from = self.ops.cards[index].from;
         let source = from.device.number();
         let is_new = self.ops.watch.formed(source, label.train);
-        self.ops.watch.sized(source, train.frames.len() as u64, train.packet_bytes());
+        self.ops
+            .watch
+            .sized(source, train.frames.len() as u64, train.packet_bytes());
         if !is_new || label.src_edge != source {
             self.invariants
                 .violated(Invariant::DUPLICATE, self.now_ns, from.place(), None);
@@ -251,11 +262,15 @@ impl Fabric {
             return self.lose_labelled(index, labelled, DropCause::LinkDown);
         }
         let limit = self.edge_trains(edge).and_then(|edge| Some((edge.trains?, edge.fair)));
-        let Before::Trains(output) = &mut self.ops.cards[index].before else { return };
+        let Before::Trains(output) = &mut self.ops.cards[index].before else {
+            return;
+        };
         let class = labelled.class;
         output.put(now_ns, labelled);
         self.next_train_leaves(index);
-        let Before::Trains(output) = &self.ops.cards[index].before else { return };
+        let Before::Trains(output) = &self.ops.cards[index].before else {
+            return;
+        };
         if let Some((trains, fair)) = limit
             && output.is_over(trains, fair.then_some(class))
         {
@@ -270,7 +285,9 @@ impl Fabric {
         let guard_ns = self.ops.guard_ns;
         let card = &mut self.ops.cards[index];
         let byte_time = card.byte_time;
-        let Before::Trains(output) = &mut card.before else { return None };
+        let Before::Trains(output) = &mut card.before else {
+            return None;
+        };
         let leaving = output.begin(now_ns, |bytes| byte_time.ns(bytes), guard_ns)?;
         let edge = card.from.device.number();
         let begun = (leaving.labelled.class, leaving.labelled.tag);
@@ -288,7 +305,10 @@ impl Fabric {
     fn light_leaves(&mut self, index: usize, frames: Vec<Packet>, end_ns: u64) {
         let program = self.ops.watch.program(self.ops.cards[index].from.device.number());
         let card = &mut self.ops.cards[index];
-        let whole_ns = card.direct.as_mut().map(|lane| end_ns + card.delay_ns + lane.delay_ns(end_ns));
+        let whole_ns = card
+            .direct
+            .as_mut()
+            .map(|lane| end_ns + card.delay_ns + lane.delay_ns(end_ns));
         let mut start_ns = self.now_ns;
         if whole_ns.is_some() {
             // What comes out may overlap, where delays differ; what enters may not.
@@ -315,7 +335,9 @@ impl Fabric {
     /// The train that left has left: the next one begins, and P4 is told.
     fn train_has_left(&mut self, index: usize) {
         let now_ns = self.now_ns;
-        let Before::Trains(output) = &mut self.ops.cards[index].before else { return };
+        let Before::Trains(output) = &mut self.ops.cards[index].before else {
+            return;
+        };
         let Some(is_known) = output.end(now_ns) else { return };
         let begins = self.next_train_leaves(index);
         if is_known {
@@ -326,7 +348,9 @@ impl Fabric {
     /// Tells P4, if it counts trains, that there is one less before an output.
     fn tell_sent(&mut self, index: usize, begins: Option<(u8, u64)>) {
         let FibreEnd { device, port } = self.ops.cards[index].from;
-        let counts = self.edge_trains(device.number()).is_some_and(|edge| edge.trains.is_some());
+        let counts = self
+            .edge_trains(device.number())
+            .is_some_and(|edge| edge.trains.is_some());
         if counts && self.runs(device) {
             let sent = message::train_sent(port, begins);
             self.run_p4(device, PORT_LINECARD, &sent, Origin::Local);
@@ -335,7 +359,9 @@ impl Fabric {
 
     /// A train with its label is lost before an output. What it had of the card's bytes has been let go.
     fn lose_labelled(&mut self, index: usize, labelled: Labelled, cause: DropCause) {
-        let Before::Trains(output) = &mut self.ops.cards[index].before else { return };
+        let Before::Trains(output) = &mut self.ops.cards[index].before else {
+            return;
+        };
         output.lose();
         let is_busy = output.is_busy();
         let Labelled { train, class, tag } = labelled;
@@ -357,7 +383,9 @@ impl Fabric {
     /// Loses the trains that wait for an output; P4 is told of each if it still has its program.
     pub(super) fn lose_waiting_at_output(&mut self, index: usize, cause: DropCause) {
         let device = self.ops.cards[index].from.device;
-        let Before::Trains(output) = &mut self.ops.cards[index].before else { return };
+        let Before::Trains(output) = &mut self.ops.cards[index].before else {
+            return;
+        };
         let (lost, is_busy) = (output.take_waiting(), output.is_busy());
         for Labelled { train, class, tag } in lost {
             let bytes = train.bytes;

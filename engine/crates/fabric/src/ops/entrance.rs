@@ -272,7 +272,9 @@ impl Fabric {
             };
             self.give_to_edge(device, port, packet);
         }
-        let Some(resequencer) = &mut self.ops.resequencers[number] else { return };
+        let Some(resequencer) = &mut self.ops.resequencers[number] else {
+            return;
+        };
         if let Some(at_ns) = resequencer.packets.next_ns()
             && resequencer.at_ns.is_none()
         {
@@ -354,9 +356,7 @@ mod tests {
     #[test]
     fn two_frames_at_once_on_a_lane_are_seen() {
         let mut entrance = entrance();
-        let mut meets = |head_ns, duration_ns| {
-            entrance.meets((head_ns, duration_ns))
-        };
+        let mut meets = |head_ns, duration_ns| entrance.meets((head_ns, duration_ns));
         assert!(!meets(0, 100) && !meets(100, 50));
         assert!(meets(149, 1));
         assert!(!meets(150, 10));

@@ -67,7 +67,10 @@ impl Macroflows {
                 head_ns: 0,
             });
             let part = number * places + place;
-            ticks.insert(((u128::from(period_ns) * u128::from(part) / u128::from(parts)) as u64, queue));
+            ticks.insert((
+                (u128::from(period_ns) * u128::from(part) / u128::from(parts)) as u64,
+                queue,
+            ));
         }
         Macroflows {
             period_ns,
@@ -222,10 +225,18 @@ mod tests {
         assert_eq!(departures(&mut macroflows), [10 * MS, 11 * MS, 12 * MS]);
         put(&mut macroflows, 12 * MS + 1, 1);
         put(&mut macroflows, 12 * MS + 1, 2);
-        assert_eq!(departures(&mut macroflows), [12 * MS + 1, 13 * MS], "each has its own rate");
+        assert_eq!(
+            departures(&mut macroflows),
+            [12 * MS + 1, 13 * MS],
+            "each has its own rate"
+        );
         put(&mut macroflows, 90 * MS, 1);
         put(&mut macroflows, 90 * MS, 1);
-        assert_eq!(departures(&mut macroflows), [90 * MS, 91 * MS], "however long it was idle");
+        assert_eq!(
+            departures(&mut macroflows),
+            [90 * MS, 91 * MS],
+            "however long it was idle"
+        );
     }
 
     #[test]
@@ -235,7 +246,11 @@ mod tests {
         put(&mut macroflows, 0, 1);
         assert!(macroflows.release(0).is_some());
         macroflows.set_rate(MS / 2, 1, 16_000_000).unwrap();
-        assert_eq!(macroflows.next_ns(), Some(3 * MS / 4), "half of the first one was to be paid, at twice the rate");
+        assert_eq!(
+            macroflows.next_ns(),
+            Some(3 * MS / 4),
+            "half of the first one was to be paid, at twice the rate"
+        );
         macroflows.set_rate(MS / 2, 1, 0).unwrap();
         assert_eq!(macroflows.next_ns(), Some(MS / 2), "no limit");
         assert_eq!(macroflows.set_rate(0, 7, 1).unwrap_err(), DropCause::NoSuchQueue);
@@ -263,7 +278,10 @@ mod tests {
         macroflows.refuse(1);
         macroflows.release(0);
         let (_, tick, state) = macroflows.tick(5 * MS).unwrap();
-        assert_eq!((state.backlog_bytes, state.arrived_bytes, state.dropped_packets), (2000, 3000, 1));
+        assert_eq!(
+            (state.backlog_bytes, state.arrived_bytes, state.dropped_packets),
+            (2000, 3000, 1)
+        );
         assert_eq!(tick.least_backlog_bytes, 0);
         put(&mut macroflows, 5 * MS, 1);
         assert!(macroflows.tick(30 * MS).is_some());

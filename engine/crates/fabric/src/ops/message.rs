@@ -2,8 +2,8 @@
 //! What is on a wavelength for data, and what the card of an edge that makes trains tells P4 and is told.
 
 use slotwise_wire::{
-    ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel, TrainSent,
-    TrainTick,
+    ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel,
+    TrainSent, TrainTick,
 };
 
 use crate::message::{self, HEADER, ToCard};

@@ -70,7 +70,9 @@ impl<T> Resequencer<T> {
     pub(crate) fn expire(&mut self, now_ns: u64) {
         while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at_ns, _, _)| *at_ns <= now_ns) {
             self.deadlines.pop_front();
-            let Some(stream) = self.streams.get_mut(&order) else { continue };
+            let Some(stream) = self.streams.get_mut(&order) else {
+                continue;
+            };
             if place < stream.next {
                 continue;
             }
@@ -178,7 +180,10 @@ mod tests {
             resequencer.expire(u64::from(number));
         }
         let known = resequencer.streams[&ORDER].ahead.len();
-        assert!(known <= HOLD_NS as usize && resequencer.deadlines.len() <= HOLD_NS as usize, "{known}");
+        assert!(
+            known <= HOLD_NS as usize && resequencer.deadlines.len() <= HOLD_NS as usize,
+            "{known}"
+        );
     }
 
     #[test]

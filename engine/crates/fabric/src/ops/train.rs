@@ -93,8 +93,15 @@ mod tests {
             };
             assert_eq!((read_back, first.queue, first.sequence), (label, 5, 0));
             let mut parts = vec![first.train];
-            parts.extend(train.frames[1..].iter().map(|packet| optical(&packet.frame).unwrap().train));
-            let parts: Vec<TrainPart> = parts.into_iter().map(|part| TrainPart::try_from(part).unwrap()).collect();
+            parts.extend(
+                train.frames[1..]
+                    .iter()
+                    .map(|packet| optical(&packet.frame).unwrap().train),
+            );
+            let parts: Vec<TrainPart> = parts
+                .into_iter()
+                .map(|part| TrainPart::try_from(part).unwrap())
+                .collect();
             let expected: &[TrainPart] = match frames {
                 1 => &[TrainPart::Only],
                 2 => &[TrainPart::First, TrainPart::Last],

@@ -54,7 +54,9 @@ impl TrainCard {
 
     /// Whether packets of a queue are put together.
     pub(crate) fn aggregates(&self, queue: u16) -> bool {
-        self.aggregation.as_ref().is_some_and(|aggregation| aggregation.has(queue))
+        self.aggregation
+            .as_ref()
+            .is_some_and(|aggregation| aggregation.has(queue))
     }
 
     /// Makes room for something of so many bytes; false if there is none.
@@ -230,12 +232,18 @@ mod tests {
         assert_eq!((card.next_tick_ns(), card.held_bytes), (Some(1000), 1940));
         let closed = card.close_due(1000).unwrap();
         let tick = card.ask(1000, closed);
-        assert_eq!((tick.queue, tick.packets, tick.bytes, tick.first_bytes), (2, 2, 1940, 970));
+        assert_eq!(
+            (tick.queue, tick.packets, tick.bytes, tick.first_bytes),
+            (2, 2, 1940, 970)
+        );
         let (answer, label) = label(&tick);
         let Ok(Answer::Labelled { queue, labelled }) = card.answer(&answer, Some(&label)) else {
             panic!("a good answer")
         };
-        assert_eq!((queue, labelled.class, labelled.tag, labelled.train.bytes), (2, 3, 77, 1960));
+        assert_eq!(
+            (queue, labelled.class, labelled.tag, labelled.train.bytes),
+            (2, 3, 77, 1960)
+        );
         assert_eq!(card.held_bytes, 1960);
         card.let_go(1960);
         assert!(card.take_unanswered().is_none());
@@ -258,8 +266,15 @@ mod tests {
         for (answer, label) in others {
             assert_eq!(card.answer(&answer, label.as_ref()).unwrap_err(), DropCause::Malformed);
         }
-        assert!(matches!(card.answer(&answer, Some(&label)), Ok(Answer::Labelled { .. })));
-        assert_eq!(card.answer(&answer, Some(&label)).unwrap_err(), DropCause::Malformed, "twice");
+        assert!(matches!(
+            card.answer(&answer, Some(&label)),
+            Ok(Answer::Labelled { .. })
+        ));
+        assert_eq!(
+            card.answer(&answer, Some(&label)).unwrap_err(),
+            DropCause::Malformed,
+            "twice"
+        );
     }
 
     #[test]
@@ -294,6 +309,9 @@ mod tests {
         assert_eq!(card.ask(0, closed).lost_bytes, 0);
         card.take_unanswered();
         join(&mut card, 0, 0);
-        assert_eq!((card.take_all().len(), card.held_bytes, card.lost_bytes.len()), (1, 0, 0));
+        assert_eq!(
+            (card.take_all().len(), card.held_bytes, card.lost_bytes.len()),
+            (1, 0, 0)
+        );
     }
 }

@@ -227,11 +227,17 @@ mod tests {
         }
         assert_eq!(begin(&mut queue, 0), Some((0, 8010)));
         assert_eq!((begin(&mut queue, 0), queue.end(8009)), (None, None));
-        assert_eq!((queue.waiting(None), queue.waiting(Some(2)), queue.waiting(Some(0))), (2, 1, 0));
+        assert_eq!(
+            (queue.waiting(None), queue.waiting(Some(2)), queue.waiting(Some(0))),
+            (2, 1, 0)
+        );
         assert_eq!(queue.end(8010), Some(true));
         assert_eq!((queue.end(8010), begin(&mut queue, 8010)), (None, Some((1, 16_020))));
         let used = queue.take_use();
-        assert_eq!((used.trains, used.sent_trains, used.sent_bytes, used.busy_ns), (3, 2, 2000, 16_000));
+        assert_eq!(
+            (used.trains, used.sent_trains, used.sent_bytes, used.busy_ns),
+            (3, 2, 2000, 16_000)
+        );
         assert_eq!((used.waited_trains, used.waited_ns, used.most_trains), (1, 8010, 2));
         assert_eq!(used.queue_bytes, 1000);
         assert!(queue.is_over(0, None) && !queue.is_over(1, None) && !queue.is_over(0, Some(1)));

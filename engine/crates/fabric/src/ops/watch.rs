@@ -263,7 +263,10 @@ mod tests {
         watch.lost_by_link(id(1, 3));
         watch.refused(1);
         let second = watch.take(1, 12);
-        assert_eq!((second.formed, second.delivered, second.lost, second.lost_by_links), (0, 1, 1, 1));
+        assert_eq!(
+            (second.formed, second.delivered, second.lost, second.lost_by_links),
+            (0, 1, 1, 1)
+        );
         assert_eq!((second.most_bytes, second.under_way), (0, 2));
         assert_eq!((second.refused, second.resequenced), (1, 2));
         assert_eq!(watch.trains(1).most_bytes, 900);

@@ -302,7 +302,9 @@ fn read_datagram(frame: &[u8], host: HostId) -> Option<Stamp> {
 /// Marks an IPv4 packet of a host, whose checksum stays right.
 pub(crate) fn set_dscp(packet: &mut [u8], dscp: u8) {
     const CHECKSUM: usize = 10;
-    let Some(header) = packet.get_mut(..Ipv4::SIZE) else { return };
+    let Some(header) = packet.get_mut(..Ipv4::SIZE) else {
+        return;
+    };
     header[1] = dscp << 2 | header[1] & 0b11;
     header[CHECKSUM..CHECKSUM + 2].fill(0);
     let checksum = internet_checksum(header);

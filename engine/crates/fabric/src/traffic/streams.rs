@@ -447,7 +447,9 @@ impl Streams {
 
     /// Marks a packet as its flow's are.
     fn mark(&self, frame: &mut [u8]) {
-        let Some(packet) = frame.get_mut(Ethernet::SIZE..) else { return };
+        let Some(packet) = frame.get_mut(Ethernet::SIZE..) else {
+            return;
+        };
         let Ok(key) = FlowKey::of(packet) else { return };
         let owner = self.owners.get(&key).or_else(|| self.owners.get(&key.reversed()));
         if let Some(&index) = owner {

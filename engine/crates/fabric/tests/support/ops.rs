@@ -112,14 +112,26 @@ pub fn configure_edge(fabric: &mut Fabric, scenario: &Scenario, ops: &Ops, edge:
     let shift = u64::from(ops.fibre_shift());
     if ops.probes.is_some() || !ops.direct.is_empty() {
         let fibres = call("EdgeIngress.set_fibres", &[u64::from(ops.wavelengths), shift]);
-        pipeline.table_set_default("EdgeIngress.fibre_params", Some(fibres)).unwrap();
+        pipeline
+            .table_set_default("EdgeIngress.fibre_params", Some(fibres))
+            .unwrap();
     }
     if let Some(trains) = ops.ingress.trains {
-        let ingress = call("EdgeIngress.set_ingress", &[u64::from(trains), u64::from(ops.ingress.fair)]);
-        pipeline.table_set_default("EdgeIngress.ingress_params", Some(ingress)).unwrap();
+        let ingress = call(
+            "EdgeIngress.set_ingress",
+            &[u64::from(trains), u64::from(ops.ingress.fair)],
+        );
+        pipeline
+            .table_set_default("EdgeIngress.ingress_params", Some(ingress))
+            .unwrap();
     }
     if let (Some(macroflows), Some(probes)) = (ops.macroflows, ops.probes) {
-        write_macroflows(pipeline, ops, (edge, scenario.routed.packet_bytes), (macroflows.satisfied, probes));
+        write_macroflows(
+            pipeline,
+            ops,
+            (edge, scenario.routed.packet_bytes),
+            (macroflows.satisfied, probes),
+        );
     }
 }
 
@@ -135,7 +147,9 @@ fn write_classes(pipeline: &mut Pipeline, ops: &Ops) {
             value: bits(value),
             mask: bits(mask),
         };
-        let key = [dscp, (0, ANY), (0, ANY), (0, ANY), acknowledgement].map(ternary).to_vec();
+        let key = [dscp, (0, ANY), (0, ANY), (0, ANY), acknowledgement]
+            .map(ternary)
+            .to_vec();
         let class_entry = TableEntry {
             key,
             // Acknowledgements first, whatever their DSCP.
@@ -145,7 +159,11 @@ fn write_classes(pipeline: &mut Pipeline, ops: &Ops) {
         insert(pipeline, "EdgeIngress.traffic_class", class_entry);
         let weight = (65_536.0 / class.weight) as u64;
         if ops.ingress.fair {
-            insert(pipeline, "EdgeIngress.train_weight", entry(&[u64::from(class.class)], "EdgeIngress.set_weight", &[weight]));
+            insert(
+                pipeline,
+                "EdgeIngress.train_weight",
+                entry(&[u64::from(class.class)], "EdgeIngress.set_weight", &[weight]),
+            );
         }
     }
 }
@@ -189,9 +207,17 @@ fn write_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, edge: u
             if let Some(aggregation) = aggregation
                 && queue_class == class
             {
-                insert(pipeline, "EdgeIngress.aggregation", entry(&[queue], "EdgeIngress.aggregate", &[aggregation.size_bytes]));
+                insert(
+                    pipeline,
+                    "EdgeIngress.aggregation",
+                    entry(&[queue], "EdgeIngress.aggregate", &[aggregation.size_bytes]),
+                );
                 let args = [u64::from(to), u64::from(class), port, second];
-                insert(pipeline, "EdgeIngress.train_queue", entry(&[queue], "EdgeIngress.set_train", &args));
+                insert(
+                    pipeline,
+                    "EdgeIngress.train_queue",
+                    entry(&[queue], "EdgeIngress.set_train", &args),
+                );
             }
         }
     }
@@ -204,7 +230,10 @@ fn write_flow_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, ed
     let mut given = 0;
     for flow in scenario.group_flows() {
         let group = &scenario.routed.flows[flow.group];
-        let ends = [(flow.from, scenario.node_of(group.from)), (flow.to, scenario.node_of(group.to))];
+        let ends = [
+            (flow.from, scenario.node_of(group.from)),
+            (flow.to, scenario.node_of(group.to)),
+        ];
         for ((src, from), (dst, to)) in [(ends[0], ends[1]), (ends[1], ends[0])] {
             if from != Device::OpsEdge(edge) || to == from {
                 continue;
@@ -217,12 +246,23 @@ fn write_flow_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, ed
                 _ => 6,
             };
             let key = [ip(src), ip(dst), protocol, u64::from(flow.port), u64::from(flow.port)];
-            insert(pipeline, "EdgeIngress.flow_queue", entry(&key, "EdgeIngress.set_flow_queue", &[queue]));
-            let class = ops.classes.iter().find(|class| class.matches == Some(OpsMatch::Dscp(group.dscp)));
+            insert(
+                pipeline,
+                "EdgeIngress.flow_queue",
+                entry(&key, "EdgeIngress.set_flow_queue", &[queue]),
+            );
+            let class = ops
+                .classes
+                .iter()
+                .find(|class| class.matches == Some(OpsMatch::Dscp(group.dscp)));
             let class = class.map_or(0, |class| u64::from(class.class));
             let [port, second] = ports_to(ops, edge, to.number(), 0);
             let args = [u64::from(to.number()), class, port, second];
-            insert(pipeline, "EdgeIngress.train_queue", entry(&[queue], "EdgeIngress.set_train", &args));
+            insert(
+                pipeline,
+                "EdgeIngress.train_queue",
+                entry(&[queue], "EdgeIngress.set_train", &args),
+            );
         }
     }
 }
@@ -236,12 +276,26 @@ fn write_macroflows(
     let floor = ops.floor_bps(packet_bytes, &probes) / 8;
     let periods_q8 = 256_000_000_000 / probes.period_ns;
     for (to, queue) in ops.queues().filter(|(to, _)| *to != edge) {
-        let class = (0..ops.class_count()).find(|class| ops.queue(to, *class as u8) == queue).unwrap();
+        let class = (0..ops.class_count())
+            .find(|class| ops.queue(to, *class as u8) == queue)
+            .unwrap();
         let of = ops.classes.iter().find(|of| u16::from(of.class) == class);
         let wavelength = of.map_or(0, |of| u64::from(of.wavelength));
         let port = u64::from(PORT_OPTICAL_BASE) + u64::from(ops.wavelengths);
-        let args = [u64::from(to), u64::from(class), wavelength, port, floor, periods_q8, u64::from(satisfied)];
-        insert(pipeline, "EdgeIngress.macroflow", entry(&[u64::from(queue)], "EdgeIngress.set_macroflow", &args));
+        let args = [
+            u64::from(to),
+            u64::from(class),
+            wavelength,
+            port,
+            floor,
+            periods_q8,
+            u64::from(satisfied),
+        ];
+        insert(
+            pipeline,
+            "EdgeIngress.macroflow",
+            entry(&[u64::from(queue)], "EdgeIngress.set_macroflow", &args),
+        );
     }
 }
 

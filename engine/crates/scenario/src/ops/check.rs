@@ -120,7 +120,11 @@ fn check_direct(ops: &Ops, r: &mut Reader) {
         r.report("/ops/links".into(), "edges that no fibre joins", expected);
     }
     if ops.probes.is_some() {
-        r.report("/ops/probes".into(), "no switch answers probes", "no such key without switches");
+        r.report(
+            "/ops/probes".into(),
+            "no switch answers probes",
+            "no such key without switches",
+        );
     }
 }
 
@@ -139,11 +143,19 @@ fn check_ingress(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
     }
     if ops.aggregation.is_some() && u64::from(ops.framing_bytes) > FRAME_OVERHEAD_BYTES {
         let expected = format!("at most {FRAME_OVERHEAD_BYTES}, so that labels count");
-        r.report("/ops/framing_bytes".into(), "a train has one label and several frames", expected);
+        r.report(
+            "/ops/framing_bytes".into(),
+            "a train has one label and several frames",
+            expected,
+        );
     }
     let place = |key: &str| format!("/ops/ingress/{key}");
     if ops.ingress.fair && ops.ingress.trains.is_none() {
-        r.report(place("discipline"), "trains of all classes may wait without end", "'trains' beside it");
+        r.report(
+            place("discipline"),
+            "trains of all classes may wait without end",
+            "'trains' beside it",
+        );
     }
     if ops.ingress.fair && ops.aggregation.is_none() {
         let reason = "no label is asked for by which a train could be told its turn";
@@ -160,7 +172,11 @@ fn check_classes(ops: &Ops, r: &mut Reader) {
     for (index, class) in ops.classes.iter().enumerate() {
         let place = |key: &str| format!("/ops/classes/{index}/{key}");
         if !numbers.insert(class.class) {
-            r.report(place("class"), format!("second class {}", class.class), "a number of its own");
+            r.report(
+                place("class"),
+                format!("second class {}", class.class),
+                "a number of its own",
+            );
         }
         if class.wavelength >= ops.wavelengths {
             let reason = format!("no wavelength {} for data", class.wavelength);
@@ -185,7 +201,10 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
         r.report("/ops/classes".into(), reason, format!("at most {most} queues"));
         return;
     }
-    let is_by_flow = ops.aggregation.as_ref().is_some_and(|aggregation| aggregation.scheme == Scheme::Flow);
+    let is_by_flow = ops
+        .aggregation
+        .as_ref()
+        .is_some_and(|aggregation| aggregation.scheme == Scheme::Flow);
     if !is_by_flow {
         return;
     }

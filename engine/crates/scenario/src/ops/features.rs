@@ -124,20 +124,29 @@ pub(super) fn aggregation(r: &mut Reader, parent: &Fields, edges: &[OpsEdge], ra
     let Some(scheme) = r.choice(&fields, "scheme", &schemes) else {
         for key in &keys[1..] {
             if r.optional(&fields, key).is_some() {
-                r.report(fields.pointer(key), "each packet is a train", "no such key without a scheme");
+                r.report(
+                    fields.pointer(key),
+                    "each packet is a train",
+                    "no such key without a scheme",
+                );
             }
         }
         return None;
     };
     let interval_ns = r.integer(&fields, "interval_ns", INTERVAL_NS);
-    let timers = [("periodic", TrainTimer::Periodic), ("first-packet", TrainTimer::FirstPacket)];
+    let timers = [
+        ("periodic", TrainTimer::Periodic),
+        ("first-packet", TrainTimer::FirstPacket),
+    ];
     let has_timer = r.optional(&fields, "timer").is_some();
     let in_an_interval = u128::from(rate_bps) * u128::from(interval_ns) / 8_000_000_000;
     let in_an_interval = (in_an_interval as u64).clamp(*SIZE_BYTES.start(), *SIZE_BYTES.end());
     Some(Aggregation {
         scheme,
         interval_ns,
-        size_bytes: r.optional_integer(&fields, "size_bytes", SIZE_BYTES).unwrap_or(in_an_interval),
+        size_bytes: r
+            .optional_integer(&fields, "size_bytes", SIZE_BYTES)
+            .unwrap_or(in_an_interval),
         timer: match has_timer {
             true => r.choice(&fields, "timer", &timers),
             false => TrainTimer::Periodic,
@@ -163,7 +172,9 @@ pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate_bps: u64) -> Ingress
     let fields = r.fields(value, parent.pointer("ingress"), &["bytes", "trains", "discipline"]);
     let has_discipline = r.optional(&fields, "discipline").is_some();
     IngressBuffer {
-        bytes: r.optional_integer(&fields, "bytes", BUFFER_BYTES).unwrap_or(otherwise.bytes),
+        bytes: r
+            .optional_integer(&fields, "bytes", BUFFER_BYTES)
+            .unwrap_or(otherwise.bytes),
         trains: r.optional_integer(&fields, "trains", TRAINS).map(|trains| trains as u8),
         fair: has_discipline && r.choice(&fields, "discipline", &[("fifo", false), ("fair", true)]),
     }
@@ -171,7 +182,10 @@ pub(super) fn ingress(r: &mut Reader, parent: &Fields, rate_bps: u64) -> Ingress
 
 pub(super) fn classes(r: &mut Reader, parent: &Fields) -> Vec<OpsClass> {
     let elements = r.optional_list(parent, "classes", CLASSES);
-    elements.into_iter().map(|(value, pointer)| class(r, value, pointer)).collect()
+    elements
+        .into_iter()
+        .map(|(value, pointer)| class(r, value, pointer))
+        .collect()
 }
 
 fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {
@@ -181,7 +195,9 @@ fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {
         class,
         matches: matches(r, &fields, class),
         wavelength: r.optional_integer(&fields, "wavelength", WAVELENGTH).unwrap_or(0) as u8,
-        weight: r.optional_bounded(&fields, "weight", LEAST_WEIGHT..=MOST_WEIGHT).unwrap_or(1.0),
+        weight: r
+            .optional_bounded(&fields, "weight", LEAST_WEIGHT..=MOST_WEIGHT)
+            .unwrap_or(1.0),
     }
 }
 
@@ -189,7 +205,11 @@ fn class(r: &mut Reader, value: &Value, pointer: String) -> OpsClass {
 fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
     let value = if class == 0 {
         if r.optional(parent, "match").is_some() {
-            r.report(parent.pointer("match"), "class 0 is what no other class matches", "no such key");
+            r.report(
+                parent.pointer("match"),
+                "class 0 is what no other class matches",
+                "no such key",
+            );
         }
         return None;
     } else {
@@ -203,7 +223,11 @@ fn matches(r: &mut Reader, parent: &Fields, class: u8) -> Option<OpsMatch> {
         (Some(dscp), None) => Some(OpsMatch::Dscp(dscp as u8)),
         (None, Some(true)) => Some(OpsMatch::Acknowledgements),
         _ => {
-            r.report(place, "nothing to match, or two", "either 'dscp' or 'acknowledgements: true'");
+            r.report(
+                place,
+                "nothing to match, or two",
+                "either 'dscp' or 'acknowledgements: true'",
+            );
             None
         }
     }
@@ -215,7 +239,11 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
         Some("none") => return None,
         Some("pair") => Macroflows::default(),
         Some(_) => {
-            r.report(parent.pointer("macroflows"), "no such macroflows", "none, pair, or a mapping");
+            r.report(
+                parent.pointer("macroflows"),
+                "no such macroflows",
+                "none, pair, or a mapping",
+            );
             return None;
         }
         None => {
@@ -226,7 +254,11 @@ pub(super) fn macroflows(r: &mut Reader, parent: &Fields, probes: Option<Probes>
         }
     };
     if probes.is_none() {
-        r.report(parent.pointer("macroflows"), "nothing tells their rates", "'probes' beside it");
+        r.report(
+            parent.pointer("macroflows"),
+            "nothing tells their rates",
+            "'probes' beside it",
+        );
     }
     Some(found)
 }

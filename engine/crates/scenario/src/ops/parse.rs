@@ -7,7 +7,8 @@ use serde_yaml_ng::Value;
 use slotwise_wire::limits::RATE_BPS;
 
 use super::{
-    DelayProcess, DirectLink, FRAME_OVERHEAD_BYTES, LABEL_OVERHEAD_BYTES, Ops, OpsEdge, OpsLink, Probes, UNLIMITED, features,
+    DelayProcess, DirectLink, FRAME_OVERHEAD_BYTES, LABEL_OVERHEAD_BYTES, Ops, OpsEdge, OpsLink, Probes, UNLIMITED,
+    features,
 };
 use crate::parse::DELAY_NS;
 use crate::reader::{Fields, Reader};
@@ -121,9 +122,15 @@ fn links(
     let elements = r.list(fields, "links", LINKS);
     if switches.is_empty() {
         let direct = elements.into_iter();
-        return (Vec::new(), direct.map(|(v, p)| direct_link(r, edges, (v, p), rate_bps)).collect());
+        return (
+            Vec::new(),
+            direct.map(|(v, p)| direct_link(r, edges, (v, p), rate_bps)).collect(),
+        );
     }
-    (elements.into_iter().map(|(v, p)| link(r, switches, v, p)).collect(), Vec::new())
+    (
+        elements.into_iter().map(|(v, p)| link(r, switches, v, p)).collect(),
+        Vec::new(),
+    )
 }
 
 fn link(r: &mut Reader, switches: &[String], value: &Value, pointer: String) -> OpsLink {
@@ -200,7 +207,11 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
         }
     }
     if hold_ns[0] > hold_ns[1] {
-        r.report(fields.pointer("hold_ms"), "it ends before it begins", "the shorter time first");
+        r.report(
+            fields.pointer("hold_ms"),
+            "it ends before it begins",
+            "the shorter time first",
+        );
     }
     let mut number = |key: &str| {
         if r.required(&fields, key).is_none() {

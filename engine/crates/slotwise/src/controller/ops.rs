@@ -46,7 +46,9 @@ fn network(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> Value {
             "mac": mac(fabric.device_mac(edge)),
             "hosts": hosts_at(scenario, fabric, edge),
         });
-        let attached = fibres.iter().find(|fibre| fibre.direct.is_none() && fibre.ends[0].0 == edge);
+        let attached = fibres
+            .iter()
+            .find(|fibre| fibre.direct.is_none() && fibre.ends[0].0 == edge);
         if let Some(fibre) = attached {
             let (switch, at_switch) = fibre.ends[1];
             document["switch"] = json!(ops.node_name(switch));
@@ -109,7 +111,10 @@ fn aggregation(ops: &Ops) -> Value {
     };
     let mut document = json!({"scheme": aggregation.scheme.name(), "size_bytes": aggregation.size_bytes});
     if !aggregation.edges.is_empty() {
-        let names = aggregation.edges.iter().map(|edge| ops.node_name(Device::OpsEdge(*edge)));
+        let names = aggregation
+            .edges
+            .iter()
+            .map(|edge| ops.node_name(Device::OpsEdge(*edge)));
         document["edges"] = names.collect();
     }
     document
@@ -139,12 +144,18 @@ fn direct_fibres(ops: &Ops, fibres: &[OpsFibre], edge: Device) -> Value {
 /// Queues of flows that have one of their own, by edge: of what its hosts send, data or acknowledgements.
 fn flow_queues(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> BTreeMap<Device, Vec<Value>> {
     let mut queues: BTreeMap<Device, Vec<Value>> = BTreeMap::new();
-    let is_by_flow = ops.aggregation.as_ref().is_some_and(|aggregation| aggregation.scheme == Scheme::Flow);
+    let is_by_flow = ops
+        .aggregation
+        .as_ref()
+        .is_some_and(|aggregation| aggregation.scheme == Scheme::Flow);
     if !is_by_flow {
         return queues;
     }
     let class_of = |dscp: u8| {
-        let of = ops.classes.iter().find(|class| class.matches == Some(OpsMatch::Dscp(dscp)));
+        let of = ops
+            .classes
+            .iter()
+            .find(|class| class.matches == Some(OpsMatch::Dscp(dscp)));
         of.map_or(0, |class| class.class)
     };
     for flow in scenario.group_flows() {
