@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{DropReason, NO_FIBRE, TrainFate};
-use support::ops::{configure_edge, ops, set_edge_params, set_switch_params, switch_params};
+use support::ops::{configure_edge, dropped, ops, set_edge_params, set_switch_params, switch_params};
 use support::{bits, ops as written};
 
 const MS: u64 = 1_000_000;
@@ -178,12 +178,7 @@ fn what_a_cut_takes_is_counted_and_the_rest_goes_another_way() {
     network.run_until(49 * MS);
     let before = formed(&network, 3);
     network.run_until(90 * MS);
-    let dark: u64 = network
-        .drops()
-        .iter()
-        .filter(|(_, cause, _)| *cause == DropCause::LinkDown)
-        .map(|(_, _, count)| count.packets)
-        .sum();
+    let dark = dropped(&network, DropCause::LinkDown);
     assert!(dark > 300, "nobody has told the switch: {dark}");
     let during = formed(&network, 3);
     assert_eq!((before.lost, during.lost), (0, dark));

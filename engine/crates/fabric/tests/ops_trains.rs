@@ -6,7 +6,7 @@ mod support;
 use slotwise_fabric::{DropCause, Fabric, Invariant, OpsOutputUse, OpsTrains, TrainUse};
 use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::DropReason;
-use support::ops::{configure_edge, ops, set_switch_params, switch_params};
+use support::ops::{configure_edge, dropped, ops, set_switch_params, switch_params};
 use support::{bits, call};
 
 const MS: u64 = 1_000_000;
@@ -246,12 +246,7 @@ fn a_dark_link_loses_what_waits_and_is_used_again() {
     };
     let mut network = two.network();
     network.run_until(150 * MS);
-    let dark: u64 = network
-        .drops()
-        .iter()
-        .filter(|(_, cause, _)| *cause == DropCause::LinkDown)
-        .map(|(_, _, count)| count.packets)
-        .sum();
+    let dark = dropped(&network, DropCause::LinkDown);
     assert!(dark > 100, "nobody has told P4: {dark}");
     network.run_until(250 * MS);
     used(&mut network);
@@ -373,12 +368,7 @@ fn a_buffer_that_is_full_loses_packets_and_trains_stay_as_long_as_they_were() {
     };
     let mut network = text.network();
     network.run_until(SECOND / 5);
-    let lost: u64 = network
-        .drops()
-        .iter()
-        .filter(|(_, cause, _)| *cause == DropCause::QueueFull)
-        .map(|(_, _, count)| count.packets)
-        .sum();
+    let lost = dropped(&network, DropCause::QueueFull);
     assert!(lost > 1000, "{lost}");
     let before = network.ops_trains(0);
     network.run_until(SECOND / 2);

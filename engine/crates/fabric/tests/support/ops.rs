@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use slotwise_fabric::{Fabric, FabricOptions, HostMode};
+use slotwise_fabric::{DropCause, Fabric, FabricOptions, HostMode};
 use slotwise_p4::{KeyField, Pipeline, Program, TableEntry};
 use slotwise_scenario::{Device, Ops, OpsMatch, Party, Probes, Scenario, Scheme, Source};
 use slotwise_wire::{FIBRE_CHOICES, NO_FIBRE, PORT_OPTICAL_BASE};
@@ -314,6 +314,12 @@ pub fn set_edge_params(fabric: &mut Fabric, edge: u16, framing_bytes: u64, defle
     pipeline
         .table_set_default("EdgeIngress.edge_params", Some(action))
         .unwrap();
+}
+
+/// Packets that the fabric lost for a cause.
+pub fn dropped(network: &Fabric, cause: DropCause) -> u64 {
+    let drops = network.drops().iter().filter(|(_, of, _)| *of == cause);
+    drops.map(|(_, _, count)| count.packets).sum()
 }
 
 /// Length of the shortest way, and its hops, without a node.
