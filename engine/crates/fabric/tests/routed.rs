@@ -5,55 +5,9 @@ mod support;
 
 use slotwise_fabric::{ControlMessage, DropCause, Fabric, FabricOptions, FifoUse, FlowUse, HostMode, Place};
 use slotwise_scenario::{Device, Scenario};
-use support::configure_router;
+use support::dumbbell::{configure, configured, dumbbell, network};
 
 const MS: u64 = 1_000_000;
-
-/// Two routers and a link of 10 Mb/s and 5 ms, hosts 2.5 ms away on either side.
-fn dumbbell(flows: &str, rest: &str) -> Scenario {
-    let text = format!(
-        "version: 1
-name: dumbbell
-seed: 3
-duration_ms: 5000
-packet_bytes: 1000
-routers: [left, right]
-links:
-- {{name: there, from: left, to: right, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 20}}}}
-- {{name: back, from: right, to: left, rate_bps: 10000000, delay_ns: 5000000, buffer: {{packets: 100}}}}
-hosts:
-- {{name: s, count: 2, router: left, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
-- {{name: d, count: 2, router: right, rate_bps: 100000000, up_delay_ns: 2500000, down_delay_ns: 2500000, buffer: {{bytes: 1000000}}}}
-flows: [{flows}]
-{rest}"
-    );
-    Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn network(scenario: &Scenario, seed: u64) -> Fabric {
-    let options = FabricOptions {
-        seed,
-        host_mode: HostMode::Simulated,
-        captures: None,
-        frame_records: false,
-    };
-    configured(Fabric::new(scenario, options))
-}
-
-/// With a program and routes in every router.
-fn configured(mut network: Fabric) -> Fabric {
-    for device in network.devices().collect::<Vec<_>>() {
-        configure(&mut network, device);
-    }
-    network
-}
-
-fn configure(network: &mut Fabric, device: Device) {
-    let Device::Router(router) = device else {
-        panic!("there are routers only")
-    };
-    configure_router(network, router);
-}
 
 /// What the link and the flows did in each second.
 fn run(scenario: &Scenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {

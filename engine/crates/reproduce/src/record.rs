@@ -237,6 +237,42 @@ pub const FLOW_COLUMNS: [Column; 9] = [
     column("timeouts", "retransmission timeouts since the start"),
 ];
 
+/// Of flows with `measure: true`, what they did in each period; the names, `GROUP.i`, are in column `flow`. Orders are those in which
+/// packets with data were sent and arrived (RFC 4737).
+pub const ORDER_COLUMNS: [Column; 16] = [
+    column("time_s", "end of the period, s"),
+    column("packets", "packets with data that arrived"),
+    column("delay_ms", "their mean one-way delay, ms"),
+    column("delay_deviation_ms", "standard deviation of their one-way delays, ms"),
+    column("reordered", "of them, packets that came after one that was sent later"),
+    column(
+        "reordered_1",
+        "packets right after one sent later (n-reordering, n = 1)",
+    ),
+    column("reordered_3", "packets right after three sent later (n = 3)"),
+    column(
+        "mean_extent",
+        "mean over reordered packets of how many arrivals after the first one sent later they came",
+    ),
+    column("most_extent", "largest of these; at most 1024"),
+    column("sent", "data segments or datagrams sent, those sent again included"),
+    column("retransmissions", "segments sent again"),
+    column(
+        "needless_retransmissions",
+        "of these, segments of which the receiver had every byte when they were sent, or got every byte twice",
+    ),
+    column("fast_retransmits", "times that a fast recovery began"),
+    column(
+        "needless_fast_retransmits",
+        "of these, those whose first segment was sent again needlessly",
+    ),
+    column("timeouts", "retransmission timeouts"),
+    column(
+        "goodput_kbps",
+        "payload that arrived without a gap for the first time, kbit/s; of UDP all of it",
+    ),
+];
+
 /// Of a star's VOQs; the names, `edgeA->edgeB`, are in column `queue`. Bytes are those on the fibre.
 pub const QUEUE_COLUMNS: [Column; 11] = [
     column("time_s", "end of the period, s from the start of the first phase"),
@@ -372,6 +408,11 @@ impl Table {
         Table::new("flow", &FLOW_COLUMNS)
     }
 
+    /// An empty table of the order of flows' packets.
+    pub fn order() -> Table {
+        Table::new("flow", &ORDER_COLUMNS)
+    }
+
     /// An empty table of a star's VOQs.
     pub fn queues() -> Table {
         Table::new("queue", &QUEUE_COLUMNS)
@@ -463,6 +504,8 @@ pub struct Recording {
     pub reactions: Table,
     /// Flows.
     pub flows: Table,
+    /// Order of their packets.
+    pub order: Table,
     /// VOQs.
     pub queues: Table,
     /// Ends of fibres.
@@ -489,6 +532,7 @@ impl Default for Recording {
             fairness: Table::fairness(),
             reactions: Table::reactions(),
             flows: Table::flows(),
+            order: Table::order(),
             queues: Table::queues(),
             ports: Table::ports(),
             access: Table::access(),
@@ -501,7 +545,7 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 15] {
+    pub fn tables(&self) -> [(&'static str, &Table); 16] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
@@ -512,6 +556,7 @@ impl Recording {
             ("fairness", &self.fairness),
             ("reactions", &self.reactions),
             ("flows", &self.flows),
+            ("order", &self.order),
             ("queues", &self.queues),
             ("ports", &self.ports),
             ("access", &self.access),
@@ -532,11 +577,12 @@ impl Recording {
         self.fairness = routed.fairness;
         self.reactions = routed.reactions;
         self.flows.append(routed.flows);
+        self.order = routed.order;
         self
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 15] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 16] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
@@ -547,6 +593,7 @@ impl Recording {
             ("fairness", &mut self.fairness),
             ("reactions", &mut self.reactions),
             ("flows", &mut self.flows),
+            ("order", &mut self.order),
             ("queues", &mut self.queues),
             ("ports", &mut self.ports),
             ("access", &mut self.access),

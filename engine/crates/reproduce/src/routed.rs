@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a network of routers, a ring or optical packet switches, while it runs: its links, stations or switches, and its flows, every period of its scenario.
 
-use slotwise_fabric::{Fabric, FifoUse, FlowUse};
+use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse};
 use slotwise_scenario::{FlowGroup, Scenario};
 
 use crate::after::AfterFault;
@@ -161,6 +161,9 @@ impl RoutedRecorder {
             }
             let row = flow_row(&period, &used, self.packet_bytes, flow.period_delay_ms);
             self.recording.flows.push(&flow.name, row);
+            if let Some(order) = network.take_order_use(index) {
+                self.recording.order.push(&flow.name, order_row(&period, &order));
+            }
             let before = flow.used;
             flow.used = FlowUse {
                 delivered_bytes: before.delivered_bytes + used.delivered_bytes,
@@ -237,7 +240,7 @@ pub(crate) fn link_names(scenario: &Scenario) -> Vec<String> {
 /// Names of the flows over the whole run, in their order.
 pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
     let names = |group: &FlowGroup| {
-        let count = scenario.host_numbers(group.from).len();
+        let count = scenario.flow_hosts(group).len();
         (0..count)
             .map(|i| format!("{}.{i}", group.name))
             .collect::<Vec<String>>()
@@ -281,6 +284,33 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
         longest_ms,
         used.retransmissions as f64,
         used.timeouts as f64,
+    ]
+}
+
+/// In the order of [`crate::record::ORDER_COLUMNS`].
+fn order_row(period: &Period, order: &OrderUse) -> [f64; 16] {
+    let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
+    // Exact sums: n times the sum of squares less the square of the sum.
+    let (packets, sum_ns) = (u128::from(order.packets), u128::from(order.delay_sum_ns));
+    let scatter = (packets * order.delay_squares_ns2).saturating_sub(sum_ns * sum_ns);
+    let deviation_ns = mean((scatter as f64).sqrt(), order.packets);
+    [
+        period.end_s,
+        order.packets as f64,
+        mean_ns / 1e6,
+        deviation_ns / 1e6,
+        order.reordered as f64,
+        order.reordered_1 as f64,
+        order.reordered_3 as f64,
+        mean(order.extent_sum as f64, order.reordered),
+        order.extent_max as f64,
+        order.sent as f64,
+        order.retransmissions as f64,
+        order.needless_retransmissions as f64,
+        order.fast_retransmits as f64,
+        order.needless_fast_retransmits as f64,
+        order.timeouts as f64,
+        order.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
     ]
 }
 

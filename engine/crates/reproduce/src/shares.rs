@@ -90,7 +90,7 @@ impl Shares {
         let played = network.routed_flows().iter();
         let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
         for group in &scenario.routed.flows {
-            for flow in 0..scenario.host_numbers(group.from).len() {
+            for flow in 0..scenario.flow_hosts(group).len() {
                 let name = format!("{}.{flow}", group.name);
                 let start_ns = starts.get(name.as_str()).copied().unwrap_or(u64::MAX);
                 shares.add(scenario, ring, (group, name, start_ns));

@@ -64,8 +64,8 @@ impl Scenario {
         let groups = self.routed.flows.iter().enumerate();
         let ended = groups.filter(|(_, group)| !matches!(group.source, Source::Web { .. }));
         let flows = ended.flat_map(|(index, group)| {
-            let pairs = self.host_numbers(group.from).zip(self.host_numbers(group.to));
-            pairs.map(move |(from, to)| (index, from, to))
+            let hosts = self.flow_hosts(group);
+            hosts.map(move |(from, to)| (index, from, to))
         });
         flows
             .map(|(group, from, to)| GroupFlow {

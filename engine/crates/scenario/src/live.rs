@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::model::{Process, Scenario, TrafficKind, Transport};
-use crate::routed::{FlowGroup, Source};
+use crate::routed::{FlowGroup, Source, Tcp};
 
 impl TrafficKind {
     /// Whether hosts of Linux can play it: they have no XCP, and iperf3 no users of the web and no process but the constant one. What
@@ -21,11 +21,12 @@ impl TrafficKind {
 impl FlowGroup {
     /// The same of flows between groups of hosts. iperf3 marks no packets here.
     pub fn is_of_linux(&self) -> bool {
+        // Of Linux one flow of two hosts is asked for, and it measures no order.
         match self.source {
-            _ if self.dscp > 0 => false,
+            _ if self.dscp > 0 || self.each > 1 || self.measure => false,
             Source::Web { .. } => false,
             Source::Udp { process, .. } => process == Process::Constant,
-            Source::Stream { .. } => self.transport != Transport::Xcp,
+            Source::Stream { .. } => self.transport != Transport::Xcp && self.tcp == Tcp::default(),
         }
     }
 }

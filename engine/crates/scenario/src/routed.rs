@@ -4,6 +4,7 @@
 
 mod check;
 mod parse;
+mod tcp;
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
 pub(crate) use parse::parse;
+pub use tcp::Tcp;
 
 /// Key of the groups of hosts beside what else a mix says of hosts.
 pub(crate) const GROUPS: &str = "groups";
@@ -113,7 +115,7 @@ pub enum Party {
     Star(Endpoint),
 }
 
-/// Like flows: one from each host of a party to the host of the same number in another.
+/// Like flows: so many from each host of a party to the host of the same number in another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowGroup {
     /// Name of the group; flow `i` of it is `NAME.i`.
@@ -122,10 +124,14 @@ pub struct FlowGroup {
     pub from: Party,
     /// The receivers, as many.
     pub to: Party,
+    /// Flows of each two hosts.
+    pub each: u32,
     /// Congestion control.
     pub transport: Transport,
     /// Whether it uses SACK.
     pub sack: bool,
+    /// What else is said of its TCP.
+    pub tcp: Tcp,
     /// What each sends.
     pub source: Source,
     /// Largest IP packet that they send.
@@ -138,6 +144,8 @@ pub struct FlowGroup {
     pub start_ms: u64,
     /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.
     pub spread_ms: u64,
+    /// Whether the order of their packets and what was sent needlessly is measured.
+    pub measure: bool,
 }
 
 /// What a flow sends.
@@ -268,6 +276,16 @@ impl Scenario {
             Party::Star(Endpoint::Host(HostId { edge, index })) => (hosts_before(edge) + usize::from(index), 1),
         };
         first..first + count
+    }
+
+    /// Numbers of the hosts of each flow of a group, sender first, in the order of the flows.
+    pub fn flow_hosts(&self, group: &FlowGroup) -> impl ExactSizeIterator<Item = (usize, usize)> + use<> {
+        let (from, to, each) = (
+            self.host_numbers(group.from),
+            self.host_numbers(group.to),
+            group.each as usize,
+        );
+        (0..from.len() * each).map(move |flow| (from.start + flow / each, to.start + flow / each))
     }
 
     /// Names of a party's hosts, by their numbers.

@@ -357,6 +357,8 @@ pub fn whole_flows(
             Source::Udp { .. } => ("udp", None),
             Source::Web { .. } => ("web", Some(group.transport.name())),
         };
+        // Each two hosts have so many flows, one after another.
+        let ends = ends.flat_map(|ends| std::iter::repeat_n(ends, group.each as usize));
         ends.map(
             move |(from, to)| json!({"kind": kind, "transport": transport, "entry": entry, "from": from, "to": to}),
         )

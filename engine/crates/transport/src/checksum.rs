@@ -5,14 +5,15 @@ use std::net::Ipv4Addr;
 
 /// Adds `bytes`, read as big-endian 16-bit words, to `sum`. Only the last piece may have an odd length.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
-    // Words of 32 bits in the machine's order; the sum is turned round at the end (RFC 1071 section 2 B).
-    let chunks = bytes.chunks_exact(4);
-    let mut last = [0; 4];
-    last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-    let whole: u64 = chunks
-        .map(|c| u64::from(u32::from_ne_bytes([c[0], c[1], c[2], c[3]])))
-        .sum();
-    let folded = fold(whole + u64::from(u32::from_ne_bytes(last)));
+    // Words of 64 bits in the machine's order, with the carry added at the low end; the sum is turned round at the end (RFC 1071
+    // section 2 B and C).
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let folded = fold(words.iter().chain([&last]).fold(0, |sum: u64, word| {
+        let (sum, carry) = sum.overflowing_add(u64::from_ne_bytes(*word));
+        sum + u64::from(carry)
+    }));
     sum + u64::from(u16::from_be(folded))
 }
 
@@ -45,6 +46,20 @@ mod tests {
         // Section 3: 0001 f203 f4f5 f6f7 add up to ddf2.
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(internet(&bytes), !0xddf2);
+    }
+
+    #[test]
+    fn carries_come_back_at_the_low_end() {
+        for length in 0..40 {
+            let bytes = vec![0xff; length * 2];
+            assert_eq!(internet(&bytes), if length == 0 { 0xffff } else { 0 });
+        }
+        let bytes: Vec<u8> = (0..=255).rev().cycle().take(1480).collect();
+        let sum: u64 = bytes
+            .chunks(2)
+            .map(|pair| u64::from(pair[0]) << 8 | u64::from(pair[1]))
+            .sum();
+        assert_eq!(internet(&bytes), !fold(sum));
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod checksum;
 mod congestion;
 pub mod content;
 mod endpoint;
+mod rack;
 mod random;
 mod ranges;
 mod receiver;

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
+use std::ops::Range;
 
 use crate::content::Sink;
 use crate::endpoint::{AbortReason, ConfigError, Endpoint, Event};
@@ -31,6 +32,8 @@ pub struct ReceiverConfig {
     pub xcp: bool,
     /// Accept SACK if offered.
     pub sack: bool,
+    /// Tell of segments that came twice (RFC 2883); a part of SACK.
+    pub dsack: bool,
     /// Acknowledge every second segment, a single one after this many ns (at most 500 ms, RFC 5681 section 4.2);
     /// `None`: acknowledge each.
     pub delayed_ack_ns: Option<u64>,
@@ -54,6 +57,7 @@ impl ReceiverConfig {
             remote: None,
             xcp: false,
             sack: true,
+            dsack: false,
             delayed_ack_ns: None,
             window_bytes: 16 << 20,
             mss_bytes: 65_495,
@@ -109,6 +113,8 @@ pub struct Receiver<S> {
     ahead: RangeSet,
     /// A number of each range that was received last, most recent first.
     recent: VecDeque<u64>,
+    /// What the last segment brought again, to be told of.
+    duplicate: Option<Range<u64>>,
     scaled: bool,
     sack: bool,
     ack_due: bool,
@@ -154,6 +160,7 @@ impl<S: Sink> Receiver<S> {
             fin: None,
             ahead: RangeSet::default(),
             recent: VecDeque::new(),
+            duplicate: None,
             scaled: false,
             sack: false,
             ack_due: false,
@@ -175,6 +182,15 @@ impl<S: Sink> Receiver<S> {
             in_order_bytes: self.next.saturating_sub(1 + u64::from(fin_taken)),
             ..self.stats
         }
+    }
+
+    /// Whether `bytes` from the sequence number of a segment of its peer on have all arrived.
+    pub fn has(&self, sequence: u32, bytes: u64) -> bool {
+        let start = sequence::from_wire(self.peer_initial, self.next, sequence);
+        start.is_some_and(|start| {
+            let end = start + bytes;
+            end <= self.next || self.ahead.gaps(start.max(self.next)..end).next().is_none()
+        })
     }
 
     /// Where the bytes went.
@@ -326,6 +342,11 @@ impl<S: Sink> Receiver<S> {
         let in_order = start <= self.next && data_end >= self.next;
         self.stats.segments += u64::from(!payload.is_empty());
         self.stats.out_of_order += u64::from(!in_order);
+        if self.sack && self.config.dsack {
+            self.duplicate = self
+                .first_duplicate(start..data_end.min(limit))
+                .or(self.duplicate.take());
+        }
         let fresh = self.take_bytes(start, data_end.min(limit), payload);
         self.stats.bytes += fresh;
         self.stats.duplicate_bytes += payload.len() as u64 - fresh;
@@ -380,14 +401,33 @@ impl<S: Sink> Receiver<S> {
         fresh
     }
 
-    /// RFC 2018 section 4: the range received last first, then those before it.
-    fn sack_blocks(&self) -> Options {
+    /// The first part of `whole` that has arrived before (RFC 2883 section 4).
+    fn first_duplicate(&self, whole: Range<u64>) -> Option<Range<u64>> {
+        if whole.start < self.next {
+            return Some(whole.start..whole.end.min(self.next)).filter(|range| !range.is_empty());
+        }
+        let known = self.ahead.iter().find(|range| range.end > whole.start)?;
+        let range = known.start.max(whole.start)..known.end.min(whole.end);
+        (!range.is_empty()).then_some(range)
+    }
+
+    /// RFC 2018 section 4: the range received last first, then those before it; in front of all what came twice, and after it the range
+    /// that it is in (RFC 2883 section 4).
+    fn sack_blocks(&mut self) -> Options {
         let mut options = Options::default();
         if !self.sack {
             return options;
         }
+        let duplicate = self.duplicate.take();
+        if let Some(range) = &duplicate {
+            options.push_sack(
+                sequence::to_wire(self.peer_initial, range.start),
+                sequence::to_wire(self.peer_initial, range.end),
+            );
+        }
         let mut told = RangeSet::default();
-        for number in &self.recent {
+        let around = duplicate.map(|range| range.start);
+        for number in around.iter().chain(&self.recent) {
             if let Some(range) = self.ahead.containing(*number)
                 && told.containing(range.start).is_none()
             {

@@ -16,6 +16,9 @@ pub struct RtoConfig {
     pub max_ns: u64,
     /// The G of rules 2.2 and 2.3, at least: how much later than the mean an answer may come. Linux has 200 ms.
     pub granularity_ns: u64,
+    /// Tick of the clock by which the timeout is reckoned: measurements are rounded to the nearest one, at least one, and timeouts up.
+    /// Old stacks have 10 ms (ns-2) to 500 ms (BSD); 1: none.
+    pub tick_ns: u64,
 }
 
 impl Default for RtoConfig {
@@ -25,6 +28,7 @@ impl Default for RtoConfig {
             min_ns: 1_000_000_000,
             max_ns: 60_000_000_000,
             granularity_ns: 1,
+            tick_ns: 1,
         }
     }
 }
@@ -35,7 +39,31 @@ impl RtoConfig {
         ConfigError::check("rto.max_ns", self.max_ns, 1..=DAY_NS)?;
         ConfigError::check("rto.min_ns", self.min_ns, 0..=self.max_ns)?;
         ConfigError::check("rto.granularity_ns", self.granularity_ns, 1..=self.max_ns)?;
+        ConfigError::check("rto.tick_ns", self.tick_ns, 1..=self.max_ns)?;
         ConfigError::check("rto.initial_ns", self.initial_ns, 1..=self.max_ns)
+    }
+}
+
+/// Mean and variation of round-trip times.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    srtt_ns: u64,
+    rttvar_ns: u64,
+}
+
+impl Smoothed {
+    /// With one more measurement (rules 2.2 and 2.3).
+    fn after(before: Option<Smoothed>, rtt_ns: u64) -> Smoothed {
+        match before {
+            None => Smoothed {
+                srtt_ns: rtt_ns,
+                rttvar_ns: rtt_ns / 2,
+            },
+            Some(Smoothed { srtt_ns, rttvar_ns }) => Smoothed {
+                srtt_ns: (7 * srtt_ns + rtt_ns) / 8,
+                rttvar_ns: (3 * rttvar_ns + srtt_ns.abs_diff(rtt_ns)) / 4,
+            },
+        }
     }
 }
 
@@ -43,8 +71,10 @@ impl RtoConfig {
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
-    /// (srtt, rttvar), ns.
-    smoothed: Option<(u64, u64)>,
+    /// To the nanosecond.
+    smoothed: Option<Smoothed>,
+    /// The same of measurements in whole ticks.
+    coarse: Option<Smoothed>,
     base_rto_ns: u64,
     backoffs: u32,
 }
@@ -55,6 +85,7 @@ impl RttEstimator {
         Self {
             config,
             smoothed: None,
+            coarse: None,
             base_rto_ns: config.initial_ns,
             backoffs: 0,
         }
@@ -62,23 +93,29 @@ impl RttEstimator {
 
     /// Takes a measurement of `rtt_ns` (rules 2.2 and 2.3) and ends any back-off.
     pub fn sample(&mut self, rtt_ns: u64) {
-        let (srtt, rttvar) = match self.smoothed {
-            None => (rtt_ns, rtt_ns / 2),
-            Some((srtt, rttvar)) => ((7 * srtt + rtt_ns) / 8, (3 * rttvar + srtt.abs_diff(rtt_ns)) / 4),
-        };
-        self.smoothed = Some((srtt, rttvar));
-        self.base_rto_ns = (srtt + (4 * rttvar).max(self.config.granularity_ns)).max(self.config.min_ns);
+        let Smoothed {
+            mut srtt_ns,
+            mut rttvar_ns,
+        } = Smoothed::after(self.smoothed, rtt_ns);
+        self.smoothed = Some(Smoothed { srtt_ns, rttvar_ns });
+        let tick_ns = self.config.tick_ns;
+        if tick_ns > 1 {
+            let ticks = ((rtt_ns + tick_ns / 2) / tick_ns).max(1);
+            Smoothed { srtt_ns, rttvar_ns } = *self.coarse.insert(Smoothed::after(self.coarse, ticks * tick_ns));
+        }
+        let rto_ns = srtt_ns + (4 * rttvar_ns).max(self.config.granularity_ns).max(tick_ns);
+        self.base_rto_ns = rto_ns.next_multiple_of(tick_ns).max(self.config.min_ns);
         self.backoffs = 0;
     }
 
     /// Smoothed round-trip time, ns.
     pub fn srtt_ns(&self) -> Option<u64> {
-        self.smoothed.map(|(srtt, _)| srtt)
+        self.smoothed.map(|smoothed| smoothed.srtt_ns)
     }
 
     /// Its variation, ns.
     pub fn rttvar_ns(&self) -> Option<u64> {
-        self.smoothed.map(|(_, rttvar)| rttvar)
+        self.smoothed.map(|smoothed| smoothed.rttvar_ns)
     }
 
     /// The timeout now, ns.
@@ -171,6 +208,31 @@ mod tests {
         assert_eq!(rtt.rttvar_ns(), Some(62_500_000));
         assert_eq!(rtt.srtt_ns(), Some(112_500_000));
         assert_eq!(rtt.rto_ns(), 362_500_000);
+    }
+
+    #[test]
+    fn a_coarse_clock_measures_whole_ticks_and_rounds_the_timeout_up() {
+        let mut rtt = RttEstimator::new(RtoConfig {
+            min_ns: 0,
+            tick_ns: 10 * MS,
+            ..RtoConfig::default()
+        });
+        rtt.sample(64 * MS);
+        // 6 ticks: 60 + 4 x 30.
+        assert_eq!(rtt.rto_ns(), 180 * MS);
+        assert_eq!(rtt.srtt_ns(), Some(64 * MS), "who paces needs more than ticks");
+        rtt.sample(66 * MS);
+        // 7 ticks: rttvar 3/4 30 + 1/4 10 = 25, srtt 61.25: 161.25, up to whole ticks.
+        assert_eq!(rtt.rto_ns(), 170 * MS);
+        let mut short = RttEstimator::new(RtoConfig {
+            min_ns: 0,
+            tick_ns: 10 * MS,
+            ..RtoConfig::default()
+        });
+        for _ in 0..100 {
+            short.sample(MS);
+        }
+        assert_eq!(short.rto_ns(), 20 * MS, "one tick measured, and one of granularity");
     }
 
     #[test]

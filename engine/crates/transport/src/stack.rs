@@ -97,19 +97,25 @@ impl<E: Endpoint> Stack<E> {
 
     /// Hands a packet to its endpoint.
     pub fn handle_segment(&mut self, now_ns: u64, packet: &[u8]) {
-        let Ok(flow) = FlowKey::of(packet) else {
-            self.stats.malformed += 1;
-            return;
-        };
-        let any = FlowKey { source: ANYONE, ..flow };
-        let Some(flow) = [flow, any].into_iter().find(|f| self.slots.contains_key(f)) else {
-            self.stats.unclaimed += 1;
-            return;
-        };
-        if let Some(slot) = self.slots.get_mut(&flow) {
-            slot.endpoint.handle_segment(now_ns, packet);
+        match FlowKey::of(packet) {
+            Ok(flow) => self.handle_segment_of(flow, now_ns, packet),
+            Err(_) => self.stats.malformed += 1,
         }
-        self.wake(flow);
+    }
+
+    /// The same of a packet whose flow is known.
+    pub fn handle_segment_of(&mut self, flow: FlowKey, now_ns: u64, packet: &[u8]) {
+        let any = FlowKey { source: ANYONE, ..flow };
+        for flow in [flow, any] {
+            if let Some(slot) = self.slots.get_mut(&flow) {
+                slot.endpoint.handle_segment(now_ns, packet);
+                if !std::mem::replace(&mut slot.queued, true) {
+                    self.ready.push_back(flow);
+                }
+                return;
+            }
+        }
+        self.stats.unclaimed += 1;
     }
 
     /// The next packet of any endpoint, as [`Endpoint::poll_transmit`].

@@ -117,17 +117,27 @@ fn newreno_mends_one_hole_a_round_trip_and_sack_all_at_once() {
 #[test]
 fn limited_transmit_saves_a_window_of_three_from_the_timer() {
     // Two duplicates come back; the third is that of a segment sent beyond the window (RFC 3042).
-    for sack in [false, true] {
+    for (sack, limited_transmit, recovered) in [
+        (false, true, (1, 0)),
+        (true, true, (1, 0)),
+        (false, false, (0, 1)),
+        (true, false, (0, 1)),
+    ] {
         let mut settings = config(0, NewReno);
         settings.sack = sack;
         settings.initial_window_segments = Some(3);
+        settings.limited_transmit = limited_transmit;
         let mut flow = flow(settings, |_| {}, Some(20 * MSS), (20 * MS, 20 * MS));
         flow.drops = [0].into();
         let mut network = Network::new(vec![flow], 100_000_000, 100);
         network.run(20 * SECOND);
         network.assert_complete(20 * MSS);
         let stats = network.flows[0].sender.stats();
-        assert_eq!((stats.fast_recoveries, stats.timeouts), (1, 0), "sack {sack}");
+        assert_eq!(
+            (stats.fast_recoveries, stats.timeouts),
+            recovered,
+            "sack {sack}, limited transmit {limited_transmit}"
+        );
     }
 }
 
@@ -242,6 +252,87 @@ fn cubic_beats_reno_on_a_long_fat_path() {
     );
 }
 
+/// A bulk flow whose packets' departures are written down, over `rtt_ns` of a link of 1 Gb/s.
+fn departures(adapt: impl FnOnce(&mut slotwise_transport::SenderConfig), rtt_ns: u64, until_ns: u64) -> Vec<u64> {
+    let mut settings = config(0, NewReno);
+    adapt(&mut settings);
+    let flow = flow(settings, |_| {}, None, (rtt_ns / 2, rtt_ns / 2));
+    let mut network = Network::new(vec![flow], 1_000_000_000, 1000);
+    let times = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = std::rc::Rc::clone(&times);
+    network.router = Some(Box::new(move |now_ns, packet, _| {
+        if packet.len() > 200 {
+            seen.borrow_mut().push(now_ns);
+        }
+    }));
+    network.run(until_ns);
+    let times = times.borrow();
+    times.clone()
+}
+
+#[test]
+fn a_window_limit_in_segments_bounds_what_a_round_trip_carries() {
+    // 20 segments in 100 ms and the 8 us that one takes on the link, and not one more.
+    let times = departures(|s| s.window_limit_segments = Some(20), 100 * MS, 4 * SECOND);
+    let late: Vec<u64> = times.iter().copied().filter(|t| *t > SECOND).collect();
+    for window in late.windows(21) {
+        let took = window[20] - window[0];
+        assert!((100 * MS..=101 * MS).contains(&took), "{took} ns for 20 segments");
+    }
+}
+
+#[test]
+fn a_paced_window_leaves_evenly_over_the_round_trip_in_slow_start_too() {
+    let paced = |s: &mut slotwise_transport::SenderConfig| {
+        s.window_limit_segments = Some(20);
+        s.initial_window_segments = Some(2);
+        s.paced = true;
+    };
+    let times = departures(paced, 100 * MS, 4 * SECOND);
+    // At the limit: 20 segments in a smoothed round trip, 5 ms apart to a part in a hundred.
+    let gaps = |from: u64, to: u64| -> Vec<u64> {
+        let within: Vec<u64> = times.iter().copied().filter(|t| (from..to).contains(t)).collect();
+        within.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    };
+    let late = gaps(2 * SECOND, 4 * SECOND);
+    assert!(late.len() > 390, "{} gaps: pacing costs no throughput", late.len());
+    assert!(late.iter().all(|gap| (4_950_000..5_050_000).contains(gap)), "{late:?}");
+    // The second window, 2 segments acknowledged, is 3 and then 4: nothing leaves within a hundredth of a round trip of another.
+    let early = gaps(150 * MS, 600 * MS);
+    assert!(early.len() >= 8 && early.iter().all(|gap| *gap >= 5 * MS), "{early:?}");
+    let bursts = departures(|s| s.window_limit_segments = Some(20), 100 * MS, 4 * SECOND);
+    let together = bursts.windows(2).filter(|pair| pair[1] - pair[0] < 100_000).count();
+    assert!(together > 300, "{together}: without pacing a window stays a burst");
+}
+
+#[test]
+fn a_paced_window_grows_and_a_paced_transfer_recovers() {
+    for algorithm in [Reno, NewReno, Cubic] {
+        let mut settings = config(0, algorithm);
+        settings.paced = true;
+        let flow = flow(settings, |_| {}, Some(5_000_000), (5 * MS, 5 * MS));
+        let mut network = Network::new(vec![flow], 10_000_000, 30);
+        network.run(60 * SECOND);
+        network.assert_complete(5_000_000);
+        let took = network.finished_ns(0) as f64 / 1e9;
+        assert!((4.17..4.17 * 1.1).contains(&took), "{algorithm:?}: {took} s");
+        assert!(
+            network.flows[0].sender.stats().fast_recoveries > 0,
+            "{algorithm:?}: it filled the queue"
+        );
+    }
+}
+
+#[test]
+fn reno_ends_fast_recovery_at_a_partial_acknowledgment_and_newreno_does_not() {
+    // Two of 64 segments are lost. The retransmission of the first makes a partial acknowledgment, at which Reno is back in congestion
+    // avoidance with half the window (RFC 5681 section 3.2 step 6) and begins a second recovery; NewReno stays in the first.
+    let run = |algorithm| with_losses(algorithm, false, &[60, 70]).flows[0].sender.stats();
+    let (reno, newreno) = (run(Reno), run(NewReno));
+    assert_eq!((newreno.fast_recoveries, newreno.timeouts), (1, 0));
+    assert_eq!((reno.fast_recoveries, reno.timeouts), (2, 0));
+}
+
 #[test]
 fn same_seed_same_run() {
     let run = || {
@@ -265,6 +356,7 @@ proptest! {
         seed: u64,
         algorithm in prop::sample::select(vec![Reno, NewReno, Cubic, Algorithm::Xcp]),
         sack: bool,
+        (rack, paced, limited_transmit) in any::<(bool, bool, bool)>(),
         delayed: bool,
         loss in 0.0..0.2,
         duplicate in 0.0..0.2,
@@ -275,6 +367,9 @@ proptest! {
         let mut settings = config(0, algorithm);
         settings.sack = sack;
         settings.packet_bytes = packet_bytes;
+        settings.rack = rack;
+        settings.paced = paced;
+        settings.limited_transmit = limited_transmit;
         settings.rto.min_ns = 50 * MS;
         settings.max_timeouts = 1000;
         let flow = flow(
@@ -282,6 +377,7 @@ proptest! {
             |r| {
                 r.delayed_ack_ns = delayed.then_some(40 * MS);
                 r.max_timeouts = 1000;
+                r.dsack = rack;
             },
             Some(bytes),
             (3 * MS, 3 * MS),

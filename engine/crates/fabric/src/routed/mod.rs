@@ -15,7 +15,7 @@ use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Kind, NodeKind};
-use crate::traffic::{FlowUse, RoutedFlow, Traffic, mac_number};
+use crate::traffic::{FlowUse, OrderUse, RoutedFlow, Traffic, mac_number};
 
 /// Networks of routers.
 pub(crate) static KIND: Kind = Kind {
@@ -122,5 +122,11 @@ impl Fabric {
     pub fn take_flow_use(&mut self, flow: usize) -> FlowUse {
         let traffic = self.traffic.as_mut();
         traffic.map_or_else(FlowUse::default, |traffic| traffic.take_flow_use(flow))
+    }
+
+    /// In which order a flow's packets arrived, and what it sent needlessly, since the last call; `None` unless the scenario says that
+    /// it is measured.
+    pub fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
+        self.traffic.as_mut()?.take_order_use(flow)
     }
 }

@@ -2,12 +2,13 @@
 //! Simulated hosts: what they send and receive.
 
 pub(crate) mod datagrams;
+pub(crate) mod order;
 pub(crate) mod station;
 pub(crate) mod streams;
 pub(crate) mod web;
 
 use rand::Rng;
-use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, MacAddress, Scenario, Source, TrafficKind, edge_mac};
+use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, MacAddress, Scenario, Source, Tcp, TrafficKind, edge_mac};
 use slotwise_transport::RtoConfig;
 
 use crate::api::HostMode;
@@ -16,6 +17,7 @@ use crate::measure::DelayUse;
 use crate::packet::{Frame, Packet};
 use crate::random;
 use datagrams::Datagrams;
+pub use order::OrderUse;
 use station::LINUX_RTO;
 pub(crate) use streams::HostAddress;
 use streams::{FlowSpec, Sends, Streams};
@@ -215,6 +217,8 @@ impl Traffic {
             sends,
             transport,
             sack: transport.uses_sack(),
+            tcp: Tcp::default(),
+            measure: false,
             rto: LINUX_RTO,
             start_ns: start_ns + random.random_range(0..spread_ns),
             end_ns: Some(end_ns),
@@ -232,12 +236,12 @@ impl Traffic {
         (group, is_played): (&FlowGroup, bool),
         (seed, first): (u64, u64),
     ) -> u64 {
-        let (from, to) = (scenario.host_numbers(group.from), scenario.host_numbers(group.to));
-        let count = from.len() as u64;
+        let hosts = scenario.flow_hosts(group);
+        let count = hosts.len() as u64;
         if !is_played {
             return count;
         }
-        for (i, (from, to)) in (0..).zip(from.zip(to)) {
+        for (i, (from, to)) in (0..).zip(hosts) {
             let mut random = random::generator(seed, random::Stream::Connection, first + i);
             let part_ns = group.spread_ms * NS_PER_MS / count;
             let late_ns = part_ns * i + random.random_range(0..=part_ns);
@@ -262,7 +266,9 @@ impl Traffic {
                 sends,
                 transport: group.transport,
                 sack: group.sack,
-                rto: RtoConfig::default(),
+                tcp: group.tcp,
+                measure: group.measure,
+                rto: rto(&group.tcp),
                 start_ns,
                 end_ns: None,
                 packet_bytes: group.packet_bytes as u16,
@@ -431,9 +437,24 @@ impl Traffic {
         }
     }
 
+    /// Of a flow between groups that is measured so: the order of its packets and what was sent needlessly since the last call.
+    pub(crate) fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
+        self.streams.take_order(self.of_phases.len() + flow)
+    }
+
     #[cfg(test)]
     fn into_streams(self) -> Streams {
         self.streams
+    }
+}
+
+/// RFC 6298's bounds of the retransmission timeout, but for what the settings say.
+fn rto(tcp: &Tcp) -> RtoConfig {
+    let rfc = RtoConfig::default();
+    RtoConfig {
+        min_ns: tcp.min_rto_ms.map_or(rfc.min_ns, |ms| ms * NS_PER_MS),
+        tick_ns: tcp.rto_tick_ms.map_or(rfc.tick_ns, |ms| ms * NS_PER_MS),
+        ..rfc
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ends of streams, and the host that holds them.
 
-use slotwise_scenario::MacAddress;
+use slotwise_scenario::{MacAddress, Tcp};
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
     Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender, SenderConfig, Stack, UdpSink,
@@ -18,6 +18,7 @@ pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {
     min_ns: 200_000_000,
     max_ns: 120_000_000_000,
     granularity_ns: 200_000_000,
+    tick_ns: 1,
 };
 /// Linux's delay of an acknowledgment.
 const DELAYED_ACK_NS: u64 = 40_000_000;
@@ -30,6 +31,7 @@ pub(crate) struct StreamSpec {
     pub(crate) key: FlowKey,
     pub(crate) algorithm: Algorithm,
     pub(crate) sack: bool,
+    pub(crate) tcp: Tcp,
     pub(crate) packet_bytes: u16,
     /// Of the receiver, if it is not as large as Linux's may become.
     pub(crate) window_bytes: Option<u32>,
@@ -67,6 +69,12 @@ impl StreamSpec {
         let is_xcp = self.algorithm == Algorithm::Xcp;
         let sender = SenderConfig {
             sack: self.sack,
+            initial_window_segments: self.tcp.initial_window,
+            initial_ssthresh_segments: self.tcp.initial_ssthresh,
+            window_limit_segments: self.tcp.window_packets,
+            limited_transmit: self.tcp.limited_transmit.unwrap_or(true),
+            paced: self.tcp.paced,
+            rack: self.tcp.rack,
             packet_bytes: self.packet_bytes,
             initial_sequence: self.seed as u32,
             rto: self.rto,
@@ -76,8 +84,9 @@ impl StreamSpec {
             remote: Some(self.key.source),
             xcp: is_xcp,
             sack: self.sack,
+            dsack: self.tcp.rack,
             // XCP's feedback comes with each acknowledgment (thesis section 4.2).
-            delayed_ack_ns: (!is_xcp).then_some(DELAYED_ACK_NS),
+            delayed_ack_ns: self.tcp.delayed_acks.unwrap_or(!is_xcp).then_some(DELAYED_ACK_NS),
             window_bytes: self.window_bytes.unwrap_or(RECEIVE_WINDOW_BYTES),
             initial_sequence: (self.seed >> 32) as u32,
             rto: self.rto,
@@ -196,8 +205,8 @@ impl Station {
         }
     }
 
-    /// Takes a frame; false if it is not for an end here.
-    pub(crate) fn receive(&mut self, now_ns: u64, frame: &[u8]) -> bool {
+    /// Takes a frame, whose flow is known if it has one; false if it is not for an end here.
+    pub(crate) fn receive(&mut self, now_ns: u64, frame: &[u8], flow: Option<FlowKey>) -> bool {
         let Some(ethernet) = Ethernet::decode(frame) else {
             return false;
         };
@@ -206,7 +215,11 @@ impl Station {
             return false;
         }
         let before = self.stack.stats();
-        self.stack.handle_segment(now_ns, &frame[Ethernet::SIZE..]);
+        let packet = &frame[Ethernet::SIZE..];
+        match flow {
+            Some(flow) => self.stack.handle_segment_of(flow, now_ns, packet),
+            None => self.stack.handle_segment(now_ns, packet),
+        }
         self.stack.stats() == before
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Flows between hosts whose ends are transports: TCP or XCP, bulk, files, the pages of web users; UDP.
 
+mod measured;
+
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -8,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use slotwise_scenario::{FlowPorts, MacAddress, Process, Transport, Web};
+use slotwise_scenario::{FlowPorts, MacAddress, Process, Tcp, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
@@ -16,6 +18,7 @@ use slotwise_transport::{
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
 
 use super::datagrams::{arrivals, set_dscp};
+use super::order::Order;
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use crate::measure::DelayUse;
@@ -63,6 +66,9 @@ pub(crate) struct FlowSpec {
     pub(crate) sends: Sends,
     pub(crate) transport: Transport,
     pub(crate) sack: bool,
+    pub(crate) tcp: Tcp,
+    /// Whether its order is measured; not of web flows, whose connections change.
+    pub(crate) measure: bool,
     pub(crate) rto: RtoConfig,
     pub(crate) start_ns: u64,
     /// `None`: when the run ends.
@@ -100,6 +106,7 @@ struct StreamFlow {
     /// What connections did that have made room for others.
     ended: Totals,
     lately: DelayUse,
+    order: Option<Box<Order>>,
 }
 
 /// What the ends of a flow count.
@@ -111,6 +118,7 @@ pub(crate) struct Totals {
     /// Of a stream, without a gap.
     pub(crate) received_bytes: u64,
     pub(crate) retransmissions: u64,
+    pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
     pub(crate) srtt_ns: Option<u64>,
     pub(crate) window_bytes: u64,
@@ -148,6 +156,8 @@ pub(crate) struct Streams {
     awake: VecDeque<usize>,
     /// Which flow a stream of data belongs to. Nothing depends on its order.
     owners: HashMap<FlowKey, usize, BuildHasherDefault<DefaultHasher>>,
+    /// Whether the order of any flow is measured.
+    is_measured: bool,
 }
 
 impl Streams {
@@ -162,6 +172,7 @@ impl Streams {
             clients: Clients::default(),
             awake: VecDeque::new(),
             owners: HashMap::default(),
+            is_measured: false,
         }
     }
 
@@ -181,7 +192,9 @@ impl Streams {
             .into_iter()
             .map(|seed| (self.new_key(spec.from, spec.to, spec.protocol()), seed))
             .collect();
+        self.is_measured |= spec.measure;
         self.flows.push(StreamFlow {
+            order: spec.measure.then(Box::default),
             spec,
             connections,
             state: State::Waiting,
@@ -300,6 +313,7 @@ impl Streams {
             key,
             algorithm: algorithm(spec.transport),
             sack: spec.sack,
+            tcp: spec.tcp,
             packet_bytes: spec.packet_bytes,
             window_bytes: spec.window_bytes,
             bytes,
@@ -387,13 +401,17 @@ impl Streams {
         let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
         // Acknowledgments have the key reversed: only packets of data are counted.
         if let (Some(born_ns), Some(&index)) = (packet.born_ns(), key.and_then(|key| self.owners.get(&key))) {
-            self.flows[index].lately.add(now_ns - born_ns);
+            let flow = &mut self.flows[index];
+            flow.lately.add(now_ns - born_ns);
+            if flow.order.is_some() {
+                self.note_arrival(index, (born_ns, now_ns), frame);
+            }
         }
         let Some(station) = &mut self.stations[host] else {
             return false;
         };
         self.awake.push_back(host);
-        station.receive(now_ns, frame)
+        station.receive(now_ns, frame, key)
     }
 
     /// A host's timers are due.
@@ -420,6 +438,9 @@ impl Streams {
             if station.transmit(now_ns, frame) {
                 if self.has_marks {
                     self.mark(frame);
+                }
+                if self.is_measured {
+                    self.note_departure(host, frame);
                 }
                 return Some(host);
             }
@@ -519,6 +540,7 @@ impl Totals {
                 self.sent_packets += stats.segments;
                 self.sent_bytes += stats.sent_bytes;
                 self.retransmissions += stats.retransmissions;
+                self.fast_retransmits += stats.fast_recoveries;
                 self.timeouts += stats.timeouts;
                 self.srtt_ns = self.srtt_ns.max(stats.srtt_ns);
                 self.window_bytes += stats.window_bytes;
@@ -535,7 +557,7 @@ impl Totals {
                 self.received_packets += stats.packets;
                 self.received_bytes += stats.bytes - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
             }
-            End::Source(_) => {}
+            End::Source(source) => self.sent_packets += source.sent(),
         }
     }
 }

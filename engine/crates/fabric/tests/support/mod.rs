@@ -2,6 +2,7 @@
 //! A star of edges with the repository's own P4 programs, and a controller that writes its tables directly.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod dumbbell;
 pub mod members;
 pub mod ops;
 pub mod ring;

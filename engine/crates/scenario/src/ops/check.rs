@@ -220,7 +220,7 @@ fn check_queues(scenario: &Scenario, ops: &Ops, r: &mut Reader) {
             if let Device::OpsEdge(edge) = scenario.node_of(party)
                 && let Some(flows) = flows.get_mut(usize::from(edge))
             {
-                *flows += scenario.host_numbers(party).len();
+                *flows += scenario.flow_hosts(group).len();
             }
         }
     }

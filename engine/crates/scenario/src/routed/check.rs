@@ -238,10 +238,11 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
             r.report(format!("{place}/packet_bytes"), reason, expected);
         }
         let [from, to] = [flow.from, flow.to].map(|party| scenario.host_numbers(party).len());
-        count += match flow.source {
-            Source::Web { users, .. } => from * users as usize,
-            _ => from,
+        let users = match flow.source {
+            Source::Web { users, .. } => users as usize,
+            _ => 1,
         };
+        count += from * flow.each as usize * users;
         let names = ends.map(|(_, end)| scenario.party_name(end));
         let at = ends.map(|(_, end)| scenario.node_of(end));
         if flow.from == flow.to {

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
 
+use super::tcp::tcp;
 use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint};
 use crate::own::OwnNodes;
@@ -15,6 +16,8 @@ use crate::sources;
 const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// From the least that holds the headers of every transport and a byte.
 const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
+/// Flows of two hosts, which have a port each.
+const FLOWS_EACH: RangeInclusive<u64> = 1..=1000;
 /// To the most that is said without a scale, or with the largest.
 const WINDOW_BYTES: RangeInclusive<u64> = 1..=65_535 << 14;
 
@@ -242,22 +245,43 @@ fn flow(
     value: &Value,
     pointer: String,
 ) -> FlowGroup {
-    let common = ["name", "from", "to", "packet_bytes", "dscp", "start_ms", "spread_ms"];
+    let common = [
+        "name",
+        "from",
+        "to",
+        "each",
+        "packet_bytes",
+        "dscp",
+        "start_ms",
+        "spread_ms",
+    ];
     // What is sent decides which keys are known.
     let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
-        (true, _) => &["udp"],
-        (false, true) => &["web", "transport", "sack", "window_bytes"],
-        (false, false) => &["transport", "sack", "window_bytes", "bytes", "udp", "web"],
+        (true, _) => &["udp", "measure"],
+        (false, true) => &["web", "transport", "sack", "tcp", "window_bytes"],
+        (false, false) => &[
+            "transport",
+            "sack",
+            "tcp",
+            "window_bytes",
+            "bytes",
+            "measure",
+            "udp",
+            "web",
+        ],
     };
     let fields = r.fields(value, pointer, &[&common, own].concat());
     let transport = transport(r, &fields);
+    let sack = r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack());
     let source = source(r, &fields);
     FlowGroup {
         name: r.name(&fields, "name"),
         from: party(r, groups, parts, &fields, "from"),
         to: party(r, groups, parts, &fields, "to"),
         transport,
-        sack: r.optional_bool(&fields, "sack").unwrap_or(transport.uses_sack()),
+        each: r.optional_integer(&fields, "each", FLOWS_EACH).unwrap_or(1) as u32,
+        sack,
+        tcp: tcp(r, &fields, transport, sack),
         source,
         packet_bytes: r
             .optional_integer(&fields, "packet_bytes", FLOW_PACKET_BYTES)
@@ -272,6 +296,7 @@ fn flow(
         spread_ms: r
             .optional_integer(&fields, "spread_ms", 0..=*DURATION_MS.end())
             .unwrap_or(10),
+        measure: r.optional_bool(&fields, "measure").unwrap_or(false),
     }
 }
 

@@ -16,6 +16,7 @@ pub const RTO: RtoConfig = RtoConfig {
     min_ns: 200_000_000,
     max_ns: 10_000_000_000,
     granularity_ns: 200_000_000,
+    tick_ns: 1,
 };
 
 /// A transfer did not succeed.

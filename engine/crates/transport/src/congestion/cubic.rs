@@ -36,12 +36,12 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// Begins in slow start. Both arguments are bytes.
-    pub fn new(mss_bytes: u64, initial_window_bytes: u64) -> Self {
+    /// Begins in slow start, which ends at `ssthresh_bytes` unless there is a loss before. All arguments are bytes.
+    pub fn new(mss_bytes: u64, initial_window_bytes: u64, ssthresh_bytes: Option<u64>) -> Self {
         Self {
             mss: mss_bytes,
             window: initial_window_bytes as f64 / mss_bytes as f64,
-            ssthresh: f64::INFINITY,
+            ssthresh: ssthresh_bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / mss_bytes as f64),
             window_max: 0.0,
             window_prior: 0.0,
             epoch: None,
@@ -183,7 +183,7 @@ mod tests {
             (12.0, 1009.9),
             (15.0, 1082.7),
         ] {
-            let mut cubic = Cubic::new(MSS, 1000 * MSS);
+            let mut cubic = Cubic::new(MSS, 1000 * MSS, None);
             cubic.on_loss(0, 1000 * MSS);
             assert_eq!(cubic.window_bytes(), 700 * MSS);
             run(&mut cubic, 0, (t * 1e9) as u64);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn is_no_slower_than_reno_on_a_small_window() {
-        let mut cubic = Cubic::new(MSS, 10 * MSS);
+        let mut cubic = Cubic::new(MSS, 10 * MSS, None);
         cubic.on_loss(0, 10 * MSS);
         run(&mut cubic, 0, 5_000_000_000);
         // 50 round trips of at least ALPHA segments each.
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn fast_convergence_gives_way_and_a_timeout_starts_on_a_plateau() {
-        let mut cubic = Cubic::new(MSS, 100 * MSS);
+        let mut cubic = Cubic::new(MSS, 100 * MSS, None);
         cubic.on_loss(0, 100 * MSS);
         cubic.on_loss(0, 70 * MSS);
         assert_eq!(cubic.window_max, 70.0 * 0.85);

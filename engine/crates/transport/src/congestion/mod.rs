@@ -56,16 +56,18 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// A controller for segments of `mss_bytes` in packets of `packet_bytes`, and a window to begin with.
+    /// A controller for segments of `mss_bytes` in packets of `packet_bytes`, a window to begin with, and a slow-start threshold
+    /// if there is one from the beginning, which XCP does without.
     pub(crate) fn controller(
         self,
         mss_bytes: u64,
         packet_bytes: u64,
         initial_window_bytes: u64,
+        ssthresh_bytes: Option<u64>,
     ) -> Box<dyn CongestionControl + Send> {
         match self {
-            Self::Reno | Self::NewReno => Box::new(Reno::new(mss_bytes, initial_window_bytes)),
-            Self::Cubic => Box::new(Cubic::new(mss_bytes, initial_window_bytes)),
+            Self::Reno | Self::NewReno => Box::new(Reno::new(mss_bytes, initial_window_bytes, ssthresh_bytes)),
+            Self::Cubic => Box::new(Cubic::new(mss_bytes, initial_window_bytes, ssthresh_bytes)),
             Self::Xcp => Box::new(Xcp::new(mss_bytes, packet_bytes, initial_window_bytes)),
         }
     }

@@ -15,12 +15,12 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// Begins in slow start. Both arguments are bytes.
-    pub fn new(mss_bytes: u64, initial_window_bytes: u64) -> Self {
+    /// Begins in slow start, which ends at `ssthresh_bytes` unless there is a loss before. All arguments are bytes.
+    pub fn new(mss_bytes: u64, initial_window_bytes: u64, ssthresh_bytes: Option<u64>) -> Self {
         Self {
             mss: mss_bytes,
             window: initial_window_bytes,
-            ssthresh: u64::MAX,
+            ssthresh: ssthresh_bytes.unwrap_or(u64::MAX),
             credit: 0,
         }
     }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn doubles_in_slow_start_then_adds_one_segment_a_window() {
-        let mut reno = Reno::new(1000, 4000);
+        let mut reno = Reno::new(1000, 4000, None);
         for _ in 0..4 {
             reno.on_ack(&ack(1000));
         }
@@ -102,8 +102,17 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_from_the_beginning_ends_slow_start() {
+        let mut reno = Reno::new(1000, 1000, Some(3000));
+        for expected in [2000, 3000, 3000, 3000, 4000] {
+            reno.on_ack(&ack(1000));
+            assert_eq!(reno.window_bytes(), expected);
+        }
+    }
+
+    #[test]
     fn a_timeout_begins_again_from_one_segment_and_halves_once_only() {
-        let mut reno = Reno::new(1000, 10_000);
+        let mut reno = Reno::new(1000, 10_000, None);
         reno.on_timeout(0, 10_000, true);
         assert_eq!((reno.window_bytes(), reno.ssthresh_bytes()), (1000, 5000));
         reno.on_timeout(0, 1000, false);
@@ -114,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let mut reno = Reno::new(1000, 4000);
+        let mut reno = Reno::new(1000, 4000, None);
         reno.on_ack(&Ack {
             window_limited: false,
             ..ack(1000)

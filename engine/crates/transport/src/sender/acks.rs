@@ -26,15 +26,20 @@ impl<S: Source> Sender<S> {
             return true;
         }
         self.silent_timeouts = 0;
+        let was = self.recovery;
+        self.acked_before = self.una;
         let newly_acked = acknowledged - self.una;
         self.una = acknowledged;
         self.nxt = self.nxt.max(acknowledged);
         self.scoreboard.acknowledged(acknowledged);
+        if let Some(rack) = &mut self.rack {
+            rack.rack.acknowledged(acknowledged);
+        }
         let news = self.take_sacks(segment);
 
         // The peer sends no data, so no acknowledgment is older than this one but has a newer window.
         let shift = self.peer.map_or(0, |peer| peer.window_shift);
-        let window = u64::from(segment.window) << shift;
+        let window = self.usable_window(u64::from(segment.window) << shift);
         let same_window = window == self.send_window;
         if newly_acked == 0 && self.una == self.high && window > self.send_window {
             // The window opens after probes, which backed the timer off.
@@ -50,6 +55,7 @@ impl<S: Source> Sender<S> {
         } else if says_news && self.high > self.una && bare && !segment.has(flags::FIN) {
             self.handle_duplicate_ack(now_ns);
         }
+        self.handle_rack_ack(now_ns, segment, newly_acked, was);
         true
     }
 
@@ -62,7 +68,11 @@ impl<S: Source> Sender<S> {
         for (left, right) in segment.options.sack() {
             let number = |wire| sequence::from_wire(self.config.initial_sequence, self.una, wire);
             if let (Some(left), Some(right)) = (number(*left), number(*right)) {
-                news |= self.scoreboard.sacked(left..right, self.una..self.high);
+                let is_news = self.scoreboard.sacked(left..right, self.una..self.high);
+                if let Some(rack) = self.rack.as_mut().filter(|_| is_news) {
+                    rack.rack.sacked(left..right, self.fin);
+                }
+                news |= is_news;
             }
         }
         news
@@ -148,7 +158,7 @@ impl<S: Source> Sender<S> {
         self.duplicate_acks += 1;
         match self.recovery {
             Recovery::None if self.is_loss() => self.begin_fast_recovery(now_ns),
-            Recovery::None if !self.uses_sack() => {
+            Recovery::None if !self.uses_sack() && self.config.limited_transmit => {
                 // Limited transmit (RFC 3042); with SACK the flight shrinks by itself.
                 self.inflation = i64::from(self.duplicate_acks.min(2)) * self.mss as i64;
             }
@@ -158,6 +168,9 @@ impl<S: Source> Sender<S> {
     }
 
     fn is_loss(&self) -> bool {
+        if self.rack.is_some() {
+            return false;
+        }
         if self.uses_sack() {
             let seen = self.duplicate_acks >= DUP_THRESH || self.scoreboard.lost_below(self.mss) > self.una;
             return seen && self.una >= self.recover;
@@ -195,11 +208,15 @@ impl<S: Source> Sender<S> {
         self.timed_out_at = Some(self.una);
         self.control.on_timeout(now_ns, self.flight(), first);
         self.times.resent(self.una, self.high);
-        self.scoreboard.clear();
         self.recover = self.high;
+        if self.rack.is_some() {
+            self.rack_timed_out(now_ns);
+        } else {
+            self.scoreboard.clear();
+            self.nxt = self.una;
+            self.resend = None;
+        }
         self.recovery = Recovery::Timeout { until: self.high };
-        self.nxt = self.una;
-        self.resend = None;
         self.duplicate_acks = 0;
         self.inflation = 0;
     }

@@ -28,6 +28,16 @@ pub struct SenderConfig {
     pub initial_sequence: u32,
     /// Congestion window to begin with, in segments; `None`: RFC 5681 section 3.1.
     pub initial_window_segments: Option<u32>,
+    /// Slow-start threshold to begin with, in segments; `None`: none before the first loss.
+    pub initial_ssthresh_segments: Option<u32>,
+    /// The most that is outstanding, in segments, whatever the peer's window is.
+    pub window_limit_segments: Option<u32>,
+    /// Send new data on the first two duplicate acknowledgments (RFC 3042).
+    pub limited_transmit: bool,
+    /// Spread the packets of a window evenly over the smoothed round-trip time, in slow start too.
+    pub paced: bool,
+    /// Detect losses by time, and probe a lost tail (RACK-TLP, RFC 8985), if SACK is agreed on.
+    pub rack: bool,
     /// Bounds of the retransmission timeout.
     pub rto: RtoConfig,
     /// Timeouts in a row without an answer after which the connection ends (RFC 9293 section 3.8.3).
@@ -45,6 +55,11 @@ impl SenderConfig {
             packet_bytes: 1000,
             initial_sequence: 0,
             initial_window_segments: None,
+            initial_ssthresh_segments: None,
+            window_limit_segments: None,
+            limited_transmit: true,
+            paced: false,
+            rack: false,
             rto: RtoConfig::default(),
             max_timeouts: 15,
         }
@@ -70,11 +85,14 @@ impl SenderConfig {
             self.packet_bytes.into(),
             self.header_bytes() + 1..=u16::MAX.into(),
         )?;
-        ConfigError::check(
-            "initial_window_segments",
-            self.initial_window_segments.unwrap_or(1).into(),
-            1..=1 << 20,
-        )?;
+        let segments = [
+            ("initial_window_segments", self.initial_window_segments),
+            ("initial_ssthresh_segments", self.initial_ssthresh_segments),
+            ("window_limit_segments", self.window_limit_segments),
+        ];
+        for (setting, value) in segments {
+            ConfigError::check(setting, value.unwrap_or(1).into(), 1..=1 << 20)?;
+        }
         self.rto.check()
     }
 
@@ -85,6 +103,8 @@ impl SenderConfig {
             Some(segments) => u64::from(segments) * mss,
             None => congestion::initial_window_bytes(mss),
         };
-        self.algorithm.controller(mss, mss + self.header_bytes(), window)
+        let ssthresh = self.initial_ssthresh_segments.map(|segments| u64::from(segments) * mss);
+        self.algorithm
+            .controller(mss, mss + self.header_bytes(), window, ssthresh)
     }
 }

@@ -8,6 +8,8 @@
 mod acks;
 mod config;
 mod output;
+mod pacing;
+mod rack;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,6 +21,7 @@ use crate::rtt::{RttEstimator, SendTimes};
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Segment, flags};
 use crate::sequence;
+use rack::RackTlp;
 
 pub use config::SenderConfig;
 
@@ -80,6 +83,8 @@ pub struct SenderStats {
     pub fast_recoveries: u64,
     /// Times that the retransmission timer went off on data.
     pub timeouts: u64,
+    /// Probes of a tail (RFC 8985 section 7), new data or again.
+    pub tail_probes: u64,
     /// Packets that could not be decoded.
     pub malformed: u64,
     /// Packets that did not belong to this connection or had no place in it.
@@ -94,6 +99,10 @@ pub struct Sender<S> {
     rtt: RttEstimator,
     times: SendTimes,
     scoreboard: Scoreboard,
+    /// Once the handshake agreed on SACK, if RACK is asked for; `nxt` then never goes back.
+    rack: Option<Box<RackTlp>>,
+    /// `una` before the acknowledgment at hand.
+    acked_before: u64,
     phase: Phase,
     peer: Option<Peer>,
     mss: u64,
@@ -123,6 +132,10 @@ pub struct Sender<S> {
     /// The congestion window was the last thing to hold back data.
     window_limited: bool,
     timer_ns: Option<u64>,
+    /// Of a paced sender, when data may leave next.
+    pace_ns: u64,
+    /// Data waits for that time.
+    pace_waits: bool,
     /// Timeouts since the peer was heard last.
     silent_timeouts: u32,
     /// `una` at the last timeout.
@@ -144,6 +157,8 @@ impl<S: Source> Sender<S> {
             rtt: RttEstimator::new(config.rto),
             times: SendTimes::default(),
             scoreboard: Scoreboard::default(),
+            rack: None,
+            acked_before: 0,
             phase: Phase::Handshake,
             peer: None,
             mss,
@@ -164,6 +179,8 @@ impl<S: Source> Sender<S> {
             probe_due: false,
             window_limited: false,
             timer_ns: None,
+            pace_ns: 0,
+            pace_waits: false,
             silent_timeouts: 0,
             timed_out_at: None,
             events: VecDeque::new(),
@@ -209,7 +226,16 @@ impl<S: Source> Sender<S> {
 
     /// Bytes sent and neither acknowledged nor SACKed. After a timeout, only what was sent since.
     fn flight(&self) -> u64 {
+        if let Some(rack) = &self.rack {
+            return rack.rack.out_bytes();
+        }
         self.nxt - self.una - self.scoreboard.covered(self.una..self.nxt)
+    }
+
+    /// What may be outstanding when the peer's window has these bytes.
+    fn usable_window(&self, window: u64) -> u64 {
+        let limit = self.config.window_limit_segments;
+        limit.map_or(window, |segments| window.min(u64::from(segments) * self.mss))
     }
 
     fn uses_sack(&self) -> bool {
@@ -219,6 +245,8 @@ impl<S: Source> Sender<S> {
     fn abort(&mut self, reason: AbortReason) {
         self.phase = Phase::Aborted;
         self.timer_ns = None;
+        self.pace_waits = false;
+        self.rack = None;
         self.resend = None;
         self.ack_due = false;
         self.probe_due = false;
@@ -244,6 +272,9 @@ impl<S: Source> Sender<S> {
             window_shift: segment.options.window_scale.unwrap_or(0),
             sack: self.config.sack && segment.options.sack_permitted,
         });
+        if self.config.rack && self.uses_sack() {
+            self.rack = Some(Box::new(RackTlp::new()));
+        }
         let syn_timed_out = self.silent_timeouts > 0;
         let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from).max(1);
         self.mss = self.mss.min(peer_mss);
@@ -257,7 +288,7 @@ impl<S: Source> Sender<S> {
         self.silent_timeouts = 0;
         self.timer_ns = None;
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
-        self.send_window = u64::from(segment.window);
+        self.send_window = self.usable_window(segment.window.into());
         self.largest_send_window = self.send_window;
         self.phase = Phase::Open;
         self.ack_due = true;
@@ -332,11 +363,15 @@ impl<S: Source> Endpoint for Sender<S> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.timer_ns
+        let pace_ns = self.pace_waits.then_some(self.pace_ns);
+        let rack_ns = self.rack.as_ref().and_then(|rack| rack.poll_timeout());
+        [self.timer_ns, pace_ns, rack_ns].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now_ns: u64) {
-        if self.timer_ns.is_none_or(|timer| timer > now_ns) {
+        self.pace_waits &= self.pace_ns > now_ns;
+        let probes = self.handle_rack_timeout(now_ns);
+        if probes || self.timer_ns.is_none_or(|timer| timer > now_ns) {
             return;
         }
         self.silent_timeouts += 1;

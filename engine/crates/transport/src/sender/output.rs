@@ -19,7 +19,7 @@ impl<S: Source> Sender<S> {
             Phase::Handshake if self.nxt > 0 => return None,
             Phase::Handshake => self.send_syn(now_ns, out),
             Phase::Open | Phase::Closed => {
-                if let Some(range) = self.next_range() {
+                if let Some(range) = self.next_in_time(now_ns) {
                     self.send_data(now_ns, range, out);
                 } else if self.ack_due || self.probe_due {
                     self.send_ack(out);
@@ -33,18 +33,26 @@ impl<S: Source> Sender<S> {
     }
 
     /// The sequence numbers that go out next, retransmissions first.
-    fn next_range(&mut self) -> Option<Range<u64>> {
+    pub(super) fn next_range(&mut self) -> Option<Range<u64>> {
         if let Some(range) = self.resend.take() {
             // The acknowledgments since may have covered it.
             if range.start >= self.una {
                 return Some(range);
             }
         }
+        if self.rack.is_some() {
+            return self.next_with_rack(self.control.window_bytes());
+        }
         match self.recovery {
             Recovery::Fast { until, .. } if self.uses_sack() => self.next_in_sack_recovery(until),
             _ => {
                 let window = self.control.window_bytes() as i64 + self.inflation;
-                let room = (window - self.flight() as i64).max(0) as u64;
+                let flight = match self.recovery {
+                    // Selective acknowledgments make no room before a loss is known (RFC 3042 is off).
+                    Recovery::None if !self.config.limited_transmit => self.nxt - self.una,
+                    _ => self.flight(),
+                };
+                let room = (window - flight as i64).max(0) as u64;
                 self.next_in_order(room)
             }
         }
@@ -66,7 +74,7 @@ impl<S: Source> Sender<S> {
     }
 
     /// The segment at `nxt`, if congestion control leaves `room` for it and the peer's window does.
-    fn next_in_order(&mut self, room: u64) -> Option<Range<u64>> {
+    pub(super) fn next_in_order(&mut self, room: u64) -> Option<Range<u64>> {
         while self.nxt < self.high
             && let Some(end) = self.scoreboard.skip(self.nxt)
         {
@@ -96,7 +104,7 @@ impl<S: Source> Sender<S> {
     }
 
     /// The end of the largest segment at `nxt`; `nxt` when there is nothing to send.
-    fn segment_end(&self) -> u64 {
+    pub(super) fn segment_end(&self) -> u64 {
         if self.nxt < self.high {
             let limit = self.high.min(self.nxt + self.mss);
             return self
@@ -153,6 +161,10 @@ impl<S: Source> Sender<S> {
             self.source.read(offset, bytes);
         });
         self.stats.segments += 1;
+        let is_new = range.start >= self.high;
+        if let Some(rack) = &mut self.rack {
+            rack.rack.transmitted(range.clone(), now_ns);
+        }
         if range.start < self.high {
             self.stats.retransmissions += 1;
             self.times.resent(range.start, range.end);
@@ -162,10 +174,14 @@ impl<S: Source> Sender<S> {
         if self.timer_ns.is_none() || self.una == self.high {
             self.timer_ns = Some(now_ns + self.rtt.rto_ns());
         }
+        self.pace(now_ns, payload);
         self.nxt = self.nxt.max(range.end);
         self.high = self.high.max(range.end);
         self.ack_due = false;
         self.probe_due = false;
+        if is_new {
+            self.schedule_probe(now_ns);
+        }
     }
 
     /// A bare acknowledgment; for a probe with a number that the peer has had, so that it must answer

@@ -174,6 +174,11 @@ impl Network {
         self.now_ns = until_ns;
     }
 
+    /// Asks the sender of flow `i` again, whose application has written more.
+    pub fn wake(&mut self, i: usize) {
+        self.serve_sender(i);
+    }
+
     fn serve_sender(&mut self, i: usize) {
         let mut packet = Vec::new();
         while let Some(length) = self.flows[i].sender.poll_transmit(self.now_ns, &mut packet) {
