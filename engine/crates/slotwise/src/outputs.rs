@@ -58,9 +58,22 @@ fn cannot_write(option: &str, path: &Path, error: &io::Error) -> RunError {
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), String> {
     let write = || match fs::metadata(path) {
         Ok(about) if !about.is_file() => write_into(path, value),
-        before => replace(&target(path)?, before.ok(), value),
+        before => replace(&target(path)?, before.ok(), |file| {
+            serde_json::to_writer(&mut *file, value)?;
+            file.write_all(b"\n")
+        }),
     };
-    write().map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+    write().map_err(|error| not_written(path, &error))
+}
+
+/// Writes a file; the reason with the path if it cannot be done. It is there whole or as it was before.
+pub fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), String> {
+    let place = || replace(&target(path)?, fs::metadata(path).ok(), write);
+    place().map_err(|error| not_written(path, &error))
+}
+
+fn not_written(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot be written: {error}", path.display())
 }
 
 /// Where links lead, to a file that need not be there.
@@ -94,11 +107,14 @@ fn beside(file: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Puts a new file in the place of one, with the owner and the permissions of the one before.
-fn replace(path: &Path, before: Option<fs::Metadata>, value: &impl Serialize) -> io::Result<()> {
+fn replace(
+    path: &Path,
+    before: Option<fs::Metadata>,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
     let new = beside(path)?;
     let mut file = BufWriter::new(new.as_file());
-    serde_json::to_writer(&mut file, value)?;
-    file.write_all(b"\n")?;
+    write(&mut file)?;
     file.flush()?;
     drop(file);
     if let Some(before) = before {
@@ -224,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_there_whole_or_as_it_was_before() {
+    fn a_file_is_there_whole_or_as_it_was_before() {
         let place = tempfile::tempdir().unwrap();
         let names = || {
             let entries = fs::read_dir(place.path()).unwrap();
@@ -238,6 +254,18 @@ mod tests {
         // A map whose keys are no strings is not JSON; by then its first bytes are written.
         let broken = [(1, "a")].map(|(key, value)| std::collections::BTreeMap::from([(vec![key], value)]));
         write_json(&path, &(0, broken)).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        let cut_off = |file: &mut BufWriter<&File>| {
+            file.write_all(&[0; 100_000])?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        for path in [&path, &place.path().join("none-before")] {
+            let reason = write_file(path, cut_off).unwrap_err();
+            assert!(
+                reason.starts_with(&format!("{}: cannot be written: ", path.display())),
+                "{reason}"
+            );
+        }
         assert_eq!(fs::read(&path).unwrap(), b"before");
         write_json(&path, &[1]).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"[1]\n");

@@ -3,8 +3,7 @@
 //! the same report and the same captures.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -260,10 +259,9 @@ impl Simulation<'_> {
 fn write_columns(directory: &Path, recording: &Recording) -> Result<(), String> {
     let tables = recording.tables().into_iter();
     for (name, table) in tables.filter(|(_, table)| !table.names.is_empty()) {
-        let path = directory.join(format!("{name}.parquet"));
-        let wrong = |error: &dyn std::fmt::Display| format!("{}: cannot be written: {error}", path.display());
-        let file = File::create(&path).map_err(|error| wrong(&error))?;
-        columns::write(table, BufWriter::new(file)).map_err(|error| wrong(&error))?;
+        outputs::write_file(&directory.join(format!("{name}.parquet")), |file| {
+            columns::write(table, file).map_err(io::Error::other)
+        })?;
     }
     Ok(())
 }
