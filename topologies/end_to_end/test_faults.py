@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few faults of each kind, and of all together, in stars, networks of routers, mixes of both and rings, in virtual time, with the real
+"""A few faults of each kind, and of all together, in stars, networks of routers, mixes of both, rings and optical packet switches, in virtual time, with the real
 controller: invariants hold, the network recovers, runs repeat.
 
 The scenarios of experiments/faults, shortened.
@@ -14,7 +14,7 @@ from test_runs import ROOT, slotwise
 SCENARIOS = sorted((ROOT / "experiments" / "faults").glob("*.yaml"))
 # Long enough for two faults of those that are far apart; a controller takes a second or two to start.
 SECONDS = {
-    "controller-restart": 0.5, "edge-restart-drift": 2.5, "routers-controller-restart": 0.8, "ring-controller-restart": 0.8, "mixed-controller-restart": 0.8,
+    "controller-restart": 0.5, "edge-restart-drift": 2.5, "routers-controller-restart": 0.8, "ring-controller-restart": 0.8, "ops-controller-restart": 0.8, "mixed-controller-restart": 0.8,
     "routers-transports": 10, "mixed-transports": 8, "mixed-combined": 3, "mixed-combined-out-of-band": 3, "mixed-combined-drift": 3,
 }
 DEFAULT_SECONDS = 1.5
@@ -38,14 +38,15 @@ def test_a_network_bears_faults_and_recovers(scenario, tmp_path):
     checks = set(report["invariants"]) - {"first"}
     of_routers, of_stars = {"astray"}, {"collision", "guard", "ungranted", "duplicate"}
     of_rings = {"duplicate", "astray", "transit_loss", "round", "add_rate", "insertion"}
-    expected = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings}.get(scenario.stem.split("-")[0], of_stars)
+    of_ops = {"lane", "ram", "duplicate", "split", "unexplained", "label", "astray", "ingress"}
+    expected = {"routers": of_routers, "mixed": of_routers | of_stars, "ring": of_rings, "ops": of_ops}.get(scenario.stem.split("-")[0], of_stars)
     assert checks == expected and not any(report["invariants"][check] for check in checks)
     assert report["verdict"]["ok"]
     for kind in report["faults"]["kinds"]:
         assert kind["injected"] >= 2 and kind["not_recovered"] == 0, kind
     assert all(row["recovery_ns"] is not None for row in report["faults"]["rows"])
-    # Digests keep what was there before a restructuring; rings came afterwards.
-    if not scenario.stem.startswith("ring-"):
+    # Digests keep what was there before a restructuring; rings and optical packet switches came afterwards.
+    if not scenario.stem.startswith(("ring-", "ops-")):
         judge(f"faults/{scenario.stem}", report=of_report(path))
 
 

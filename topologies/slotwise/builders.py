@@ -14,6 +14,8 @@ FAULTS = {
     "core-down": ("for_s",),
     "router-restart": ("for_s",),
     "station-restart": ("for_s",),
+    "switch-restart": ("for_s",),
+    "opsedge-restart": ("for_s",),
     "controller-restart": ("for_s",),
     "clock-step": ("least_ns", "most_ns", "edge"),
     "messages-lost": ("for_s", "share"),

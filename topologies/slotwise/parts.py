@@ -8,7 +8,12 @@ from slotwise.document import Document
 from slotwise.errors import InvalidArgument, UnknownEndpoint, UnknownFibre
 
 DEFAULT_PHASE_S = 5
-FAULTS_BY_NODES = {"cores": ("edge-restart", "core-down", "clock-step"), "routers": ("router-restart",), "ring": ("station-restart",)}
+FAULTS_BY_NODES = {
+    "cores": ("edge-restart", "core-down", "clock-step"),
+    "routers": ("router-restart",),
+    "ring": ("station-restart",),
+    "ops": ("switch-restart", "opsedge-restart"),
+}
 """Kinds that only scenarios with such nodes have."""
 
 

@@ -47,7 +47,7 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
     star = Star(3, signaling="out-of-band").tcp().clocks(max_offset_ns=1000).optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
     lengths = {"for_s": 0.02, "edge": 1, "share": 0.5, "least_ns": 100, "most_ns": 5000}
     for kind, options in builders.FAULTS.items():
-        if kind not in ("router-restart", "station-restart"):
+        if kind not in ("router-restart", "station-restart", "switch-restart", "opsedge-restart"):
             star.fault(kind, 0.1, **{name: lengths[name] for name in options})
     scenario.check(star.scenario)
     assert star.scenario["clocks"]["max_offset_ns"] == 1000

@@ -49,3 +49,11 @@ def test_what_a_mesh_does_not_have_is_refused_with_what_it_has(tmp_path):
         OpsMesh(3, ram_bytes=-1).tcp("hosts0", "hosts1").save(tmp_path / "mesh.yaml")
     with pytest.raises(ScenarioError, match="/ops.*expected optical packet switches"):
         OpsMesh.load(scenario.home.root() / "topologies" / "ring8.yaml")
+
+
+def test_switches_and_edges_fail_where_there_are_some():
+    mesh = OpsMesh(3).tcp("hosts0", "hosts1").fault("switch-restart", 0.1, 0.02).fault("opsedge-restart", 0.1, 0.02).fault("messages-corrupted", 0.1, 0.02)
+    scenario.check(mesh.scenario, "mesh")
+    assert [fault["kind"] for fault in mesh.scenario["faults"]] == ["switch-restart", "opsedge-restart", "messages-corrupted"]
+    with pytest.raises(UnknownName, match="no kind of fault 'station-restart'.*switch-restart"):
+        mesh.fault("station-restart", 0.1, 0.02)

@@ -142,6 +142,11 @@ impl Lane {
         gone.into_iter().map(packet).collect()
     }
 
+    /// What is in it, by time of arrival.
+    pub(crate) fn flying(&self) -> impl DoubleEndedIterator<Item = &Flying> {
+        self.in_flight.iter().map(|flight| &flight.flying)
+    }
+
     /// What entered last arrives at these times instead, one for each, in the order in which it entered.
     pub(crate) fn retime(&mut self, events: &mut EventQueue, arrivals: &[u64]) {
         let flights = self.in_flight.make_contiguous();

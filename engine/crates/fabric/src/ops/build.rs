@@ -16,16 +16,11 @@ use super::train_card::TrainCard;
 use super::train_queue::TrainQueue;
 use super::watch::Watch;
 use super::{EDGE, SWITCH};
-use crate::access::FIFO;
 use crate::fabric::Fabric;
 use crate::fifo::{Fifo, Limit};
 use crate::kind::{CardAt, Part};
-use crate::lane::LaneEnd;
 use crate::optical_ram::{ByteTime, OpticalRam, RamSettings};
 use crate::span::Span;
-
-/// Probes wait in electronic memory, of which there is enough.
-const PROBE_BUFFER_BYTES: u64 = 1 << 30;
 
 impl Fabric {
     /// Switches, edges, what joins them, and hosts.
@@ -38,6 +33,7 @@ impl Fabric {
         self.ops = Part::of(super::Ops {
             cards: Vec::new(),
             entrances: Vec::new(),
+            probe_ends: Vec::new(),
             switches: (0..ops.switches.len()).map(|_| SwitchMeter::default()).collect(),
             trains: Vec::new(),
             resequencers: Vec::new(),
@@ -64,16 +60,11 @@ impl Fabric {
                     cards.push(self.add_ops_card(ops, (&fibre, end), (at(from), at(to))));
                 }
                 if let Some(probes) = ops.probes {
-                    let wavelength = u16::from(ops.wavelengths);
-                    let ((device, first), (far, far_first)) = (from, to);
-                    let lane = self.add_lane(LaneEnd::Port {
-                        device: far,
-                        port: far_first + wavelength,
-                    });
-                    let link = (probes.rate_bps, fibre.delay_ns);
-                    let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
-                    let card = self.add_port_fifo(queue, device, first + wavelength);
-                    cards.push(CardAt::new(&FIFO, card));
+                    let at = |(device, first): (Device, Port)| FibreEnd {
+                        device,
+                        port: first + u16::from(ops.wavelengths),
+                    };
+                    cards.push(self.add_probe_card((probes.rate_bps, fibre.delay_ns), (at(from), at(to))));
                 }
             }
             self.spans.push(Span {

@@ -8,6 +8,7 @@ use slotwise_wire::{IntervalTick, PORT_LINECARD};
 use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
 use super::edge_trains::TRAIN_OUTPUT;
+use super::entrance::Entrance;
 use super::message::{self, InLight};
 use super::switch_card::OPTICAL_RAM;
 use super::switch_number;
@@ -172,8 +173,22 @@ impl Fabric {
             self.lose_train(&packet.frame, program);
             self.drop(place, cause, packet.frame);
         }
+        if let Some(train) = self.last_in_lane(index) {
+            self.ops.watch.cut(train);
+        }
         self.ops.entrances[entrance].was_dark = true;
         self.deliver_what_came(entrance);
+    }
+
+    /// The train whose label was the last one to enter a wavelength, if more of it may be to come.
+    fn last_in_lane(&self, index: usize) -> Option<TrainId> {
+        let card = &self.ops.cards[index];
+        let label = |flying: &Flying| match message::read(&flying.packet.frame) {
+            Some(InLight::First(label, _)) => Some(TrainId::of(&label, flying.program)),
+            _ => None,
+        };
+        let last = self.lanes[card.lane].flying().rev().find_map(label);
+        last.or_else(|| self.ops.entrances[card.entrance].under_way())
     }
 
     /// What waits in the cards of a node is gone.
@@ -182,6 +197,11 @@ impl Fabric {
             if self.ops.cards[index].from.device == device {
                 self.lose_waiting_trains(index, DropCause::PipelineReplaced);
             }
+        }
+        let ops = &mut *self.ops;
+        let ends = ops.entrances.iter().filter(|entrance| entrance.at.device == device);
+        for train in ends.filter_map(Entrance::under_way) {
+            ops.watch.cut(train);
         }
         if let Device::OpsEdge(_) = device {
             self.reset_edge_trains(device);

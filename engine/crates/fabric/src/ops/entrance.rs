@@ -20,13 +20,22 @@ use crate::kind::{CardAt, Discipline, End};
 use crate::lane::{Flying, LaneEnd};
 use crate::packet::Packet;
 
+/// A train of which the label has come.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    id: TrainId,
+    /// Source and queue.
+    owner: (u16, u16),
+    /// Frames that are still to come.
+    behind: u16,
+}
+
 /// Where a wavelength ends.
 pub(super) struct Entrance {
     pub(super) at: FibreEnd,
     /// When the last frame has passed.
     busy_until_ns: u64,
-    /// Source and queue of the train under way, and its frames that are still to come.
-    under_way: Option<(u16, u16, u16)>,
+    under_way: Option<UnderWay>,
     /// Something of a train may have been lost on the way since the last label.
     pub(super) was_dark: bool,
     /// At an edge: frames of the train that comes, until its last bit is there.
@@ -57,23 +66,29 @@ impl Entrance {
         meets
     }
 
-    /// A frame comes: whether a frame of its train is missing, or it is of no train.
-    fn splits(&mut self, in_light: Option<&InLight>) -> bool {
+    /// A frame comes, of a train that this program has numbered: whether a frame of its train is missing, or it is of no train. Where
+    /// faults took it, it may be.
+    fn splits(&mut self, in_light: Option<&InLight>, program: u32, is_cut: impl Fn(TrainId) -> bool) -> bool {
         let owner = |optical: &Optical| (optical.src_edge, optical.queue);
         match in_light {
             Some(InLight::First(label, optical)) => {
-                let is_cut_off = self.under_way.is_some() && !self.was_dark;
-                let (source, queue) = owner(optical);
+                let before = self.under_way.take();
+                let is_cut_off = before.is_some_and(|before| !self.was_dark && !is_cut(before.id));
                 let behind = label.packets.saturating_sub(1);
-                self.under_way = (behind > 0).then_some((source, queue, behind));
+                self.under_way = (behind > 0).then_some(UnderWay {
+                    id: TrainId::of(label, program),
+                    owner: owner(optical),
+                    behind,
+                });
                 self.was_dark = false;
                 is_cut_off || (behind == 0) != (optical.train == u8::from(TrainPart::Only))
             }
             Some(InLight::Behind(optical)) => match self.under_way.take() {
-                Some((source, queue, behind)) if (source, queue) == owner(optical) => {
+                Some(train) if train.owner == owner(optical) => {
                     let is_last = optical.train == u8::from(TrainPart::Last);
-                    self.under_way = (behind > 1).then_some((source, queue, behind - 1));
-                    is_last != (behind == 1)
+                    let behind = train.behind - 1;
+                    self.under_way = (behind > 0 && !is_last).then_some(UnderWay { behind, ..train });
+                    is_last != (behind == 0) && !is_cut(train.id)
                 }
                 _ => !self.was_dark,
             },
@@ -81,9 +96,9 @@ impl Entrance {
         }
     }
 
-    /// Whether more of the train that comes is to come.
-    fn is_amid(&self) -> bool {
-        self.under_way.is_some() && !self.was_dark
+    /// The train that comes, if more of it is to come.
+    pub(super) fn under_way(&self) -> Option<TrainId> {
+        self.under_way.filter(|_| !self.was_dark).map(|train| train.id)
     }
 }
 
@@ -138,7 +153,7 @@ impl Fabric {
     fn light_enters(&mut self, number: usize, flying: Flying) {
         let FibreEnd { device, port } = self.ops.entrances[number].at;
         let in_light = message::read(&flying.packet.frame);
-        self.watch_entrance(number, flying.duration_ns, in_light.as_ref());
+        self.watch_entrance(number, &flying, in_light.as_ref());
         if let Some(switch) = switch_number(device) {
             return self.light_enters_switch((switch, device, port), in_light, flying);
         }
@@ -154,7 +169,8 @@ impl Fabric {
             return self.drop(place, DropCause::LinkLoss, packet.frame);
         }
         entrance.came.push(Came { port, packet, program });
-        if !entrance.is_amid() {
+        let is_over = entrance.under_way().is_none_or(|train| self.ops.watch.is_cut(train));
+        if is_over {
             self.deliver_what_came(number);
         }
     }
@@ -192,9 +208,11 @@ impl Fabric {
     }
 
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
-    fn watch_entrance(&mut self, number: usize, duration_ns: u64, in_light: Option<&InLight>) {
+    fn watch_entrance(&mut self, number: usize, flying: &Flying, in_light: Option<&InLight>) {
         let now_ns = self.now_ns;
-        let entrance = &mut self.ops.entrances[number];
+        let (duration_ns, program) = (flying.duration_ns, flying.program);
+        let ops = &mut *self.ops;
+        let entrance = &mut ops.entrances[number];
         let place = entrance.at.place();
         let head_ns = match entrance.at.device {
             Device::Switch(_) => now_ns,
@@ -202,7 +220,7 @@ impl Fabric {
         };
         // Between edges it is judged where light enters.
         let meets = entrance.direct.is_none() && entrance.meets((head_ns, duration_ns));
-        let is_split = entrance.splits(in_light);
+        let is_split = entrance.splits(in_light, program, |train| ops.watch.is_cut(train));
         if meets {
             self.invariants.violated(Invariant::LANE, now_ns, place, None);
         }
@@ -364,7 +382,7 @@ mod tests {
 
     #[test]
     fn trains_that_are_not_whole_are_seen() {
-        let is_split = |entrance: &mut Entrance, light: Option<InLight>| entrance.splits(light.as_ref());
+        let is_split = |entrance: &mut Entrance, light: Option<InLight>| entrance.splits(light.as_ref(), 0, |_| false);
         let mut whole = entrance();
         for light in [
             first(1, 0, TrainPart::Only),
@@ -390,5 +408,22 @@ mod tests {
         cut.was_dark = true;
         assert!(!is_split(&mut cut, behind(8, TrainPart::Last)), "where that may be");
         assert!(!is_split(&mut cut, first(1, 0, TrainPart::Only)));
+    }
+
+    #[test]
+    fn trains_that_faults_have_cut_need_not_be_whole() {
+        let label = Label {
+            packets: 3,
+            ..Label::default()
+        };
+        let cut = TrainId::of(&label, 4);
+        let splits = |program, lights: [Option<InLight>; 2]| {
+            let mut entrance = entrance();
+            lights.map(|light| entrance.splits(light.as_ref(), program, |train| train == cut))
+        };
+        let is_short = || [first(3, 7, TrainPart::First), behind(7, TrainPart::Last)];
+        assert_eq!((splits(4, is_short()), splits(5, is_short())), ([false; 2], [false, true]));
+        let is_cut_off = || [first(3, 7, TrainPart::First), first(1, 0, TrainPart::Only)];
+        assert_eq!((splits(4, is_cut_off()), splits(5, is_cut_off())), ([false; 2], [false, true]));
     }
 }

@@ -51,8 +51,35 @@ pub struct OpsSwitchUse {
 pub(super) struct SwitchMeter {
     /// Frames that went in and did not come out, since it was last asked.
     pub(super) lost: u64,
-    drops: BTreeMap<DropReason, u64>,
-    trains: [u64; TrainFate::ALL.len()],
+    /// What its program had counted when it was last asked.
+    counted: OpsSwitchUse,
+    /// What programs that are gone had counted since then.
+    before: OpsSwitchUse,
+    is_stopped: bool,
+}
+
+impl OpsSwitchUse {
+    fn since(&self, earlier: &OpsSwitchUse) -> OpsSwitchUse {
+        let since = |reason: &DropReason, count: u64| count.saturating_sub(*earlier.drops.get(reason).unwrap_or(&0));
+        let drops = self.drops.iter().map(|(reason, count)| (*reason, since(reason, *count)));
+        let mut trains = self.trains;
+        for (fate, before) in trains.iter_mut().zip(earlier.trains) {
+            *fate = fate.saturating_sub(before);
+        }
+        OpsSwitchUse {
+            drops: drops.filter(|(_, count)| *count > 0).collect(),
+            trains,
+        }
+    }
+
+    fn add(&mut self, other: OpsSwitchUse) {
+        for (reason, count) in other.drops {
+            *self.drops.entry(reason).or_default() += count;
+        }
+        for (sum, count) in self.trains.iter_mut().zip(other.trains) {
+            *sum += count;
+        }
+    }
 }
 
 const TRAINS: &str = "OpsIngress.trains";
@@ -87,37 +114,48 @@ impl Fabric {
     /// What an optical packet switch did since the last call. What went in and did not come out must be what it has counted as dropped.
     pub fn take_ops_switch_use(&mut self, device: Device) -> Option<OpsSwitchUse> {
         let switch = switch_number(device).filter(|_| self.ops.get().is_some())?;
-        let drops: BTreeMap<DropReason, u64> = self
-            .p4_drops(device)
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|drop| drop.reason != DropReason::NoSignaling)
-            .map(|drop| (drop.reason, drop.packets))
-            .collect();
-        let node = self.node(device);
-        let trains = self.nodes[node].pipeline.as_ref().map(trains_of).unwrap_or_default();
+        let counted = self.counted_by(device);
         let meter = self.ops.switches.get_mut(switch)?;
-        let since = |reason: &DropReason, count: u64| count.saturating_sub(*meter.drops.get(reason).unwrap_or(&0));
-        let fresh: BTreeMap<DropReason, u64> = drops
-            .iter()
-            .map(|(reason, count)| (*reason, since(reason, *count)))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        let mut fates = trains;
-        for (fate, before) in fates.iter_mut().zip(meter.trains) {
-            *fate = fate.saturating_sub(before);
-        }
+        let mut fresh = counted.since(&meter.counted);
+        fresh.add(std::mem::take(&mut meter.before));
         let lost = std::mem::take(&mut meter.lost);
-        (meter.drops, meter.trains) = (drops, trains);
-        let of_data: u64 = fresh.values().sum();
+        meter.counted = counted;
+        let of_data: u64 = fresh.drops.values().sum();
         if self.external.is_none() && lost > of_data {
             self.invariants
                 .violated(Invariant::UNEXPLAINED, self.now_ns, Place::Device(device), None);
         }
-        Some(OpsSwitchUse {
-            drops: fresh,
-            trains: fates,
-        })
+        Some(fresh)
+    }
+
+    fn counted_by(&self, device: Device) -> OpsSwitchUse {
+        let drops = self.p4_drops(device).unwrap_or_default().into_iter();
+        let drops = drops.filter(|drop| drop.reason != DropReason::NoSignaling);
+        let pipeline = &self.nodes[self.node(device)].pipeline;
+        OpsSwitchUse {
+            drops: drops.map(|drop| (drop.reason, drop.packets)).collect(),
+            trains: pipeline.as_ref().map(trains_of).unwrap_or_default(),
+        }
+    }
+
+    /// A switch stops, and its counters will be gone.
+    pub(super) fn ops_switch_stops(&mut self, device: Device) {
+        let counted = self.counted_by(device);
+        let meter = &mut self.ops.switches[usize::from(device.number())];
+        let fresh = counted.since(&meter.counted);
+        meter.before.add(fresh);
+        (meter.counted, meter.is_stopped) = (OpsSwitchUse::default(), true);
+        self.reset_ops_node(device);
+    }
+
+    /// A switch has a program whose counters begin. Of one that it took the place of nobody knows any more what it had counted.
+    pub(super) fn ops_switch_starts(&mut self, device: Device) {
+        let meter = &mut self.ops.switches[usize::from(device.number())];
+        if !std::mem::take(&mut meter.is_stopped) {
+            meter.lost = 0;
+        }
+        meter.counted = OpsSwitchUse::default();
+        self.reset_ops_node(device);
     }
 
     /// What became of the trains of an edge of optical packet switches since the start.

@@ -11,6 +11,7 @@ mod entrance;
 mod macroflows;
 mod measure;
 mod message;
+mod probes;
 mod resequencer;
 mod switch_card;
 mod train;
@@ -20,7 +21,7 @@ mod watch;
 
 use slotwise_scenario::{Device, Scenario};
 
-use cards::Card;
+use cards::{Card, FibreEnd};
 use edge_trains::EdgeTrains;
 use entrance::{EdgeResequencer, Entrance};
 use measure::SwitchMeter;
@@ -55,8 +56,8 @@ pub(crate) static KIND: Kind = Kind {
 
 /// Switches. What waits in the cards of one is gone with its program.
 static SWITCH: NodeKind = NodeKind {
-    starts: Fabric::reset_ops_node,
-    stops: Fabric::reset_ops_node,
+    starts: Fabric::ops_switch_starts,
+    stops: Fabric::ops_switch_stops,
     ..NodeKind::PLAIN
 };
 
@@ -91,6 +92,8 @@ pub(crate) struct Ops {
     cards: Vec<Card>,
     /// Where those end.
     entrances: Vec<Entrance>,
+    /// Where wavelengths for probes end.
+    probe_ends: Vec<FibreEnd>,
     /// By edge: the cards of those that make trains, hold them back or choose among outputs.
     trains: Vec<Option<EdgeTrains>>,
     /// By edge.

@@ -63,16 +63,35 @@ struct Source {
     most_bytes: u64,
 }
 
+/// Trains that faults have cut are known for so many more of them: longer than any is under way.
+const CUT_TRAINS: usize = 1024;
+
 /// All of them.
 pub(super) struct Watch {
     sources: Vec<Source>,
+    /// Of these faults have taken frames behind the label, so they are not whole wherever they come.
+    cut: VecDeque<TrainId>,
 }
 
 impl Watch {
     pub(super) fn new(edges: usize) -> Watch {
         Watch {
             sources: (0..edges).map(|_| Source::default()).collect(),
+            cut: VecDeque::new(),
         }
+    }
+
+    /// A fault may have taken frames of a train whose label has gone on.
+    pub(super) fn cut(&mut self, id: TrainId) {
+        if self.cut.len() == CUT_TRAINS {
+            self.cut.pop_front();
+        }
+        self.cut.push_back(id);
+    }
+
+    /// Whether one has.
+    pub(super) fn is_cut(&self, id: TrainId) -> bool {
+        self.cut.contains(&id)
     }
 
     /// The program of an edge that numbers its trains now.
@@ -283,6 +302,17 @@ mod tests {
         let trains = watch.trains(1);
         assert_eq!((trains.formed, trains.delivered, trains.lost), (5, 1, 4));
         assert_eq!(trains.under_way, 0);
+    }
+
+    #[test]
+    fn trains_that_faults_have_cut_are_known_for_a_while() {
+        let mut watch = watch();
+        watch.cut(id(1, 2));
+        assert!(watch.is_cut(id(1, 2)) && !watch.is_cut(id(1, 3)) && !watch.is_cut(id(2, 2)));
+        for number in 0..CUT_TRAINS as u32 {
+            watch.cut(id(3, number));
+        }
+        assert!(!watch.is_cut(id(1, 2)) && watch.is_cut(id(3, 0)));
     }
 
     #[test]

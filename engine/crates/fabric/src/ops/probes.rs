@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Wavelengths for probes: stored and forwarded by electronic queues. What is on them are control messages, to which faults may happen.
+
+use super::cards::FibreEnd;
+use crate::access::FIFO;
+use crate::dispatch::Origin;
+use crate::fabric::Fabric;
+use crate::faults::{LightWay, Way};
+use crate::fifo::{Fifo, Limit};
+use crate::kind::{CardAt, End};
+use crate::lane::{Flying, LaneEnd};
+use crate::packet::{Frame, UNBORN};
+
+/// Probes wait in electronic memory, of which there is enough.
+const PROBE_BUFFER_BYTES: u64 = 1 << 30;
+
+/// Where a wavelength for probes ends, by number.
+static PROBE_END: End = End {
+    arrive: Fabric::probe_arrives,
+};
+
+/// Probes that come there.
+static TO_PROBE_END: LightWay = LightWay {
+    place: |fabric, end| fabric.ops.probe_ends[end].place(),
+    arrive: Fabric::take_probe,
+};
+
+impl Fabric {
+    /// Adds the card before a wavelength for probes, of so many bit/s and ns, and the wavelength.
+    pub(super) fn add_probe_card(&mut self, link: (u64, u64), (from, to): (FibreEnd, FibreEnd)) -> CardAt {
+        let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
+        self.ops.probe_ends.push(to);
+        let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
+        CardAt::new(&FIFO, self.add_port_fifo(queue, from.device, from.port))
+    }
+
+    fn probe_arrives(&mut self, end: usize, flying: Flying) {
+        let mut frame = flying.packet.frame;
+        match self.passes_faults(Way::light(&TO_PROBE_END, end), &mut frame) {
+            true => self.take_probe(end, frame),
+            false => self.pool.give_back(frame),
+        }
+    }
+
+    fn take_probe(&mut self, end: usize, frame: Frame) {
+        let FibreEnd { device, port } = self.ops.probe_ends[end];
+        self.run_p4(device, port, &frame, Origin::Lane { born_ns: UNBORN });
+        self.pool.give_back(frame);
+    }
+}
