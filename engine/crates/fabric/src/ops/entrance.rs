@@ -422,8 +422,14 @@ mod tests {
             lights.map(|light| entrance.splits(light.as_ref(), program, |train| train == cut))
         };
         let is_short = || [first(3, 7, TrainPart::First), behind(7, TrainPart::Last)];
-        assert_eq!((splits(4, is_short()), splits(5, is_short())), ([false; 2], [false, true]));
+        assert_eq!(
+            (splits(4, is_short()), splits(5, is_short())),
+            ([false; 2], [false, true])
+        );
         let is_cut_off = || [first(3, 7, TrainPart::First), first(1, 0, TrainPart::Only)];
-        assert_eq!((splits(4, is_cut_off()), splits(5, is_cut_off())), ([false; 2], [false, true]));
+        assert_eq!(
+            (splits(4, is_cut_off()), splits(5, is_cut_off())),
+            ([false; 2], [false, true])
+        );
     }
 }

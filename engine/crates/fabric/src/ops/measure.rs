@@ -61,7 +61,10 @@ pub(super) struct SwitchMeter {
 impl OpsSwitchUse {
     fn since(&self, earlier: &OpsSwitchUse) -> OpsSwitchUse {
         let since = |reason: &DropReason, count: u64| count.saturating_sub(*earlier.drops.get(reason).unwrap_or(&0));
-        let drops = self.drops.iter().map(|(reason, count)| (*reason, since(reason, *count)));
+        let drops = self
+            .drops
+            .iter()
+            .map(|(reason, count)| (*reason, since(reason, *count)));
         let mut trains = self.trains;
         for (fate, before) in trains.iter_mut().zip(earlier.trains) {
             *fate = fate.saturating_sub(before);
