@@ -10,6 +10,7 @@ from test_runs import ROOT, SCENARIO, Emulation, assert_nothing_is_left, childre
 ROUTERS = ROOT / "topologies" / "routers4-bmv2.yaml"
 STAR = ROOT / "topologies" / "star3-bmv2.yaml"
 RING = ROOT / "topologies" / "ring3-bmv2.yaml"
+MESH = ROOT / "topologies" / "mesh4-bmv2.yaml"
 MIX = ROOT / "topologies" / "mixed-bmv2.yaml"
 SWITCHES = 4
 BMV2_TARGET = ("--target", "bmv2")
@@ -83,6 +84,16 @@ def test_a_ring_of_bmv2_carries_tcp_of_linux_round_a_cut(tmp_path):
     assert report["verdict"]["ok"] and not any(count for check, count in report["invariants"].items() if check != "first")
     assert all(flow["bytes"] > 20_000 for flow in report["phases"][-1]["flows"]), report["phases"]
     assert "device 3002, port 256 has no light" in done.stderr + done.stdout
+    assert report["controller"]["reroutes"] >= 2
+
+
+@needs_bmv2
+def test_a_mesh_of_bmv2_carries_tcp_of_linux_round_a_cut(tmp_path):
+    done = slotwise("emulate", MESH, *BMV2_TARGET, "--report", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = load_report(tmp_path / "report.json")
+    assert not any(count for check, count in report["invariants"].items() if check != "first")
+    assert all(flow["bytes"] > 20_000 for flow in report["phases"][0]["flows"]), report["phases"]
     assert report["controller"]["reroutes"] >= 2
 
 

@@ -7,13 +7,14 @@
 //!
 //! Such a switch answers late. Light does not wait for it: it passes the core when it gets there, by fabric time, and the answer
 //! only tells by which output it went. So slots, guards and collisions are judged as with the fabric's own switches, and at the far
-//! end light arrives at its own time unless the answer came later still.
+//! end light arrives at its own time unless the answer came later still. An optical packet switch reckons by its own time when it reserves
+//! outputs; a card that then has no room for what it sends loses that.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::Optical;
+use slotwise_wire::{Label, Optical};
 
 use crate::api::{FabricError, P4Drop};
 use crate::dispatch::Origin;
@@ -40,11 +41,13 @@ pub struct SwitchInput {
 }
 
 /// Light, a tick, or what came by a link.
-struct Crossing {
-    device: Device,
-    arrived_ns: u64,
-    origin: Origin,
-    optical: Option<Optical>,
+pub(crate) struct Crossing {
+    pub(crate) device: Device,
+    pub(crate) arrived_ns: u64,
+    pub(crate) origin: Origin,
+    pub(crate) optical: Option<Optical>,
+    /// Of a train.
+    pub(crate) label: Option<Label>,
 }
 
 impl Crossing {
@@ -81,6 +84,7 @@ impl External {
                 arrived_ns: now_ns,
                 origin,
                 optical: message::optical(&frame),
+                label: message::label(&frame),
             };
             self.crossings.insert(id, crossing);
         }
@@ -188,10 +192,8 @@ impl Fabric {
             .as_mut()
             .and_then(|external| external.take_overdue(now_ns))
         {
-            if let Origin::Light { duration_ns, .. } = crossing.origin {
-                let time = (crossing.arrived_ns, duration_ns);
-                self.light_is_overdue(crossing.device, time, crossing.optical);
-            }
+            let overdue = self.nodes[self.node(crossing.device)].kind.overdue;
+            overdue(self, &crossing);
         }
     }
 

@@ -10,6 +10,7 @@ use slotwise_scenario::{Device, Scenario};
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
 use crate::dispatch::Origin;
+use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::lane::Flying;
@@ -46,6 +47,8 @@ pub(crate) struct NodeKind {
     pub(crate) starts: fn(&mut Fabric, Device),
     /// It stops; its program and tables are lost right afterwards.
     pub(crate) stops: fn(&mut Fabric, Device),
+    /// Outside of the fabric it has not sent on in time what came.
+    pub(crate) overdue: fn(&mut Fabric, &Crossing),
 }
 
 impl NodeKind {
@@ -55,6 +58,7 @@ impl NodeKind {
         has_cards: true,
         starts: |_, _| {},
         stops: |_, _| {},
+        overdue: |_, _| {},
     };
 }
 

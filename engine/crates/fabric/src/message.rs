@@ -3,8 +3,8 @@
 
 use slotwise_p4::Port;
 use slotwise_wire::{
-    Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FaultCode, FlowControl, IntervalTick, LINECARD_VERSION,
-    LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
+    Alarm, ETHERTYPE_LINECARD, ETHERTYPE_OPTICAL, Ethernet, FaultCode, FlowControl, IntervalTick, LABEL_VERSION,
+    LINECARD_VERSION, Label, LineCardKind, Linecard, OPTICAL_VERSION, Optical, QueueReport, SlotTick,
 };
 
 use crate::linecard::QueueState;
@@ -115,6 +115,13 @@ impl ToCard<'_> {
     pub(crate) fn flow_control(&self) -> Option<FlowControl> {
         FlowControl::decode(self.content(LineCardKind::FlowControl)?)
     }
+}
+
+/// The label before a train; `None` if a frame has none, or one of another version.
+pub(crate) fn label(frame: &[u8]) -> Option<Label> {
+    let ethernet = Ethernet::decode(frame)?;
+    let label = Label::decode(&frame[Ethernet::SIZE..])?;
+    (label.version == LABEL_VERSION && ethernet.ether_type == ETHERTYPE_OPTICAL).then_some(label)
 }
 
 /// The optical header of a frame that has one.

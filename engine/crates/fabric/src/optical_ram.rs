@@ -124,10 +124,9 @@ impl OpticalRam {
     /// The label of a train of `length` bytes comes by an input, with a first frame of `bytes`.
     pub(crate) fn label(&mut self, now_ns: u64, input: Port, length: u64, bytes: u64) -> Taken {
         let RamSettings {
-            byte_time,
-            ram_bytes,
-            guard_ns,
+            byte_time, guard_ns, ..
         } = self.settings;
+        let has_room = self.has_room(now_ns);
         let start_ns = self.end_ns.max(now_ns);
         let shift_ns = start_ns - now_ns;
         self.end_ns = start_ns + byte_time.ns(length) + guard_ns;
@@ -144,8 +143,13 @@ impl OpticalRam {
         self.take(now_ns, start_ns, bytes);
         Taken {
             start_ns,
-            is_over: shift_ns > byte_time.ns(ram_bytes),
+            is_over: !has_room,
         }
+    }
+
+    /// Whether a train that comes finds no more before it than the RAM holds.
+    pub(crate) fn has_room(&self, now_ns: u64) -> bool {
+        self.end_ns.saturating_sub(now_ns) <= self.settings.byte_time.ns(self.settings.ram_bytes)
     }
 
     /// A frame behind a label comes by an input; `None` if no label has come there.

@@ -268,7 +268,7 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
 }
 
 /// What the switches' own timestamps are worth.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Timestamps {
     unit: &'static str,
     tolerance_ns: u64,

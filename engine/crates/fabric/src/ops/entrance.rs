@@ -14,6 +14,7 @@ use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
 use crate::event::Event;
+use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Discipline, End};
@@ -186,8 +187,9 @@ impl Fabric {
             duration_ns,
             program,
         } = flying;
+        // One outside answers later, perhaps after the next label has come.
         self.ops.looked_at = match in_light {
-            Some(InLight::First(label, _)) => Some(label),
+            Some(InLight::First(label, _)) if self.external.is_none() => Some(label),
             _ => None,
         };
         let origin = Origin::Light {
@@ -207,6 +209,13 @@ impl Fabric {
         self.pool.give_back(frame);
     }
 
+    /// A switch outside has not sent a train on: it is lost there.
+    pub(super) fn train_is_overdue(&mut self, crossing: &Crossing) {
+        if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
+            self.ops.watch.lost(TrainId::of(&label, program));
+        }
+    }
+
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
     fn watch_entrance(&mut self, number: usize, flying: &Flying, in_light: Option<&InLight>) {
         let now_ns = self.now_ns;
@@ -218,8 +227,9 @@ impl Fabric {
             Device::Switch(_) => now_ns,
             _ => now_ns - duration_ns,
         };
-        // Between edges it is judged where light enters.
-        let meets = entrance.direct.is_none() && entrance.meets((head_ns, duration_ns));
+        // Between edges it is judged where light enters. What a switch outside sent on late comes late, beside what is behind it.
+        let is_in_time = entrance.direct.is_none() && self.external.is_none();
+        let meets = is_in_time && entrance.meets((head_ns, duration_ns));
         let is_split = entrance.splits(in_light, program, |train| ops.watch.is_cut(train));
         if meets {
             self.invariants.violated(Invariant::LANE, now_ns, place, None);

@@ -2,8 +2,7 @@
 //! What is on a wavelength for data, and what the card of an edge that makes trains tells P4 and is told.
 
 use slotwise_wire::{
-    ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel,
-    TrainSent, TrainTick,
+    Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel, TrainSent, TrainTick,
 };
 
 use crate::message::{self, HEADER, ToCard};
@@ -18,10 +17,7 @@ pub(super) enum InLight {
 
 /// Reads it; `None` if it is no frame of a train.
 pub(super) fn read(frame: &[u8]) -> Option<InLight> {
-    let ethernet = Ethernet::decode(frame)?;
-    let label = Label::decode(&frame[Ethernet::SIZE..]);
-    let label = label.filter(|label| label.version == LABEL_VERSION && ethernet.ether_type == ETHERTYPE_OPTICAL);
-    match label {
+    match message::label(frame) {
         Some(label) if label.kind == u8::from(LabelKind::Train) => {
             let optical = Optical::decode(&frame[Ethernet::SIZE + Label::SIZE..])?;
             Some(InLight::First(label, optical))

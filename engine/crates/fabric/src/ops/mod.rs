@@ -58,6 +58,7 @@ pub(crate) static KIND: Kind = Kind {
 static SWITCH: NodeKind = NodeKind {
     starts: Fabric::ops_switch_starts,
     stops: Fabric::ops_switch_stops,
+    overdue: Fabric::train_is_overdue,
     ..NodeKind::PLAIN
 };
 

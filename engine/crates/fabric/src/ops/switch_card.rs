@@ -43,16 +43,16 @@ impl Fabric {
     fn enqueue_at_switch(&mut self, index: usize, frame: Frame, origin: Origin) {
         let now_ns = self.now_ns;
         let place = self.ops.cards[index].from.place();
-        let (input, duration_ns, program, born_ns) = match origin {
-            Origin::Light {
-                input,
-                duration_ns,
-                program,
-                born_ns,
-                ..
-            } => (input, duration_ns, program, born_ns),
+        let Origin::Light {
+            arrived_ns,
+            input,
+            duration_ns,
+            program,
+            born_ns,
+        } = origin
+        else {
             // What the controller or a card sends is no train.
-            _ => return self.drop(place, DropCause::NoSuchQueue, frame),
+            return self.drop(place, DropCause::NoSuchQueue, frame);
         };
         let bytes = self.ops.counted_bytes(&frame);
         let in_light = message::read(&frame);
@@ -66,9 +66,15 @@ impl Fabric {
             self.lose_train(&frame, program);
             return self.drop(place, DropCause::LinkDown, frame);
         }
+        if self.external.is_some() && !ram.has_room(arrived_ns) {
+            // Its program reckons by another time.
+            ram.lose();
+            self.lose_train(&frame, program);
+            return self.drop(place, DropCause::QueueFull, frame);
+        }
         let taken = match in_light {
-            Some(InLight::First(label, _)) => Some(ram.label(now_ns, input, u64::from(label.length), bytes)),
-            Some(InLight::Behind(_)) => ram.follow(now_ns, input, bytes),
+            Some(InLight::First(label, _)) => Some(ram.label(arrived_ns, input, u64::from(label.length), bytes)),
+            Some(InLight::Behind(_)) => ram.follow(arrived_ns, input, bytes),
             None => None,
         };
         let Some(taken) = taken else {
@@ -77,7 +83,7 @@ impl Fabric {
         if taken.is_over {
             self.invariants.violated(Invariant::RAM, now_ns, place, None);
         }
-        let at_ns = card.arrival_ns(taken.start_ns, duration_ns);
+        let at_ns = card.arrival_ns(taken.start_ns, duration_ns).max(now_ns);
         let flying = Flying {
             packet: Packet { frame, born_ns },
             duration_ns,

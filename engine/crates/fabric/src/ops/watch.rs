@@ -63,6 +63,17 @@ struct Source {
     most_bytes: u64,
 }
 
+impl Source {
+    /// Nothing yet; a program numbers from 1 on.
+    fn of_program(program: u32) -> Source {
+        Source {
+            program,
+            first: 1,
+            ..Source::default()
+        }
+    }
+}
+
 /// Trains that faults have cut are known for so many more of them: longer than any is under way.
 const CUT_TRAINS: usize = 1024;
 
@@ -76,7 +87,7 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(edges: usize) -> Watch {
         Watch {
-            sources: (0..edges).map(|_| Source::default()).collect(),
+            sources: (0..edges).map(|_| Source::of_program(0)).collect(),
             cut: VecDeque::new(),
         }
     }

@@ -9,6 +9,7 @@ use crate::api::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
+use crate::external::Crossing;
 use crate::fabric::Fabric;
 use crate::faults::{LightWay, Way};
 use crate::invariants::Invariant;
@@ -247,19 +248,17 @@ impl Fabric {
         })
     }
 
-    /// A switch outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
+    /// A core outside has not sent on in time what was light when it arrived. At an edge that is nothing special: beacons and requests
     /// end there.
-    pub(crate) fn light_is_overdue(
-        &mut self,
-        device: Device,
-        (arrived_ns, duration_ns): (u64, u64),
-        packet: Option<Optical>,
-    ) {
-        self.star.cores[usize::from(device.number())].lost += 1;
-        if self.is_in_slot(arrived_ns, duration_ns) {
-            let place = Place::Device(device);
+    pub(super) fn light_is_overdue(&mut self, crossing: &Crossing) {
+        let Origin::Light { duration_ns, .. } = crossing.origin else {
+            return;
+        };
+        self.star.cores[usize::from(crossing.device.number())].lost += 1;
+        if self.is_in_slot(crossing.arrived_ns, duration_ns) {
+            let place = Place::Device(crossing.device);
             self.invariants
-                .violated(Invariant::UNGRANTED, arrived_ns, place, packet);
+                .violated(Invariant::UNGRANTED, crossing.arrived_ns, place, crossing.optical);
         }
     }
 

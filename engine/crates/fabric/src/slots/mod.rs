@@ -62,6 +62,7 @@ static CORE: NodeKind = NodeKind {
         let lost = fabric.core_losses(core).map_or(0, |losses| losses.p4);
         fabric.star.cores[usize::from(core)].p4_lost_before = lost;
     },
+    overdue: Fabric::light_is_overdue,
 };
 
 /// The end of a fibre at its core: light passes it, and what counts is its head.

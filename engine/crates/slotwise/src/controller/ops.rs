@@ -8,9 +8,9 @@ use slotwise_fabric::Fabric;
 use slotwise_scenario::{Device, Macroflows, Ops, OpsClass, OpsFibre, OpsMatch, Scenario, Scheme, Source};
 use slotwise_wire::{IP_PROTOCOL_TCP, IP_PROTOCOL_UDP};
 
-use super::App;
 use super::ring::hosts_at;
 use super::routes::mac;
+use super::{App, EXACT};
 
 /// XCP's constants for macroflows: at the limit of the proof of stability.
 const ALPHA: f64 = 0.2;
@@ -22,9 +22,14 @@ pub(super) static APP: App = App {
     name: "ops",
     statistics: "apps/ops/status",
     is_for: Scenario::has_ops,
-    network: |scenario, fabric, _| {
+    network: |scenario, fabric, timestamps| {
         let ops = scenario.ops.as_ref();
-        ops.map_or(Value::Null, |ops| network(scenario, ops, fabric))
+        let mut network = ops.map_or(Value::Null, |ops| network(scenario, ops, fabric));
+        // Nanoseconds need not be said.
+        if timestamps != EXACT {
+            network["timestamp_unit"] = json!(timestamps.unit);
+        }
+        network
     },
 };
 
