@@ -33,6 +33,8 @@ pub struct Counts {
     pub own: Tally,
     /// Distinct published values, in a set-up that is not the published one.
     pub second_chance: Tally,
+    /// Facts that are not measured.
+    pub not_run: usize,
 }
 
 impl Tally {
@@ -69,6 +71,9 @@ impl fmt::Display for Counts {
                 write!(f, "; {what}: {tally}")?;
             }
         }
+        if self.not_run > 0 {
+            write!(f, "; {} facts not run", self.not_run)?;
+        }
         write!(f, " ({} facts)", self.facts)
     }
 }
@@ -91,9 +96,12 @@ fn claim(fact: &Fact) -> String {
     })
 }
 
-/// Counts claims: one that is missed once is missed.
-pub(crate) fn count<'j>(judged: impl Iterator<Item = &'j Judged>) -> Counts {
-    let mut counts = Counts::default();
+/// Counts claims, one that is missed once being missed, and what is not run.
+pub(crate) fn count<'j>(judged: impl Iterator<Item = &'j Judged>, not_run: usize) -> Counts {
+    let mut counts = Counts {
+        not_run,
+        ..Counts::default()
+    };
     let mut claims: BTreeMap<(Basis, String), Outcome> = BTreeMap::new();
     for Judged { fact, outcome, .. } in judged {
         counts.facts += 1;
@@ -141,13 +149,13 @@ mod tests {
             judged("ours", "band: [0, 1], basis: own", Miss),
             judged("elsewhere", "band: [0, 1], basis: second-chance", Pass),
         ];
-        let counts = count(all.iter());
+        let counts = count(all.iter(), 2);
         assert_eq!(
             counts.to_string(),
             "published claims: 2 of 3 pass, 1 miss; own bounds: 0 of 1 pass, 1 miss; \
-             published values in another set-up: 1 of 1 pass, 0 miss (7 facts)"
+             published values in another set-up: 1 of 1 pass, 0 miss; 2 facts not run (7 facts)"
         );
-        let short = count([judged("short", "band: [0, 1]", Outcome::NotJudged)].iter());
+        let short = count([judged("short", "band: [0, 1]", Outcome::NotJudged)].iter(), 0);
         assert_eq!(short.to_string(), "published claims: 1 of 1 not judged (1 facts)");
     }
 }

@@ -2,6 +2,7 @@
 //! What an experiment is: runs, and entries that show something of them beside what was published.
 
 mod facts;
+mod not_run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +11,14 @@ use serde_yaml_ng::Value;
 use slotwise_scenario::ScenarioError;
 
 use crate::fact::stands_for;
+use crate::lambda;
 use crate::record::Table;
 use crate::setup::Setup;
 use crate::sweep::Sweep;
 pub(crate) use facts::Measurement;
 pub use facts::{Across, Another, Basis, By, Fact, PercentOf, Stat};
+pub use not_run::NotRun;
+pub(crate) use not_run::spoken;
 
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -78,6 +82,9 @@ pub struct Entry {
     /// What must come out.
     #[serde(default)]
     pub facts: Vec<Fact>,
+    /// What the source says besides, and is not measured here.
+    #[serde(default)]
+    pub not_run: Vec<NotRun>,
 }
 
 /// Lines over time.
@@ -200,6 +207,12 @@ pub enum TableName {
     Clocks,
     /// Kept figures.
     Kept,
+    /// Sessions of lambda networks.
+    Sessions,
+    /// Lambda networks beside their oracle.
+    Distances,
+    /// Single numbers of that oracle.
+    Numbers,
 }
 
 impl TableName {
@@ -220,6 +233,9 @@ impl TableName {
             TableName::Control => Table::control(),
             TableName::Clocks => Table::clocks(),
             TableName::Kept => Table::kept(),
+            TableName::Sessions => lambda::sessions(),
+            TableName::Distances => lambda::distances(),
+            TableName::Numbers => lambda::numbers(),
         }
     }
 }

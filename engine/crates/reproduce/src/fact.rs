@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::experiment::{Across, By, During, Fact, Measurement, Selection, Stat, TableName};
 use crate::record::{Recording, Table};
+use crate::shapes;
 use crate::stats::{self, Estimate};
 
 /// What became of a fact.
@@ -57,6 +58,10 @@ fn put_together(of: &Measurement, across: Across, recording: &Recording, scale: 
         Across::Mean => stats::mean(&values),
         Across::Ratio => (least != 0.0).then(|| most / least),
         Across::Difference => Some(most - least),
+        Across::Median => stats::quantile(&values, 0.5),
+        Across::Rising => Some(shapes::inversions(&values)),
+        Across::Falling => Some(shapes::inversions(&values.into_iter().rev().collect::<Vec<f64>>())),
+        Across::Clusters => Some(shapes::clusters(values)),
     }
 }
 
@@ -104,6 +109,9 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
         TableName::Control => &recording.control,
         TableName::Clocks => &recording.clocks,
         TableName::Kept => &recording.kept,
+        TableName::Sessions => &recording.sessions,
+        TableName::Distances => &recording.distances,
+        TableName::Numbers => &recording.numbers,
     }
 }
 
@@ -281,6 +289,14 @@ pub(crate) fn measure(
             }
             longest
         }
+        Stat::Reach { .. }
+        | Stat::Fall { .. }
+        | Stat::Stretch { .. }
+        | Stat::Bend { .. }
+        | Stat::Stays { .. }
+        | Stat::Climb { .. }
+        | Stat::Variation { .. }
+        | Stat::Outside { .. } => shapes::measure(stat, &series, time_s.0, scale),
         Stat::Percent { of } => {
             let other = table.column(of.column())?;
             let others = names.iter().flat_map(|name| rows(table, (name, during), other, time_s));
@@ -291,7 +307,7 @@ pub(crate) fn measure(
 }
 
 /// When, counted from `from_s`, means over `over_s` come within the band to stay; `None` if they do not.
-fn settle_s(rows: &[(f64, f64)], from_s: f64, (target, within): (f64, f64), over_s: f64) -> Option<f64> {
+pub(crate) fn settle_s(rows: &[(f64, f64)], from_s: f64, (target, within): (f64, f64), over_s: f64) -> Option<f64> {
     let means = means_over(rows, over_s);
     let last_outside = means.iter().rposition(|(_, mean)| (mean - target).abs() > within);
     match last_outside {

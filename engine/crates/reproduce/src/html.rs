@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::count::Counts;
-use crate::experiment::{Entry, Experiment};
+use crate::experiment::{Entry, Experiment, NotRun, spoken};
 use crate::fact::{Judged, Outcome};
 use crate::stats::Estimate;
 
@@ -140,7 +140,7 @@ fn write_page(
                 escaped(&what)
             )?;
         }
-        if judged.is_empty() {
+        if judged.is_empty() && entry.not_run.is_empty() {
             continue;
         }
         writeln!(
@@ -162,10 +162,27 @@ fn write_page(
                 estimate(*value)
             )?;
         }
+        for fact in &entry.not_run {
+            write_not_run(page, fact)?;
+        }
         writeln!(page, "</table>")?;
     }
     write_data(page, about)?;
     writeln!(page, "</html>")
+}
+
+fn write_not_run(page: &mut String, fact: &NotRun) -> std::fmt::Result {
+    writeln!(
+        page,
+        "<tr><td>{}<div class=\"why\">{}; {}</div><td>{}<td><td>{}<td>{}<td><td class=\"not\">not run: {}</tr>",
+        escaped(&fact.text),
+        escaped(&fact.measure),
+        escaped(&fact.why),
+        escaped(&fact.place),
+        escaped(&spoken(&fact.band)),
+        escaped(&fact.value.as_ref().map_or_else(String::new, spoken)),
+        escaped(&fact.reason)
+    )
 }
 
 fn write_contents(page: &mut String, shown: &[Shown]) -> std::fmt::Result {

@@ -15,6 +15,7 @@ pub mod experiment;
 mod fact;
 mod html;
 mod kept;
+mod lambda;
 mod marker;
 mod ops;
 mod plot;
@@ -22,6 +23,7 @@ mod record;
 mod ring;
 pub mod routed;
 pub mod setup;
+mod shapes;
 mod shares;
 pub mod star;
 pub mod stats;
@@ -31,6 +33,7 @@ pub mod work;
 
 pub use after::AfterFault;
 pub use fact::{Judged, Outcome};
+pub use lambda::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
 pub use plot::PlotError;
 pub use record::{
     ACCESS_COLUMNS, CLOCK_COLUMNS, CONTROL_COLUMNS, Column, DELAY_COLUMNS, FAIRNESS_COLUMNS, FLOW_COLUMNS,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run measures: tables with one row a link, queue or flow and period.
 
+use crate::lambda;
+
 /// A column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
@@ -10,7 +12,7 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
-const fn column(name: &'static str, meaning: &'static str) -> Column {
+pub(crate) const fn column(name: &'static str, meaning: &'static str) -> Column {
     Column { name, meaning }
 }
 
@@ -443,7 +445,7 @@ impl Table {
         Table::new("case", &KEPT_COLUMNS)
     }
 
-    fn new(key: &'static str, columns: &'static [Column]) -> Table {
+    pub(crate) fn new(key: &'static str, columns: &'static [Column]) -> Table {
         Table {
             key,
             columns,
@@ -518,6 +520,12 @@ pub struct Recording {
     pub clocks: Table,
     /// Kept figures.
     pub kept: Table,
+    /// Sessions of lambda networks.
+    pub sessions: Table,
+    /// Lambda networks.
+    pub distances: Table,
+    /// Single numbers of the oracle of lambda networks.
+    pub numbers: Table,
 }
 
 impl Default for Recording {
@@ -539,13 +547,16 @@ impl Default for Recording {
             control: Table::control(),
             clocks: Table::clocks(),
             kept: Table::kept(),
+            sessions: lambda::sessions(),
+            distances: lambda::distances(),
+            numbers: lambda::numbers(),
         }
     }
 }
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 16] {
+    pub fn tables(&self) -> [(&'static str, &Table); 19] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
@@ -563,6 +574,9 @@ impl Recording {
             ("control", &self.control),
             ("clocks", &self.clocks),
             ("kept", &self.kept),
+            ("sessions", &self.sessions),
+            ("distances", &self.distances),
+            ("numbers", &self.numbers),
         ]
     }
 
@@ -582,7 +596,7 @@ impl Recording {
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 16] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 19] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
@@ -600,6 +614,9 @@ impl Recording {
             ("control", &mut self.control),
             ("clocks", &mut self.clocks),
             ("kept", &mut self.kept),
+            ("sessions", &mut self.sessions),
+            ("distances", &mut self.distances),
+            ("numbers", &mut self.numbers),
         ]
     }
 }

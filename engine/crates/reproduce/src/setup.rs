@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run is of: a network with its controller, or figures that a benchmark kept.
+//! What a run is of: a network with its controller, a lambda network without packets, or figures that a benchmark kept.
 
 use std::error::Error;
 
@@ -7,6 +7,7 @@ use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 
 use crate::experiment::TableName;
 use crate::kept;
+use crate::lambda::{self, Study};
 use crate::record::Recording;
 use crate::{ops, ring, routed, star};
 
@@ -15,6 +16,8 @@ use crate::{ops, ring, routed, star};
 pub enum Setup {
     /// A network, of stars, of routers, or of both.
     Network(Box<Network>),
+    /// A lambda network without packets.
+    Lambda(Box<Study>),
     /// Measured elsewhere, and not again.
     Kept(Box<Recording>),
 }
@@ -55,6 +58,9 @@ impl Setup {
         if kept::is_one(yaml) {
             return kept::recording(yaml).map(|recording| Setup::Kept(Box::new(recording)));
         }
+        if lambda::is_one(yaml) {
+            return Study::parse(yaml).map(|study| Setup::Lambda(Box::new(study)));
+        }
         let scenario = Scenario::parse(yaml)?;
         Ok(Setup::Network(Box::new(Network {
             scenario,
@@ -66,22 +72,33 @@ impl Setup {
     pub fn network(&self) -> Option<&Network> {
         match self {
             Setup::Network(network) => Some(network),
-            Setup::Kept(_) => None,
+            Setup::Lambda(_) | Setup::Kept(_) => None,
         }
     }
 
     /// The scenario's seed.
     pub fn seed(&self) -> u64 {
-        self.network().map_or(0, |network| network.scenario.seed)
+        match self {
+            Setup::Network(network) => network.scenario.seed,
+            Setup::Lambda(study) => study.seed(),
+            Setup::Kept(_) => 0,
+        }
     }
 
     /// Length of the run.
     pub fn duration_ms(&self) -> u64 {
-        self.network().map_or(0, |network| network.scenario.duration_ms())
+        match self {
+            Setup::Network(network) => network.scenario.duration_ms(),
+            Setup::Lambda(study) => study.duration_ms(),
+            Setup::Kept(_) => 0,
+        }
     }
 
     /// Says which run takes long: simulated time and the fastest link.
     pub(crate) fn cost(&self) -> u128 {
+        if let Setup::Lambda(study) = self {
+            return study.cost();
+        }
         let fastest_bps = self.network().and_then(|Network { scenario, .. }| {
             let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
             let links = scenario.routed.links.iter().map(|link| link.rate_bps);
@@ -107,6 +124,7 @@ impl Setup {
                 scenario: network.scenario.scaled_to(total_ms)?,
                 sample_frames: network.sample_frames,
             })),
+            Setup::Lambda(study) => Setup::Lambda(Box::new(study.scaled_to(total_ms))),
             Setup::Kept(recording) => Setup::Kept(recording.clone()),
         })
     }
@@ -115,6 +133,7 @@ impl Setup {
     pub fn names(&self, table: TableName) -> Vec<String> {
         let scenario = match self {
             Setup::Network(network) => &network.scenario,
+            Setup::Lambda(study) => return study.names(table),
             Setup::Kept(recording) if table == TableName::Kept => return recording.kept.names.clone(),
             Setup::Kept(_) => return Vec::new(),
         };

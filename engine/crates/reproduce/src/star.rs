@@ -171,7 +171,10 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
         | TableName::Delays
         | TableName::Fairness
         | TableName::Reactions
-        | TableName::Kept => Vec::new(),
+        | TableName::Kept
+        | TableName::Sessions
+        | TableName::Distances
+        | TableName::Numbers => Vec::new(),
         TableName::Control => stars(scenario).into_iter().map(|star| star.name).collect(),
         TableName::Clocks => followers(scenario).into_iter().map(|(_, _, name)| name).collect(),
         TableName::Flows => {

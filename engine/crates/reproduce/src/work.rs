@@ -299,6 +299,7 @@ fn one(job: &Job, runner: &dyn Runner, advance: &impl Fn(u64)) -> Result<How, Wo
     };
     let result = match &job.setup {
         Setup::Network(network) => runner.run(network, job.seed, &mut progress),
+        Setup::Lambda(study) => study.run(job.seed, &mut progress).map_err(RunnerError::from),
         Setup::Kept(recording) => Ok(Recording::clone(recording)),
     };
     let recording = result.map_err(|source| WorkError::Run {
@@ -461,7 +462,10 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
         engine: jobs.first().map_or("", |job| &job.inputs.engine),
         data,
     };
-    let counts = count::count(shown.iter().flat_map(|shown| &shown.judged));
+    let counts = count::count(
+        shown.iter().flat_map(|shown| &shown.judged),
+        shown.iter().map(|shown| shown.entry.not_run.len()).sum(),
+    );
     write(&out.join("facts.json"), facts(&shown).to_string().as_bytes())?;
     write(
         &out.join("report.html"),
@@ -504,7 +508,7 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
     let rows = shown
         .iter()
         .flat_map(|shown| shown.judged.iter().map(move |judged| (&shown.entry.id, judged)));
-    rows.map(|(entry, Judged { fact, value, outcome })| {
+    let judged = rows.map(|(entry, Judged { fact, value, outcome })| {
         json!({
             "entry": entry,
             "fact": fact.text,
@@ -526,6 +530,18 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
                 Outcome::NotJudged => "not judged",
             },
         })
-    })
-    .collect()
+    });
+    let not_run = shown
+        .iter()
+        .flat_map(|shown| shown.entry.not_run.iter().map(move |fact| (&shown.entry.id, fact)));
+    let not_run = not_run.map(|(entry, fact)| {
+        json!({
+            "entry": entry,
+            "fact": fact.text,
+            "where": fact.place,
+            "outcome": "not run",
+            "reason": fact.reason,
+        })
+    });
+    judged.chain(not_run).collect()
 }

@@ -61,6 +61,14 @@ pub enum Across {
     Ratio,
     /// The largest less the smallest.
     Difference,
+    /// The median.
+    Median,
+    /// How many neighbours, in the order of the names' first rows, do not rise: the second is less than the first.
+    Rising,
+    /// The same the other way round.
+    Falling,
+    /// In how many clusters they are: neighbours of one are less than 10 % apart.
+    Clusters,
 }
 
 /// What a fact's number is divided by.
@@ -214,6 +222,65 @@ pub enum Stat {
         /// Time of each mean, s.
         over_s: f64,
     },
+    /// Time from `from_s` until the first mean over `over_s` that is at least `at_least`.
+    Reach {
+        /// The level.
+        at_least: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Time from `from_s` until the first mean over `over_s` that is at most `at_most`.
+    Fall {
+        /// The level.
+        at_most: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Time between the first means over `over_s` that are at least `from` and at least `to`.
+    Stretch {
+        /// The first level.
+        from: f64,
+        /// The second one.
+        to: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// With T the time from `from_s` to [`Stat::Settle`]: what the means over `over_s` rise in its first fifth, from 0, by what they rise in its
+    /// last fifth.
+    Bend {
+        /// The value aimed at.
+        target: f64,
+        /// Largest difference.
+        within: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Part of the names of which no mean over `over_s` is off `target` by more than `within`.
+    Stays {
+        /// The value.
+        target: f64,
+        /// Largest difference.
+        within: f64,
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// By how much a mean over `over_s` is at most above an earlier one.
+    Climb {
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// Standard deviation of means over `over_s`, by their mean.
+    Variation {
+        /// Time of each mean, s.
+        over_s: f64,
+    },
+    /// How many rows are less than `least` or more than `most`.
+    Outside {
+        /// The smallest that is not.
+        least: f64,
+        /// The largest that is not.
+        most: f64,
+    },
     /// Sum of the column in percent of the sum of another.
     Percent {
         /// The other column's name.
@@ -235,6 +302,8 @@ pub enum PercentOf {
     OfferedPackets,
     /// Of what a ring should give.
     RiasKbps,
+    /// Of what a session of a lambda network should have.
+    FairMbps,
 }
 
 impl PercentOf {
@@ -246,6 +315,7 @@ impl PercentOf {
             PercentOf::AddedPackets => "added_packets",
             PercentOf::OfferedPackets => "offered_packets",
             PercentOf::RiasKbps => "rias_kbps",
+            PercentOf::FairMbps => "fair_mbps",
         }
     }
 }

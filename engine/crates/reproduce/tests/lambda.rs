@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `experiments/gtp-lambda-networks`, which needs no P4 and no controller.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use slotwise_reproduce::Recording;
+use slotwise_reproduce::count::Counts;
+use slotwise_reproduce::setup::{Network, Runner, RunnerError, Setup};
+use slotwise_reproduce::work::{Options, reproduce};
+use slotwise_scenario::Scenario;
+
+/// Runs no network.
+struct Nobody;
+
+impl Runner for Nobody {
+    fn run(&self, network: &Network, _: u64, _: &mut dyn FnMut(u64)) -> Result<Recording, RunnerError> {
+        Err(format!("'{}' is a network of packets", network.scenario.name).into())
+    }
+
+    fn inputs(&self, scenario: &Scenario) -> Result<Vec<u8>, RunnerError> {
+        Err(format!("'{}' is a network of packets", scenario.name).into())
+    }
+}
+
+fn experiment() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../experiments/gtp-lambda-networks")
+}
+
+/// What came out, and `facts.json`.
+fn shown(only: &[&str], quick: bool, jobs: usize) -> (Counts, serde_json::Value) {
+    let out = tempfile::tempdir().unwrap();
+    let options = Options {
+        directory: experiment(),
+        out: out.path().to_owned(),
+        only: only.iter().map(|id| (*id).to_owned()).collect(),
+        quick,
+        jobs,
+    };
+    let counts = reproduce(&options, &Nobody, &|_| {}).unwrap();
+    let facts = fs::read(options.results().join("facts.json")).unwrap();
+    (counts, serde_json::from_slice(&facts).unwrap())
+}
+
+#[test]
+fn all_entries_run_shortened_and_all_facts_of_the_source_are_there() {
+    let (counts, facts) = shown(&[], true, 2);
+    let of = |outcome: &str| {
+        facts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|fact| fact["outcome"] == outcome)
+            .count()
+    };
+    assert_eq!((of("pass"), of("miss")), (0, 0), "nothing is judged");
+    assert_eq!(of("not run"), counts.not_run);
+    // 173 facts of the dissertation, some of them in several parts, and 10 of our own.
+    let claims = counts.published.not_judged + counts.second_chance.not_judged + counts.own.not_judged;
+    assert!(claims + counts.not_run >= 173 + 10, "{counts}");
+}
+
+#[test]
+fn the_analysis_of_the_dissertation_comes_out() {
+    let (counts, facts) = shown(
+        &[
+            "table-II.2",
+            "t-overallocation",
+            "t-proposition-1",
+            "table-VIII.2",
+            "figure-VII.3",
+        ],
+        false,
+        1,
+    );
+    assert_eq!((counts.published.passed, counts.published.missed), (6, 0), "{facts}");
+    let (_, again) = shown(
+        &[
+            "table-II.2",
+            "t-overallocation",
+            "t-proposition-1",
+            "table-VIII.2",
+            "figure-VII.3",
+        ],
+        false,
+        2,
+    );
+    assert_eq!(facts, again, "whatever the number of threads");
+}
+
+#[test]
+fn what_is_no_network_is_refused_with_its_place() {
+    let refused = |yaml: &str| Setup::parse(yaml.as_bytes(), 1).unwrap_err().to_string();
+    let one = "fluid: {duration_ms: 1000, cases: [{name: one, shape: {pairs: [[1, 1]]}}]}";
+    assert!(Setup::parse(one.as_bytes(), 1).is_ok());
+    for (from, to, wanted) in [
+        ("[[1, 1]]", "[[0, 1]]", "a pair has node 0; expected nodes from 1"),
+        (
+            "name: one,",
+            "name: one, capacity_mbps: 0,",
+            "fluid/cases, 'one': capacity of link 0 is 0",
+        ),
+        (
+            "name: one,",
+            "name: one, alpha: 1,",
+            "step size 0 is 1; it must be above 0 and below 1",
+        ),
+        ("name: one,", "name: one, alfa: 1,", "alfa"),
+        ("duration_ms: 1000", "duration_ms: 10", "no period"),
+        (
+            "duration_ms: 1000",
+            "duration_ms: 1000, load_window_ms: 150",
+            "load_window_ms",
+        ),
+        ("duration_ms: 1000", "duration_ms: 1000, lost_grants: 1", "lost"),
+        ("duration_ms: 1000", "duration_ms: 1000, rule: {crowd: all}", "all"),
+    ] {
+        assert!(one.contains(from));
+        let error = refused(&one.replacen(from, to, 1));
+        assert!(error.contains(wanted), "{to}: {error}");
+    }
+}
