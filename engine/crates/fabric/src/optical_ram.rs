@@ -65,7 +65,14 @@ pub struct RamUse {
     pub most_bytes: u64,
     /// Frames that the card lost, since it was dark or its switch stopped.
     pub lost_frames: u64,
+    /// Intervals of the output's agent that ended.
+    pub intervals: u64,
+    /// Of these, those in which more came for the output than 1.05 times what it can send.
+    pub overloaded_intervals: u64,
 }
+
+/// More than so many percent of what an output can send is an overload.
+const OVERLOAD_PERCENT: u128 = 105;
 
 /// A train that comes by an input.
 #[derive(Clone, Copy)]
@@ -99,6 +106,8 @@ pub(crate) struct OpticalRam {
     used: RamUse,
     arrived_bytes: u64,
     lost_frames: u64,
+    /// When the agent's interval began.
+    interval_ns: u64,
 }
 
 impl OpticalRam {
@@ -113,6 +122,7 @@ impl OpticalRam {
             used: RamUse::default(),
             arrived_bytes: 0,
             lost_frames: 0,
+            interval_ns: 0,
         }
     }
 
@@ -232,6 +242,14 @@ impl OpticalRam {
         Some((tick, state))
     }
 
+    /// An interval of the output's agent ends, in which so many bytes came for the output, those that were dropped among them.
+    pub(crate) fn interval_ends(&mut self, now_ns: u64, bytes: u64) {
+        let length_ns = now_ns - std::mem::replace(&mut self.interval_ns, now_ns);
+        let taken_ns = u128::from(self.settings.byte_time.ns(bytes));
+        self.used.intervals += 1;
+        self.used.overloaded_intervals += u64::from(100 * taken_ns > OVERLOAD_PERCENT * u128::from(length_ns));
+    }
+
     /// Obeys the answer to a tick. Anything else changes nothing.
     pub(crate) fn control(&mut self, now_ns: u64, message: &FlowControl) -> Result<(), DropCause> {
         IntervalTimers::obey(self.timers.as_mut(), now_ns, message)
@@ -278,6 +296,16 @@ mod tests {
         let used = ram.take_use();
         assert_eq!((used.trains, used.waited_trains, used.most_bytes), (8, 7, 10_500));
         assert_eq!(used.waited_ns, 12_000 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
+    }
+
+    #[test]
+    fn an_interval_is_overloaded_above_a_twentieth_more_than_can_leave() {
+        let mut ram = ram(9000, 0);
+        for (end_ns, bytes) in [(50_000, 6562), (100_000, 6563), (200_000, 13_000)] {
+            ram.interval_ends(end_ns, bytes);
+        }
+        let used = ram.take_use();
+        assert_eq!((used.intervals, used.overloaded_intervals), (3, 1));
     }
 
     #[test]

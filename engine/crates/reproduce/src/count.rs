@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::experiment::{Basis, Fact};
-use crate::fact::{Judged, Outcome};
+use crate::experiment::Basis;
+use crate::fact::{Judged, Outcome, Statement};
 
 /// Claims by what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -20,6 +20,8 @@ pub struct Tally {
     pub missed: usize,
     /// Its runs were shortened.
     pub not_judged: usize,
+    /// Not all of its runs were made.
+    pub not_run: usize,
 }
 
 /// What came out, by what the claims rest on.
@@ -43,19 +45,24 @@ impl Tally {
             Outcome::Pass => self.passed += 1,
             Outcome::Miss => self.missed += 1,
             Outcome::NotJudged => self.not_judged += 1,
+            Outcome::NotRun => self.not_run += 1,
         }
     }
 
     fn claims(&self) -> usize {
-        self.passed + self.missed + self.not_judged
+        self.passed + self.missed + self.not_judged + self.not_run
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.not_judged {
-            0 => write!(f, "{} of {} pass, {} miss", self.passed, self.claims(), self.missed),
-            not => write!(f, "{not} of {} not judged", self.claims()),
+            0 => write!(f, "{} of {} pass, {} miss", self.passed, self.claims(), self.missed)?,
+            not => write!(f, "{not} of {} not judged", self.claims())?,
+        }
+        match self.not_run {
+            0 => Ok(()),
+            not => write!(f, ", {not} not run"),
         }
     }
 }
@@ -79,21 +86,15 @@ impl fmt::Display for Counts {
 }
 
 /// What a fact is an instance of: the claim that it names, else its measurement itself, to the letter.
-fn claim(fact: &Fact) -> String {
-    fact.claim.clone().unwrap_or_else(|| {
-        let Fact {
-            run,
-            what,
-            from_s,
-            to_s,
-            stat,
-            across,
-            by,
-            band,
-            ..
-        } = fact;
-        format!("{run} {what:?} {from_s} {to_s} {stat:?} {across:?} {by:?} {band:?}")
-    })
+fn claim(fact: &Statement) -> String {
+    fact.claim.clone().unwrap_or_else(|| fact.measurement.clone())
+}
+
+/// What is said of a claim of which several facts came out differently: a miss before all, then what was not run or not judged.
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    let order = [Outcome::Miss, Outcome::NotRun, Outcome::NotJudged];
+    let found = order.into_iter().find(|outcome| [one, other].contains(outcome));
+    found.unwrap_or(Outcome::Pass)
 }
 
 /// Counts claims, one that is missed once being missed, and what is not run.
@@ -106,9 +107,7 @@ pub(crate) fn count<'j>(judged: impl Iterator<Item = &'j Judged>, not_run: usize
     for Judged { fact, outcome, .. } in judged {
         counts.facts += 1;
         let of_claim = claims.entry((fact.basis, claim(fact))).or_insert(*outcome);
-        if *outcome == Outcome::Miss {
-            *of_claim = Outcome::Miss;
-        }
+        *of_claim = worse(*of_claim, *outcome);
     }
     for ((basis, _), outcome) in claims {
         match basis {
@@ -131,7 +130,7 @@ mod tests {
         );
         let fact = serde_yaml_ng::from_str(&yaml).unwrap();
         Judged {
-            fact,
+            fact: Statement::of(&fact),
             value: None,
             outcome,
         }
@@ -157,5 +156,18 @@ mod tests {
         );
         let short = count([judged("short", "band: [0, 1]", Outcome::NotJudged)].iter(), 0);
         assert_eq!(short.to_string(), "published claims: 1 of 1 not judged (1 facts)");
+        let half = count(
+            [
+                judged("one", "band: [0, 1]", Pass),
+                judged("two", "band: [0, 2], claim: both", Pass),
+                judged("three", "band: [0, 3], claim: both", Outcome::NotRun),
+            ]
+            .iter(),
+            0,
+        );
+        assert_eq!(
+            half.to_string(),
+            "published claims: 1 of 2 pass, 0 miss, 1 not run (3 facts)"
+        );
     }
 }

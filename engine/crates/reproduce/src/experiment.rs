@@ -11,12 +11,13 @@ use serde_yaml_ng::Value;
 use slotwise_scenario::ScenarioError;
 
 use crate::fact::stands_for;
+use crate::formula::{self, Formula};
 use crate::lambda;
 use crate::record::Table;
 use crate::setup::Setup;
 use crate::sweep::Sweep;
 pub(crate) use facts::Measurement;
-pub use facts::{Across, Another, Basis, By, Fact, PercentOf, Stat};
+pub use facts::{Across, Another, Basis, By, Fact, FormulaFact, Measured, PercentOf, Quantity, Stat};
 pub use not_run::NotRun;
 pub(crate) use not_run::spoken;
 
@@ -34,8 +35,28 @@ pub struct Experiment {
     pub assumptions: Vec<String>,
     /// Scenarios by name.
     pub runs: BTreeMap<String, RunSpec>,
+    /// Numbers of each run, by which formulas call them.
+    #[serde(default)]
+    pub quantities: BTreeMap<String, Quantity>,
+    /// What is run and judged in a shorter time, where runs cannot just be shortened.
+    #[serde(default)]
+    pub quick: Option<Quick>,
     /// What is shown, in order.
     pub entries: Vec<Entry>,
+}
+
+/// A shorter form of an experiment, whose facts are judged as well: those of its runs.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// What is run unless entries are named; then all is that they need.
+    pub runs: Vec<String>,
+    /// Values that replace those of each run's scenario, as `set` of a run does.
+    pub set: Vec<(String, Value)>,
+    /// Quantities of runs are measured from this time on, s.
+    pub from_s: f64,
+    /// Up to and with this time, s.
+    pub to_s: f64,
 }
 
 /// A scenario, and with how many seeds it is run.
@@ -85,6 +106,9 @@ pub struct Entry {
     /// What the source says besides, and is not measured here.
     #[serde(default)]
     pub not_run: Vec<NotRun>,
+    /// What must come out of several runs together.
+    #[serde(default)]
+    pub formulas: Vec<FormulaFact>,
 }
 
 /// Lines over time.
@@ -195,6 +219,8 @@ pub enum TableName {
     Reactions,
     /// Flows.
     Flows,
+    /// Order of flows' packets.
+    Order,
     /// VOQs of a star.
     Queues,
     /// Ends of a star's fibres.
@@ -227,6 +253,7 @@ impl TableName {
             TableName::Fairness => Table::fairness(),
             TableName::Reactions => Table::reactions(),
             TableName::Flows => Table::flows(),
+            TableName::Order => Table::order(),
             TableName::Queues => Table::queues(),
             TableName::Ports => Table::ports(),
             TableName::Access => Table::access(),
@@ -314,6 +341,21 @@ fn check_plot(place: &str, plot: &Plot) -> Result<(), ExperimentError> {
     }
 }
 
+/// Checks that a selection's table has the columns.
+fn check_columns(place: &str, what: &Selection) -> Result<(), ExperimentError> {
+    let table = what.table.empty();
+    let during = what.during.iter().map(|during| &during.column);
+    let mut named = during.chain([&what.column]);
+    match named.find(|name| table.column(name).is_none()) {
+        Some(name) => {
+            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            let reason = format!("there is no column '{name}'");
+            Err(mismatch(place, reason, columns.join(", ")))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Experiment {
     /// Reads an experiment file and checks that its parts fit together.
     ///
@@ -365,25 +407,76 @@ impl Experiment {
                 }
             }
         }
+        for (name, quantity) in &experiment.quantities {
+            if let Quantity::Measured(measured) = quantity {
+                check_columns(&format!("quantity '{name}'"), &measured.what)?;
+            }
+        }
+        experiment.formulas()?;
+        if let Some(quick) = &experiment.quick {
+            let unknown = quick.runs.iter().find(|run| !experiment.runs.contains_key(*run));
+            if let Some(run) = unknown {
+                let reason = format!("there is no run '{run}'");
+                return Err(mismatch("quick", reason, experiment.run_names().join(", ")));
+            }
+            if quick.from_s >= quick.to_s {
+                return Err(mismatch("quick", "a time that is empty", "the smaller number first"));
+            }
+        }
         Ok(experiment)
+    }
+
+    fn run_names(&self) -> Vec<&str> {
+        self.runs.keys().map(String::as_str).collect()
+    }
+
+    /// Reads a formula over the quantities and runs.
+    ///
+    /// # Errors
+    /// When it is none; says so of `place`.
+    pub(crate) fn formula(&self, place: &str, text: &str) -> Result<Formula, ExperimentError> {
+        let quantities = self.quantities.keys().map(String::as_str).collect();
+        let runs = self.runs.keys().map(String::as_str).collect();
+        let expected = "quantities of runs, QUANTITY(RUN ...), numbers, + - * / and functions";
+        formula::parse(text, &quantities, &runs).map_err(|reason| mismatch(place, reason, expected))
+    }
+
+    /// All formulas, with the entry and what it is of. Those of quantities have no entry.
+    ///
+    /// # Errors
+    /// The first one that is none.
+    fn formulas(&self) -> Result<Vec<(&str, String, Formula)>, ExperimentError> {
+        let mut texts: Vec<(&str, String, &str)> = Vec::new();
+        for (name, quantity) in &self.quantities {
+            if let Quantity::Formula(text) = quantity {
+                texts.push(("", format!("quantity '{name}'"), text));
+            }
+        }
+        for entry in &self.entries {
+            let of_facts = entry.formulas.iter();
+            texts.extend(of_facts.map(|fact| {
+                let place = format!("entry '{}', fact '{}'", entry.id, fact.text);
+                (entry.id.as_str(), place, fact.formula.as_str())
+            }));
+            for line in entry.sweep.iter().flat_map(|sweep| &sweep.drawn) {
+                let place = format!("entry '{}', line '{}'", entry.id, line.label);
+                let axes = line.x.iter().chain([&line.y]);
+                texts.extend(axes.map(|text| (entry.id.as_str(), place.clone(), text.as_str())));
+            }
+        }
+        let parsed = texts.into_iter().map(|(entry, place, text)| {
+            let formula = self.formula(&place, text)?;
+            Ok((entry, place, formula))
+        });
+        parsed.collect()
     }
 
     fn check(&self, place: &str, run: &str, what: &Selection) -> Result<(), ExperimentError> {
         if !self.runs.contains_key(run) {
-            let runs: Vec<&str> = self.runs.keys().map(String::as_str).collect();
-            return Err(mismatch(place, format!("there is no run '{run}'"), runs.join(", ")));
+            let reason = format!("there is no run '{run}'");
+            return Err(mismatch(place, reason, self.run_names().join(", ")));
         }
-        let table = what.table.empty();
-        let during = what.during.iter().map(|during| &during.column);
-        let mut named = during.chain([&what.column]);
-        match named.find(|name| table.column(name).is_none()) {
-            Some(name) => {
-                let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-                let reason = format!("there is no column '{name}'");
-                Err(mismatch(place, reason, columns.join(", ")))
-            }
-            None => Ok(()),
-        }
+        check_columns(place, what)
     }
 
     /// Checks that the links and flows that entries name are those of a run's scenario.
@@ -415,6 +508,7 @@ impl Experiment {
     /// # Errors
     /// When `only` names what is not there.
     pub fn needed(&self, only: &[String]) -> Result<BTreeSet<&str>, ExperimentError> {
+        let formulas = self.formulas()?;
         for id in only {
             if !self.entries.iter().any(|entry| entry.id == *id) {
                 let ids: Vec<&str> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
@@ -428,19 +522,27 @@ impl Experiment {
             .filter(|entry| only.is_empty() || only.contains(&entry.id))
         {
             needed.extend(entry.looks_at().map(|(run, _)| run));
+            let named = formulas.iter().filter(|(of, ..)| *of == entry.id);
+            let of_formulas: BTreeSet<&str> = named.flat_map(|(.., formula)| formula.runs()).collect();
+            needed.extend(self.run_names().into_iter().filter(|run| of_formulas.contains(run)));
         }
         Ok(needed)
     }
 }
 
 impl RunSpec {
-    /// The scenario of a run: the file's, changed as the run says.
+    /// The scenario of a run: the file's, changed as the run says, and then as `more` does.
     ///
     /// # Errors
     /// When the file is no scenario, or nothing is at a pointer.
-    pub fn scenario(&self, run: &str, yaml: &[u8]) -> Result<(Setup, Vec<u8>), ExperimentError> {
+    pub fn scenario(
+        &self,
+        run: &str,
+        yaml: &[u8],
+        more: &[(String, Value)],
+    ) -> Result<(Setup, Vec<u8>), ExperimentError> {
         let mut value: Value = serde_yaml_ng::from_slice(yaml)?;
-        for (pointer, new) in &self.set {
+        for (pointer, new) in self.set.iter().chain(more) {
             set(&mut value, pointer, new.clone()).ok_or_else(|| {
                 let place = format!("run '{run}', set {pointer}");
                 mismatch(place, "nothing is there", "a JSON pointer into the scenario")

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::experiment::{Across, By, During, Fact, Measurement, Selection, Stat, TableName};
+use crate::experiment::{Across, Basis, By, During, Fact, FormulaFact, Measurement, Selection, Stat, TableName};
 use crate::record::{Recording, Table};
 use crate::shapes;
 use crate::stats::{self, Estimate};
@@ -17,13 +17,81 @@ pub enum Outcome {
     Miss,
     /// The run was shortened: nothing is said.
     NotJudged,
+    /// Not all of its runs were made.
+    NotRun,
+}
+
+/// What a fact says, without how it is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// What it says.
+    pub text: String,
+    /// Where the source says it.
+    pub place: String,
+    /// The run, or the formula over several.
+    pub of: String,
+    /// Smallest and largest value that agree with the source.
+    pub band: [f64; 2],
+    /// The source's own number, where it gives one.
+    pub published: Option<f64>,
+    /// Why this band.
+    pub why: String,
+    /// What the value rests on.
+    pub basis: Basis,
+    /// The claim that it names.
+    pub claim: Option<String>,
+    /// Facts of which this is the same are one claim, if they name none.
+    pub(crate) measurement: String,
+}
+
+impl Statement {
+    /// What a measured fact says.
+    pub(crate) fn of(fact: &Fact) -> Statement {
+        let Fact {
+            run,
+            what,
+            from_s,
+            to_s,
+            stat,
+            across,
+            by,
+            band,
+            ..
+        } = fact;
+        Statement {
+            text: fact.text.clone(),
+            place: fact.place.clone(),
+            of: run.clone(),
+            band: *band,
+            published: fact.published,
+            why: fact.why.clone(),
+            basis: fact.basis,
+            claim: fact.claim.clone(),
+            measurement: format!("{run} {what:?} {from_s} {to_s} {stat:?} {across:?} {by:?} {band:?}"),
+        }
+    }
+
+    /// What a fact of a formula says.
+    pub(crate) fn of_formula(fact: &FormulaFact) -> Statement {
+        Statement {
+            text: fact.text.clone(),
+            place: fact.place.clone(),
+            of: fact.formula.clone(),
+            band: fact.band,
+            published: fact.published,
+            why: fact.why.clone(),
+            basis: fact.basis,
+            claim: fact.claim.clone(),
+            measurement: format!("{} {:?}", fact.formula, fact.band),
+        }
+    }
 }
 
 /// A fact with its measured value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The fact.
-    pub fact: Fact,
+    pub fact: Statement,
     /// Ours, over the seeds; `None` if it cannot be measured (a settling that never ends, say).
     pub value: Option<Estimate>,
     /// Pass or miss.
@@ -79,16 +147,23 @@ pub(crate) fn judge(fact: &Fact, measured: &[Vec<Option<f64>>], scale: f64) -> J
         .first()
         .and_then(|own| own.iter().enumerate().map(divided).collect::<Option<Vec<f64>>>());
     let value = values.as_deref().and_then(stats::estimate);
-    let [low, high] = fact.band;
-    let outcome = match value {
-        _ if scale < 1.0 => Outcome::NotJudged,
-        Some(estimate) if (low..=high).contains(&estimate.mean) => Outcome::Pass,
-        _ => Outcome::Miss,
+    let outcome = if scale < 1.0 {
+        Outcome::NotJudged
+    } else {
+        compared(value, fact.band)
     };
     Judged {
-        fact: fact.clone(),
+        fact: Statement::of(fact),
         value,
         outcome,
+    }
+}
+
+/// Whether a value is in a band.
+pub(crate) fn compared(value: Option<Estimate>, [low, high]: [f64; 2]) -> Outcome {
+    match value {
+        Some(estimate) if (low..=high).contains(&estimate.mean) => Outcome::Pass,
+        _ => Outcome::Miss,
     }
 }
 
@@ -103,6 +178,7 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
         TableName::Fairness => &recording.fairness,
         TableName::Reactions => &recording.reactions,
         TableName::Flows => &recording.flows,
+        TableName::Order => &recording.order,
         TableName::Queues => &recording.queues,
         TableName::Ports => &recording.ports,
         TableName::Access => &recording.access,

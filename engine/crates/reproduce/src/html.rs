@@ -75,6 +75,7 @@ fn verdict(outcome: Outcome) -> (&'static str, &'static str) {
         Outcome::Pass => ("pass", "pass"),
         Outcome::Miss => ("miss", "miss"),
         Outcome::NotJudged => ("not", "shortened, not judged"),
+        Outcome::NotRun => ("not", "not run"),
     }
 }
 
@@ -102,7 +103,14 @@ fn write_page(
          A value with ± is the mean over several seeds with its 95 % confidence interval (Student's t).</p>\n",
         escaped(&experiment.source),
     )?;
-    if scale < 1.0 {
+    if let (true, Some(quick)) = (scale < 1.0, &experiment.quick) {
+        writeln!(
+            page,
+            "<p class=\"miss\">Every run was shortened (--quick) and measured from {} to {} s; facts of runs that were not made are not judged.</p>",
+            number(quick.from_s),
+            number(quick.to_s)
+        )?;
+    } else if scale < 1.0 {
         writeln!(
             page,
             "<p class=\"miss\">Every run was shortened to {} of its time (--quick): no fact is judged.</p>",
@@ -155,7 +163,7 @@ fn write_page(
                 escaped(&fact.text),
                 escaped(&fact.why),
                 escaped(&fact.place),
-                escaped(&fact.run),
+                escaped(&fact.of),
                 number(fact.band[0]),
                 number(fact.band[1]),
                 fact.published.map_or_else(String::new, number),

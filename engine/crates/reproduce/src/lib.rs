@@ -13,12 +13,14 @@ pub mod columns;
 pub mod count;
 pub mod experiment;
 mod fact;
+mod formula;
 mod html;
 mod kept;
 mod lambda;
 mod marker;
 mod ops;
 mod plot;
+mod quantities;
 mod record;
 mod ring;
 pub mod routed;
@@ -32,7 +34,7 @@ mod waits;
 pub mod work;
 
 pub use after::AfterFault;
-pub use fact::{Judged, Outcome};
+pub use fact::{Judged, Outcome, Statement};
 pub use lambda::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
 pub use plot::PlotError;
 pub use record::{

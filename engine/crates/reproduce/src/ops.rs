@@ -5,12 +5,14 @@ use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFa
 use slotwise_scenario::{Device, Ops, Scenario};
 
 use crate::record::{Recording, mean};
-use crate::routed::Period;
+use crate::routed::{Period, link_row};
 
 /// Writes down what optical packet switches do.
 pub(crate) struct OpsRecorder {
     /// Names of wavelengths for data, in the fabric's order.
     outputs: Vec<String>,
+    /// Names of wavelengths for probes, and their rate.
+    probes: (Vec<String>, u64),
     /// Their rates.
     rates_bps: Vec<u64>,
     switches: Vec<String>,
@@ -24,6 +26,13 @@ pub(crate) fn output_names(ops: &Ops) -> Vec<String> {
     let ways = fibres.flat_map(|fibre| ops.way_names(&fibre));
     let wavelengths = |way: String| (0..ops.wavelengths).map(move |wavelength| format!("{way}/{wavelength}"));
     ways.flat_map(wavelengths).collect()
+}
+
+/// Names of wavelengths for probes, `FROM-TO/probes`, in the order of the fabric; none where there are no probes.
+pub(crate) fn probe_names(ops: &Ops) -> Vec<String> {
+    let fibres = ops.probes.map_or_else(Vec::new, |_| ops.fibres());
+    let ways = fibres.iter().flat_map(|fibre| ops.way_names(fibre));
+    ways.map(|way| format!("{way}/probes")).collect()
 }
 
 /// Rates of wavelengths for data, in the order of the fabric.
@@ -42,6 +51,7 @@ impl OpsRecorder {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
             outputs: output_names(ops),
+            probes: (probe_names(ops), ops.probes.map_or(0, |probes| probes.rate_bps)),
             rates_bps: output_rates(ops),
             switches: ops.switches.clone(),
             edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
@@ -58,11 +68,15 @@ impl OpsRecorder {
         for output in 0..self.outputs.len() {
             network.take_ops_output_use(output);
         }
+        for way in 0..self.probes.0.len() {
+            network.take_ops_probe_use(way);
+        }
         for switch in 0..self.switches.len() {
             network.take_ops_switch_use(Device::Switch(switch as u16));
         }
         for edge in 0..self.edges.len() {
             network.take_ops_trains(edge as u16);
+            network.take_ops_probe_round_trip(edge as u16);
         }
     }
 
@@ -71,6 +85,12 @@ impl OpsRecorder {
         for (output, (name, rate_bps)) in self.outputs.iter().zip(&self.rates_bps).enumerate() {
             if let Some(used) = network.take_ops_output_use(output) {
                 recording.outputs.push(name, output_row(period, &used, *rate_bps));
+            }
+        }
+        let (probes, probe_bps) = &self.probes;
+        for (way, name) in probes.iter().enumerate() {
+            if let Some(used) = network.take_ops_probe_use(way) {
+                recording.links.push(name, link_row(period, &used, *probe_bps));
             }
         }
         for (switch, name) in self.switches.iter().enumerate() {
@@ -110,15 +130,16 @@ impl OpsRecorder {
                 trains.lost_by_links as f64,
                 trains.under_way as f64,
                 trains.resequenced as f64,
+                network.take_ops_probe_round_trip(edge as u16) as f64 / 1e6,
             ];
             recording.trains.push(name, row);
         }
     }
 }
 
-fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] {
+fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] {
     let bits = |bytes: u64| bytes as f64 * 8.0;
-    let row = |frames: u64, bytes: u64, rest: [f64; 6]| {
+    let row = |frames: u64, bytes: u64, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
         let [waited, wait_us, most, queue, dropped, trains] = rest;
         [
             period.end_s,
@@ -131,6 +152,8 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
             most,
             queue,
             dropped,
+            intervals as f64,
+            overloaded as f64,
         ]
     };
     match *used {
@@ -142,6 +165,8 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
             waited_ns,
             most_bytes,
             lost_frames,
+            intervals,
+            overloaded_intervals,
             ..
         }) => {
             let wait_us = mean(waited_ns as f64 / 1e3, trains);
@@ -153,7 +178,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
                 lost_frames as f64,
                 trains as f64,
             ];
-            row(frames, bytes, rest)
+            row(frames, bytes, rest, (intervals, overloaded_intervals))
         }
         OpsOutputUse::Trains(TrainUse {
             sent_trains,
@@ -173,7 +198,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
                 lost_trains as f64,
                 sent_trains as f64,
             ];
-            row(sent_frames, sent_bytes, rest)
+            row(sent_frames, sent_bytes, rest, (0, 0))
         }
         OpsOutputUse::Queue(FifoUse {
             taken_packets,
@@ -194,7 +219,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 10] 
                 dropped_packets as f64,
                 sent_packets as f64,
             ];
-            row(sent_packets, sent_bytes, rest)
+            row(sent_packets, sent_bytes, rest, (0, 0))
         }
     }
 }
@@ -247,6 +272,8 @@ mod tests {
         assert_eq!(recording.outputs.names[..3], ["s0-s1/0", "s0-s1/1", "s1-s0/0"]);
         assert_eq!(recording.switches.names.len(), 2 * 14);
         let column = |name: &str| &recording.outputs.numbers[recording.outputs.column(name).unwrap()];
+        assert_eq!(recording.links.names.len(), 2 * probe_names(ops).len());
+        assert_eq!(recording.links.names[..2], ["s0-s1/probes", "s1-s0/probes"]);
         assert_eq!(column("time_s")[outputs], 0.2);
         assert_eq!(column("kbps").iter().sum::<f64>(), 0.0);
     }

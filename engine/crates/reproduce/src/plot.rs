@@ -300,8 +300,9 @@ pub(crate) fn draw_sweep(
     entry: &Entry,
     sweep: &Sweep,
     values: &BTreeMap<(usize, usize), Estimate>,
+    drawn: &[Line],
 ) -> Result<String, PlotError> {
-    let mut lines = sweep.lines(values);
+    let mut lines = sweep.lines(values, drawn);
     let is_log = |axis| sweep.log.contains(&axis);
     let of_x = |x: f64| {
         if is_log(Axis::X) {

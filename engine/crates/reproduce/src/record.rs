@@ -111,7 +111,7 @@ pub const STATION_COLUMNS: [Column; 30] = [
 
 /// Of wavelengths for data of optical packet switches and their edges; the names, `FROM-TO/WAVELENGTH`, are in column `output`. Bytes are
 /// those that links count.
-pub const OUTPUT_COLUMNS: [Column; 10] = [
+pub const OUTPUT_COLUMNS: [Column; 12] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
@@ -137,6 +137,11 @@ pub const OUTPUT_COLUMNS: [Column; 10] = [
         "dropped_packets",
         "frames that the card lost: its queue was full or its fibre dark",
     ),
+    column("intervals", "intervals of its agent that ended; 0 at edges"),
+    column(
+        "overloaded_intervals",
+        "of these, those in which more than 1.05 times what its rate lets through came for it, dropped or not",
+    ),
 ];
 
 /// Of optical packet switches, by their counters; the names are in column `switch`.
@@ -159,7 +164,7 @@ pub const SWITCH_COLUMNS: [Column; 12] = [
 ];
 
 /// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
-pub const TRAIN_COLUMNS: [Column; 11] = [
+pub const TRAIN_COLUMNS: [Column; 12] = [
     column("time_s", "end of the period, s"),
     column("formed", "trains that the edge made"),
     column("packets", "packets in them"),
@@ -176,6 +181,10 @@ pub const TRAIN_COLUMNS: [Column; 11] = [
     column(
         "resequenced",
         "packets from other edges that waited here for those before them",
+    ),
+    column(
+        "longest_probe_ms",
+        "longest time from a probe to the rate that it brought, ms; 0 of none",
     ),
 ];
 
@@ -241,7 +250,7 @@ pub const FLOW_COLUMNS: [Column; 9] = [
 
 /// Of flows with `measure: true`, what they did in each period; the names, `GROUP.i`, are in column `flow`. Orders are those in which
 /// packets with data were sent and arrived (RFC 4737).
-pub const ORDER_COLUMNS: [Column; 16] = [
+pub const ORDER_COLUMNS: [Column; 18] = [
     column("time_s", "end of the period, s"),
     column("packets", "packets with data that arrived"),
     column("delay_ms", "their mean one-way delay, ms"),
@@ -272,6 +281,14 @@ pub const ORDER_COLUMNS: [Column; 16] = [
     column(
         "goodput_kbps",
         "payload that arrived without a gap for the first time, kbit/s; of UDP all of it",
+    ),
+    column(
+        "acknowledgments",
+        "acknowledgments without payload that came to the sender",
+    ),
+    column(
+        "bunched_acknowledgments",
+        "of these, those that came within 24 us of the one before",
     ),
 ];
 

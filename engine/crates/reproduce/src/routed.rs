@@ -254,7 +254,7 @@ pub(crate) struct Period {
 }
 
 /// In the order of [`crate::record::LINK_COLUMNS`].
-fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
+pub(crate) fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
     let sent_bits = used.sent_bytes as f64 * 8.0;
     [
         period.end_s,
@@ -288,7 +288,7 @@ fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longe
 }
 
 /// In the order of [`crate::record::ORDER_COLUMNS`].
-fn order_row(period: &Period, order: &OrderUse) -> [f64; 16] {
+fn order_row(period: &Period, order: &OrderUse) -> [f64; 18] {
     let mean_ns = mean(order.delay_sum_ns as f64, order.packets);
     // Exact sums: n times the sum of squares less the square of the sum.
     let (packets, sum_ns) = (u128::from(order.packets), u128::from(order.delay_sum_ns));
@@ -311,6 +311,8 @@ fn order_row(period: &Period, order: &OrderUse) -> [f64; 16] {
         order.needless_fast_retransmits as f64,
         order.timeouts as f64,
         order.delivered_bytes as f64 * 8.0 / 1e3 / period.seconds,
+        order.acknowledgments as f64,
+        order.bunched_acknowledgments as f64,
     ]
 }
 

@@ -138,8 +138,11 @@ impl Setup {
             Setup::Kept(_) => return Vec::new(),
         };
         let of_routers = match table {
-            TableName::Links => routed::link_names(scenario),
-            TableName::Flows | TableName::Reactions => routed::flow_names(scenario),
+            TableName::Links => {
+                let probes = scenario.ops.iter().flat_map(ops::probe_names);
+                routed::link_names(scenario).into_iter().chain(probes).collect()
+            }
+            TableName::Flows | TableName::Reactions | TableName::Order => routed::flow_names(scenario),
             TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
             TableName::Outputs => scenario.ops.iter().flat_map(ops::output_names).collect(),
             TableName::Switches => scenario.ops.iter().flat_map(|ops| ops.switches.clone()).collect(),

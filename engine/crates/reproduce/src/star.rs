@@ -171,6 +171,7 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
         | TableName::Delays
         | TableName::Fairness
         | TableName::Reactions
+        | TableName::Order
         | TableName::Kept
         | TableName::Sessions
         | TableName::Distances

@@ -21,7 +21,11 @@ pub struct Sweep {
     #[serde(default)]
     pub log: Vec<Axis>,
     /// Lines through what runs showed.
+    #[serde(default)]
     pub measured: Vec<Measured>,
+    /// Lines that formulas make of quantities.
+    #[serde(default)]
+    pub drawn: Vec<Drawn>,
     /// Lines to compare with.
     #[serde(default)]
     pub given: Vec<Given>,
@@ -57,6 +61,19 @@ pub struct Measured {
     pub points: Vec<(f64, String)>,
 }
 
+/// A line that formulas make.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawn {
+    /// Its name.
+    pub label: String,
+    /// Of the parameter; 1, 2, 3, ... unless given.
+    #[serde(default)]
+    pub x: Option<String>,
+    /// Of what is shown.
+    pub y: String,
+}
+
 /// A line that is known.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,8 +86,8 @@ pub struct Given {
 
 impl Sweep {
     /// The lines, measured ones first; `values` has what was measured, by line and point, and its confidence interval is the
-    /// point's spread. What could not be measured is left out.
-    pub(crate) fn lines(&self, values: &BTreeMap<(usize, usize), Estimate>) -> Vec<Line> {
+    /// point's spread. What could not be measured is left out. `drawn` are the lines of formulas.
+    pub(crate) fn lines(&self, values: &BTreeMap<(usize, usize), Estimate>, drawn: &[Line]) -> Vec<Line> {
         let measured = self.measured.iter().enumerate().map(|(l, line)| {
             let points = line.points.iter().enumerate();
             let known = points.filter_map(|(p, (x, _))| {
@@ -96,7 +113,7 @@ impl Sweep {
                 .map(|&(x, y)| Point { x, y, low: y, high: y })
                 .collect(),
         });
-        measured.chain(given).collect()
+        measured.chain(drawn.iter().cloned()).chain(given).collect()
     }
 }
 
@@ -114,7 +131,7 @@ mod tests {
             mean: 20.0,
             half_width: Some(30.0),
         };
-        let lines = sweep.lines(&[((0, 0), mean(10.0)), ((0, 2), sure)].into());
+        let lines = sweep.lines(&[((0, 0), mean(10.0)), ((0, 2), sure)].into(), &[]);
         let point = |x, y, low, high| Point { x, y, low, high };
         let ours = vec![point(2.0, 10.0, 10.0, 10.0), point(4.0, 20.0, 0.0, 50.0)];
         let theirs = vec![point(1.0, 2.0, 2.0, 2.0)];

@@ -9,7 +9,7 @@
 //! Every file but the progress shown depends on the experiment, P4 programs, controller and this program only, to the byte,
 //! whatever the number of threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ use crate::fact::{self, Judged, Outcome, judge, measure};
 use crate::html::{self, About, Data, Shown};
 use crate::marker::{Inputs, Marker};
 use crate::plot::Line;
+use crate::quantities::Quantities;
 use crate::record::Recording;
 use crate::setup::{Runner, RunnerError, Setup};
 use crate::stats::{self, Estimate};
@@ -43,7 +44,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Entries to show; empty: all.
     pub only: Vec<String>,
-    /// Shorten every run; one seed each.
+    /// Shorten every run, as the experiment says or to a fiftieth; one seed each.
     pub quick: bool,
     /// Threads, at least one.
     pub jobs: usize,
@@ -197,7 +198,11 @@ pub fn reproduce(
         source,
     };
     let experiment = Experiment::parse(&read(&path)?).map_err(wrong)?;
-    let needed = experiment.needed(&options.only).map_err(wrong)?;
+    let mut needed = experiment.needed(&options.only).map_err(wrong)?;
+    let quick = experiment.quick.as_ref().filter(|_| options.quick);
+    if let Some(quick) = quick.filter(|_| options.only.is_empty()) {
+        needed.retain(|run| quick.runs.iter().any(|of| of == run));
+    }
     let engine = std::env::current_exe().map_err(file_error(Path::new("this program")))?;
     let engine = digest(&read(&engine)?);
     let mut jobs = Vec::new();
@@ -207,9 +212,10 @@ pub fn reproduce(
         .filter(|(name, _)| needed.contains(name.as_str()))
     {
         let yaml = read(&options.directory.join(&spec.scenario))?;
-        let (mut setup, text) = spec.scenario(name, &yaml).map_err(wrong)?;
+        let more = quick.map_or(&[][..], |quick| &quick.set);
+        let (mut setup, text) = spec.scenario(name, &yaml, more).map_err(wrong)?;
         experiment.check_names(name, &setup).map_err(wrong)?;
-        if options.quick {
+        if options.quick && quick.is_none() {
             setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
@@ -396,6 +402,12 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
     // By entry and place of the run in its plot.
     let mut drawn: BTreeMap<(usize, Option<usize>), Vec<Line>> = BTreeMap::new();
     let mut data: Vec<Data> = Vec::new();
+    let quick = experiment.quick.as_ref().filter(|_| options.quick);
+    let mut quantities = Quantities::new(experiment, quick.map(|quick| (quick.from_s, quick.to_s)));
+    let unreadable = |source| WorkError::Experiment {
+        path: options.directory.join("experiment.yaml"),
+        source,
+    };
     for run in experiment.runs.keys() {
         let of_run: Vec<&Job> = jobs.iter().filter(|job| job.run == *run).collect();
         let recordings = of_run
@@ -404,6 +416,7 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
             .collect::<Result<Vec<Recording>, WorkError>>()?;
         let made = of_run.iter().zip(&recordings);
         data.extend(made.map(|(job, recording)| data_of(job, recording)));
+        quantities.add(run, &recordings).map_err(unreadable)?;
         for (e, entry) in chosen.iter().enumerate() {
             if let Some(plot) = entry.plot.as_ref().filter(|plot| plot.runs.contains(run)) {
                 let lines = plot::lines(plot, run, &recordings, scale).map_err(plot_error(entry))?;
@@ -426,38 +439,44 @@ fn show(experiment: &Experiment, options: &Options, jobs: &[Job]) -> Result<Coun
             }
         }
     }
+    let mut with_plot = BTreeSet::new();
     for (e, entry) in chosen.iter().enumerate() {
         let lines = || -> Vec<Line> {
             let of_entry = drawn.range((e, None)..(e + 1, None));
             of_entry.flat_map(|(_, lines)| lines.clone()).collect()
         };
-        let svg = match (&entry.plot, &entry.sweep, swept.get(&e), &entry.distribution) {
+        let of_formulas = entry.sweep.iter().flat_map(|sweep| &sweep.drawn);
+        let of_formulas = of_formulas.map(|line| quantities.line(line));
+        let mut of_formulas = of_formulas.collect::<Result<Vec<Line>, _>>().map_err(unreadable)?;
+        of_formulas.retain(|line| !line.points.is_empty());
+        let values = swept.remove(&e).unwrap_or_default();
+        let svg = match (&entry.plot, &entry.sweep, &entry.distribution) {
             (Some(plot), ..) => plot::draw(entry, plot, &lines(), scale),
-            (None, Some(sweep), Some(values), _) => plot::draw_sweep(entry, sweep, values),
-            (None, None, _, Some(_)) => plot::draw_distribution(&lines()),
+            (None, Some(sweep), _) if !values.is_empty() || !of_formulas.is_empty() => {
+                plot::draw_sweep(entry, sweep, &values, &of_formulas)
+            }
+            (None, None, Some(_)) => plot::draw_distribution(&lines()),
             _ => continue,
         };
         let svg = svg.map_err(plot_error(entry))?;
         write(&plots.join(format!("{}.svg", entry.id)), svg.as_bytes())?;
+        with_plot.insert(e);
     }
-    let shown: Vec<Shown> = chosen
-        .iter()
-        .enumerate()
-        .map(|(e, entry)| Shown {
+    let mut shown: Vec<Shown> = Vec::new();
+    for (e, entry) in chosen.iter().enumerate() {
+        let measured = entry.facts.iter().enumerate().map(|(f, fact)| {
+            let of_fact = numbers.range((e, f, 0)..(e, f + 1, 0));
+            let of_fact: Vec<_> = of_fact.map(|(_, numbers)| numbers.clone()).collect();
+            Ok(judge(fact, &of_fact, scale))
+        });
+        let of_formulas = entry.formulas.iter().map(|fact| quantities.judge(fact));
+        let judged = measured.chain(of_formulas).collect::<Result<Vec<Judged>, _>>();
+        shown.push(Shown {
             entry,
-            judged: entry
-                .facts
-                .iter()
-                .enumerate()
-                .map(|(f, fact)| {
-                    let of_fact = numbers.range((e, f, 0)..(e, f + 1, 0));
-                    let of_fact: Vec<_> = of_fact.map(|(_, numbers)| numbers.clone()).collect();
-                    judge(fact, &of_fact, scale)
-                })
-                .collect(),
-            has_plot: entry.plot.is_some() || entry.sweep.is_some() || entry.distribution.is_some(),
-        })
-        .collect();
+            judged: judged.map_err(unreadable)?,
+            has_plot: with_plot.contains(&e),
+        });
+    }
     let about = About {
         engine: jobs.first().map_or("", |job| &job.inputs.engine),
         data,
@@ -513,7 +532,7 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
             "entry": entry,
             "fact": fact.text,
             "where": fact.place,
-            "run": fact.run,
+            "run": fact.of,
             "band": fact.band,
             "published": fact.published,
             "value": value.map(|value| value.mean),
@@ -528,6 +547,7 @@ fn facts(shown: &[Shown]) -> serde_json::Value {
                 Outcome::Pass => "pass",
                 Outcome::Miss => "miss",
                 Outcome::NotJudged => "not judged",
+                Outcome::NotRun => "not run",
             },
         })
     });

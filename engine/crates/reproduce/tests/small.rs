@@ -212,7 +212,7 @@ fn the_experiments_of_the_repository_can_be_run() {
         for (name, spec) in &experiment.runs {
             let yaml = fs::read(directory.join(&spec.scenario)).unwrap();
             let (setup, _) = spec
-                .scenario(name, &yaml)
+                .scenario(name, &yaml, &[])
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             experiment.check_names(name, &setup).unwrap();
             setup.scaled_to(setup.duration_ms() / 50).unwrap();

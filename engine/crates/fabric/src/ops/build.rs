@@ -32,6 +32,7 @@ impl Fabric {
         self.add_nodes(&EDGE, (0..ops.edges.len()).map(|number| Device::OpsEdge(number as u16)));
         self.ops = Part::of(super::Ops {
             cards: Vec::new(),
+            probe_queues: Vec::new(),
             entrances: Vec::new(),
             probe_ends: Vec::new(),
             switches: (0..ops.switches.len()).map(|_| SwitchMeter::default()).collect(),

@@ -3,7 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{IntervalTick, PORT_LINECARD};
+use slotwise_wire::{IntervalTick, IntervalTimer, PORT_LINECARD};
 
 use super::direct::DirectLane;
 use super::edge_card::EDGE_QUEUE;
@@ -24,6 +24,9 @@ use crate::lane::Flying;
 use crate::linecard::QueueState;
 use crate::message::interval_tick;
 use crate::optical_ram::{ByteTime, OpticalRam};
+
+/// Of an output's agent, all that came for it in its interval, dropped or not.
+const AGENT_BYTES: &str = "xcp_bytes";
 
 /// An end of a wavelength of a fibre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +126,9 @@ impl Fabric {
         let FibreEnd { device, port } = self.ops.cards[index].from;
         let now_ns = self.now_ns;
         while let Some((tick, state)) = self.ops.cards[index].before.tick(now_ns) {
+            if tick.timer == u8::from(IntervalTimer::Control) {
+                self.agents_interval_ends(index);
+            }
             let tick = interval_tick(port, &tick, port, &state);
             self.run_p4(device, PORT_LINECARD, &tick, Origin::Local);
         }
@@ -130,6 +136,19 @@ impl Fabric {
         if let Some(at_ns) = before.next_tick_ns() {
             let card = CardAt::new(before.discipline(), index);
             self.events.schedule(at_ns.max(now_ns + 1), Event::timer(card));
+        }
+    }
+
+    /// Tells the card of a switch's output what its agent has counted in the interval that ends, before P4 begins the next one.
+    fn agents_interval_ends(&mut self, index: usize) {
+        let FibreEnd { device, port } = self.ops.cards[index].from;
+        let node = self.node(device);
+        let pipeline = self.nodes[node].pipeline.as_ref();
+        let counted = pipeline.and_then(|pipeline| pipeline.register_read(AGENT_BYTES, usize::from(port)).ok());
+        let now_ns = self.now_ns;
+        if let (Some(counted), Before::Ram(ram)) = (counted, &mut self.ops.cards[index].before) {
+            let bytes = counted.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+            ram.interval_ends(now_ns, bytes);
         }
     }
 

@@ -25,6 +25,8 @@ struct Macroflow {
     /// Smallest backlog since the last tick.
     least_bytes: u64,
     pacer: Pacer,
+    /// When it ticked, until the rate comes that its probe brings.
+    asked_ns: Option<u64>,
     /// When its head may leave, if that is in `heads`.
     head_ns: u64,
 }
@@ -38,6 +40,8 @@ pub(crate) struct Macroflows {
     heads: BTreeSet<(u64, u16)>,
     /// When macroflows tick next, with their queues.
     ticks: BTreeSet<(u64, u16)>,
+    /// Longest time from a tick to the rate that its probe brought.
+    round_trip_ns: u64,
 }
 
 impl Macroflows {
@@ -64,6 +68,7 @@ impl Macroflows {
                 dropped: 0,
                 least_bytes: 0,
                 pacer,
+                asked_ns: None,
                 head_ns: 0,
             });
             let part = number * places + place;
@@ -77,6 +82,7 @@ impl Macroflows {
             of,
             heads: BTreeSet::new(),
             ticks,
+            round_trip_ns: 0,
         }
     }
 
@@ -130,6 +136,7 @@ impl Macroflows {
     pub(crate) fn set_rate(&mut self, now_ns: u64, queue: u16, rate_bps: u64) -> Result<(), DropCause> {
         let of = self.of(queue).ok_or(DropCause::NoSuchQueue)?;
         of.pacer.set_rate(now_ns, rate_bps);
+        let round_trip_ns = of.asked_ns.take().map_or(0, |asked_ns| now_ns - asked_ns);
         if !of.waiting.is_empty() {
             let before = (of.head_ns, queue);
             of.head_ns = of.pacer.next_ns(now_ns);
@@ -137,6 +144,7 @@ impl Macroflows {
             self.heads.remove(&before);
             self.heads.insert(head);
         }
+        self.round_trip_ns = self.round_trip_ns.max(round_trip_ns);
         Ok(())
     }
 
@@ -146,6 +154,7 @@ impl Macroflows {
         self.ticks.pop_first();
         self.ticks.insert((due_ns + self.period_ns, queue));
         let of = self.of(queue)?;
+        of.asked_ns = Some(due_ns);
         let least_bytes = std::mem::replace(&mut of.least_bytes, of.waiting_bytes).min(of.waiting_bytes);
         let tick = IntervalTick {
             timer: IntervalTimer::Control.into(),
@@ -159,6 +168,11 @@ impl Macroflows {
             dropped_packets: of.dropped,
         };
         Some((queue, tick, state))
+    }
+
+    /// Longest time from a tick to the rate that its probe brought, since the last call; 0 if none did.
+    pub(crate) fn take_round_trip_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.round_trip_ns)
     }
 
     /// When something is due next: a train that may leave.
@@ -278,6 +292,10 @@ mod tests {
         macroflows.refuse(1);
         macroflows.release(0);
         let (_, tick, state) = macroflows.tick(5 * MS).unwrap();
+        macroflows.set_rate(9 * MS, 1, 8_000_000).unwrap();
+        assert_eq!(macroflows.take_round_trip_ns(), 4 * MS);
+        macroflows.set_rate(20 * MS, 1, 8_000_000).unwrap();
+        assert_eq!(macroflows.take_round_trip_ns(), 0, "no probe has asked for it");
         assert_eq!(
             (state.backlog_bytes, state.arrived_bytes, state.dropped_packets),
             (2000, 3000, 1)

@@ -8,6 +8,7 @@ use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::Before;
+use super::macroflows::Macroflows;
 use super::switch_number;
 use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
@@ -112,6 +113,23 @@ impl Fabric {
             Before::Queue(queue) => OpsOutputUse::Queue(queue.take_use(now_ns)),
             Before::Trains(trains) => OpsOutputUse::Trains(trains.take_use()),
         })
+    }
+
+    /// What stands before a wavelength for probes did since the last call: each way of each fibre, in their order; `None` if there are no more.
+    pub fn take_ops_probe_use(&mut self, way: usize) -> Option<FifoUse> {
+        let now_ns = self.now_ns;
+        let queue = *self.ops.get()?.probe_queues.get(way)?;
+        Some(self.fifos[queue].queue.take_use(now_ns))
+    }
+
+    /// Longest time from a probe to the rate that it brought, of an edge's since the last call; 0 of none.
+    pub fn take_ops_probe_round_trip(&mut self, edge: u16) -> u64 {
+        let trains = self
+            .ops
+            .get_mut()
+            .and_then(|ops| ops.trains.get_mut(usize::from(edge))?.as_mut());
+        let macroflows = trains.and_then(|trains| trains.card.macroflows.as_mut());
+        macroflows.map_or(0, Macroflows::take_round_trip_ns)
     }
 
     /// What an optical packet switch did since the last call. What went in and did not come out must be what it has counted as dropped.

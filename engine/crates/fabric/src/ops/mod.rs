@@ -91,6 +91,8 @@ impl Invariant {
 pub(crate) struct Ops {
     /// Cards before wavelengths for data.
     cards: Vec<Card>,
+    /// Before wavelengths for probes, in the order of the cards': numbers of queues.
+    probe_queues: Vec<usize>,
     /// Where those end.
     entrances: Vec<Entrance>,
     /// Where wavelengths for probes end.

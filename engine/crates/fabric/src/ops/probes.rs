@@ -31,7 +31,9 @@ impl Fabric {
         let lane = self.add_lane(LaneEnd::own(&PROBE_END, self.ops.probe_ends.len()));
         self.ops.probe_ends.push(to);
         let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER_BYTES), 0);
-        CardAt::new(&FIFO, self.add_port_fifo(queue, from.device, from.port))
+        let card = self.add_port_fifo(queue, from.device, from.port);
+        self.ops.probe_queues.push(card);
+        CardAt::new(&FIFO, card)
     }
 
     fn probe_arrives(&mut self, end: usize, flying: Flying) {

@@ -11,6 +11,9 @@ const MOST_PENDING: usize = 4096;
 /// The larger n of n-reordering that is counted: three duplicate acknowledgments mean a loss.
 const DUP_THRESH: usize = 3;
 
+/// Acknowledgments are bunched that come no later than this after the one before: two packets of 1500 bytes at 1 Gb/s.
+const BUNCHED_NS: u64 = 24_000;
+
 /// What a measured flow did since it was last asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OrderUse {
@@ -44,6 +47,10 @@ pub struct OrderUse {
     pub timeouts: u64,
     /// Payload that arrived without a gap for the first time; of UDP all payload.
     pub delivered_bytes: u64,
+    /// Acknowledgments without payload that came to the sender.
+    pub acknowledgments: u64,
+    /// Of these, those that came within 24 us of the one before.
+    pub bunched_acknowledgments: u64,
 }
 
 /// What a sender and a receiver have counted since the start.
@@ -63,6 +70,8 @@ pub(crate) struct Order {
     /// As it stood when it was last asked.
     before: Counted,
     arrivals: u64,
+    /// When the last acknowledgment came.
+    acknowledged_ns: Option<u64>,
     /// (when sent, which arrival) of packets sent later than all that had arrived before, oldest first.
     latest: VecDeque<(u64, u64)>,
     /// When the last arrivals were sent.
@@ -103,6 +112,14 @@ impl Order {
         if self.last.len() > DUP_THRESH {
             self.last.pop_front();
         }
+    }
+
+    /// An acknowledgment without payload has come to the sender.
+    pub(crate) fn acknowledged(&mut self, now_ns: u64) {
+        let before_ns = self.acknowledged_ns.replace(now_ns);
+        self.lately.acknowledgments += 1;
+        let is_bunched = before_ns.is_some_and(|before_ns| now_ns - before_ns <= BUNCHED_NS);
+        self.lately.bunched_acknowledgments += u64::from(is_bunched);
     }
 
     /// A segment with data leaves the sender, which has counted so much with it; `is_there` when the receiver has every byte of it.
@@ -186,6 +203,16 @@ mod tests {
             ..
         } = order;
         (reordered, reordered_1, reordered_3, extent_sum, extent_max)
+    }
+
+    #[test]
+    fn acknowledgments_are_bunched_within_two_packets() {
+        let mut order = Order::default();
+        for at_ns in [5_000, 29_000, 53_001, 53_002] {
+            order.acknowledged(at_ns);
+        }
+        let order = order.take(Counted::default());
+        assert_eq!((order.acknowledgments, order.bunched_acknowledgments), (4, 2));
     }
 
     #[test]

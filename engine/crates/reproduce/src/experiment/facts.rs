@@ -5,6 +5,64 @@ use serde::Deserialize;
 
 use super::Selection;
 
+/// A number of each run, by which formulas call it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a formula, or what is measured, from_s, to_s and stat"
+)]
+pub enum Quantity {
+    /// Of other quantities of the run.
+    Formula(String),
+    /// Of what was measured.
+    Measured(Measured),
+}
+
+/// How a quantity is measured.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// What is measured.
+    #[serde(rename = "measure")]
+    pub what: Selection,
+    /// Rows from this time on, s.
+    pub from_s: f64,
+    /// Up to and with this time, s.
+    pub to_s: f64,
+    /// How one number is made of them.
+    #[serde(with = "serde_yaml_ng::with::singleton_map")]
+    pub stat: Stat,
+    /// A number of each name, in the order of the names, and not one of all.
+    #[serde(default)]
+    pub each: bool,
+}
+
+/// A number that was published, and the band in which what a formula makes of several runs must be.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormulaFact {
+    /// What it says.
+    pub text: String,
+    /// Where the source says it.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The formula, of one number.
+    pub formula: String,
+    /// Smallest and largest value that agree with the source.
+    pub band: [f64; 2],
+    /// The source's own number, where it gives one.
+    #[serde(default)]
+    pub published: Option<f64>,
+    /// Why this band.
+    pub why: String,
+    /// What the value rests on.
+    #[serde(default)]
+    pub basis: Basis,
+    /// Facts of one name measure one claim, which counts once and passes if all of them do.
+    #[serde(default)]
+    pub claim: Option<String>,
+}
+
 /// A number that was published, and the band in which ours must be.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -49,6 +49,15 @@ impl Streams {
         }
     }
 
+    /// A packet has come to the sender of a flow, maybe an acknowledgment of one whose order is measured.
+    pub(super) fn note_acknowledgment(&mut self, index: usize, now_ns: u64, frame: &[u8]) {
+        if let Some(order) = &mut self.flows[index].order
+            && data_of(frame).is_some_and(|data| data.bytes == 0)
+        {
+            order.acknowledged(now_ns);
+        }
+    }
+
     /// A host sends a packet, maybe of a flow whose order is measured.
     pub(super) fn note_departure(&mut self, host: usize, frame: &[u8]) {
         let Some(Data { key, sequence, bytes }) = data_of(frame).filter(|data| data.bytes > 0) else {
