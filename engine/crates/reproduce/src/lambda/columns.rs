@@ -37,10 +37,7 @@ pub const DISTANCE_COLUMNS: [Column; 12] = [
     column("granted", "most that one calculation granted, by its node's capacity"),
     column("rate_mbps", "what all sessions sent, Mb/s"),
     column("fair_mbps", "their max-min rates, Mb/s"),
-    column(
-        "used",
-        "what all sent by the capacities of all sources, or of all sinks if these are less",
-    ),
+    column("used", "what all sent by the capacities of all sources"),
     column(
         "worst",
         "largest difference of a rate from its max-min rate, by the largest capacity",

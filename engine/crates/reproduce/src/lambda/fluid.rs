@@ -76,8 +76,8 @@ struct Watch {
     came: VecDeque<Vec<f64>>,
     was_there: Vec<bool>,
     most_mbps: f64,
-    /// Of all sources, or all sinks if that is less.
-    ends_mbps: f64,
+    /// Of all sources together.
+    sources_mbps: f64,
     /// Of each session's source.
     of_source_mbps: Vec<f64>,
 }
@@ -246,16 +246,9 @@ impl Cases {
 
 impl Watch {
     fn new(mut fluid: Fluid, built: &Built, period_ns: u64, window: usize) -> Watch {
-        let capacities = |of: fn(&Vec<usize>) -> Option<&usize>| {
-            let mut nodes: Vec<usize> = built
-                .sessions
-                .iter()
-                .filter_map(|on| of(&on.session.links).copied())
-                .collect();
-            nodes.sort_unstable();
-            nodes.dedup();
-            nodes.into_iter().map(|node| built.nodes[node].capacity).sum::<f64>()
-        };
+        let mut sources: Vec<usize> = built.sessions.iter().map(|on| on.session.links[0]).collect();
+        sources.sort_unstable();
+        sources.dedup();
         let came = (window > 0).then(|| fluid.came());
         Watch {
             was_there: (0..fluid.sessions()).map(|session| fluid.is_there(session)).collect(),
@@ -263,7 +256,7 @@ impl Watch {
             window,
             came: came.into_iter().collect(),
             most_mbps: built.nodes.iter().map(|node| node.capacity).fold(0.0, f64::max),
-            ends_mbps: capacities(|links| links.first()).min(capacities(|links| links.last())),
+            sources_mbps: sources.into_iter().map(|node| built.nodes[node].capacity).sum(),
             of_source_mbps: built
                 .sessions
                 .iter()
@@ -325,7 +318,7 @@ impl Watch {
             self.samples.fluid().take_most_granted(),
             rate,
             fair,
-            by(rate, self.ends_mbps),
+            by(rate, self.sources_mbps),
             off.fold(0.0, f64::max) / self.most_mbps,
         ];
         recording.distances.push(name, row);
