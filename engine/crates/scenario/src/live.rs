@@ -26,7 +26,9 @@ impl FlowGroup {
             _ if self.dscp > 0 || self.each > 1 || self.measure => false,
             Source::Web { .. } => false,
             Source::Udp { process, .. } => process == Process::Constant,
-            Source::Stream { .. } => self.transport != Transport::Xcp && self.tcp == Tcp::default(),
+            Source::Stream { .. } => {
+                self.transport != Transport::Xcp && (self.tcp == Tcp::default() || self.tcp == Tcp::LINUX)
+            }
         }
     }
 }
@@ -91,5 +93,24 @@ impl Transport {
             Transport::Cubic => Some("cubic"),
             Transport::Xcp => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the hosts of Linux play of an example's flows.
+    #[test]
+    fn hosts_of_linux_play_what_linux_has() {
+        let routers = include_bytes!("../../../../schema/examples/valid/routers.yaml");
+        let scenario = Scenario::parse(routers).unwrap();
+        let of_linux = |name: &str| {
+            let flow = scenario.routed.flows.iter().find(|flow| flow.name == name).unwrap();
+            flow.is_of_linux()
+        };
+        assert!(of_linux("of-linux"));
+        assert!(!of_linux("set"), "settings that Linux has not");
+        assert!(!of_linux("bursts"));
     }
 }

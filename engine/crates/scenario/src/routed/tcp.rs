@@ -34,11 +34,36 @@ pub struct Tcp {
     pub rack: bool,
 }
 
+impl Tcp {
+    /// What Linux has unless told otherwise (6.1): ten segments to begin with (RFC 6928), timeouts of at least 200 ms, RACK-TLP.
+    pub const LINUX: Tcp = Tcp {
+        initial_window: Some(10),
+        initial_ssthresh: None,
+        window_packets: None,
+        min_rto_ms: Some(200),
+        rto_tick_ms: None,
+        delayed_acks: None,
+        limited_transmit: None,
+        paced: false,
+        rack: true,
+    };
+}
+
 /// What stands under `tcp` of a group of flows.
 pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: bool) -> Tcp {
     let Some(value) = r.optional(parent, "tcp") else {
         return Tcp::default();
     };
+    if value.as_str() == Some("linux") {
+        if transport == Transport::Xcp || !sack {
+            r.report(
+                parent.pointer("tcp"),
+                "Linux has no XCP, and SACK with all others",
+                "cubic, or reno or newreno with 'sack: true' beside it",
+            );
+        }
+        return Tcp::LINUX;
+    }
     let keys = [
         "initial_window",
         "initial_ssthresh",
