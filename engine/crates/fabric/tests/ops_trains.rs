@@ -127,6 +127,10 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
         let share = trains.lost_by_links as f64 / second.sent_trains as f64;
         assert!((0.1..0.3).contains(&share), "{scheme}: {share}");
         assert_eq!(trains.lost, trains.lost_by_links, "{scheme}");
+        let per_lost = trains.packets_lost_by_links as f64 / trains.lost as f64;
+        assert!((1.0..=8.4).contains(&per_lost), "{scheme}: {per_lost}");
+        assert!(scheme != "none" || per_lost == 1.0);
+        assert_eq!(first.sent_tcp_frames + second.sent_tcp_frames, 0, "{scheme}");
         let per_train = trains.packets as f64 / trains.formed as f64;
         match scheme {
             "none" => assert_eq!(per_train, 1.0),
@@ -144,6 +148,11 @@ fn tcp_gets_through_in_every_scheme() {
     for scheme in ["none", "full", "class", "flow"] {
         let mut network = TwoLinks::new(scheme, tcp("t") + &udp("u", 5_000_000, 0)).network();
         network.run_until(4 * SECOND);
+        let [first, _] = used(&mut network);
+        assert!(
+            (1..first.sent_frames).contains(&first.sent_tcp_frames),
+            "{scheme}: {first:?}"
+        );
         let bytes = delivered(&mut network, 0..10);
         assert!(
             bytes > 5_000_000,

@@ -3,6 +3,7 @@
 
 mod facts;
 mod not_run;
+mod pointer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +73,7 @@ pub struct RunSpec {
     #[serde(default = "one")]
     pub sample_frames: u32,
     /// Values that replace or add to those of the file, by JSON pointer; a pointer that ends with `/-` appends, and `*` in one
-    /// stands for all parts of a list. `null` takes away.
+    /// stands for all parts of a list, `NAME*` for those whose `name` begins so. `null` takes away.
     #[serde(default)]
     pub set: Vec<(String, Value)>,
 }
@@ -466,6 +467,9 @@ impl Experiment {
         }
         let parsed = texts.into_iter().map(|(entry, place, text)| {
             let formula = self.formula(&place, text)?;
+            if entry.is_empty() && formula.is_over_seeds() {
+                return Err(mismatch(place, "a quantity is of one seed", "seeds(...) in facts only"));
+            }
             Ok((entry, place, formula))
         });
         parsed.collect()
@@ -543,7 +547,7 @@ impl RunSpec {
     ) -> Result<(Setup, Vec<u8>), ExperimentError> {
         let mut value: Value = serde_yaml_ng::from_slice(yaml)?;
         for (pointer, new) in self.set.iter().chain(more) {
-            set(&mut value, pointer, new.clone()).ok_or_else(|| {
+            pointer::set(&mut value, pointer, new.clone()).ok_or_else(|| {
                 let place = format!("run '{run}', set {pointer}");
                 mismatch(place, "nothing is there", "a JSON pointer into the scenario")
             })?;
@@ -558,70 +562,9 @@ impl RunSpec {
     }
 }
 
-/// Puts a value at a JSON pointer whose parent exists, `*` being all parts of a list, or takes away for `null`; `None` if nothing is there.
-fn set(value: &mut Value, pointer: &str, new: Value) -> Option<()> {
-    put(value, &pointer.strip_prefix('/')?.split('/').collect::<Vec<_>>(), new)
-}
-
-fn put(place: &mut Value, steps: &[&str], new: Value) -> Option<()> {
-    match (place, steps) {
-        (place, []) => *place = new,
-        (Value::Mapping(map), [last]) if new.is_null() => {
-            map.remove(*last)?;
-        }
-        (Value::Mapping(map), [last]) => {
-            map.insert((*last).into(), new);
-        }
-        (Value::Sequence(list), ["-"]) => list.push(new),
-        (Value::Sequence(list), ["*", rest @ ..]) if !list.is_empty() => {
-            for part in list {
-                put(part, rest, new.clone())?;
-            }
-        }
-        (Value::Mapping(map), [step, rest @ ..]) => return put(map.get_mut(*step)?, rest, new),
-        (Value::Sequence(list), [step, rest @ ..]) => {
-            return put(list.get_mut(step.parse::<usize>().ok()?)?, rest, new);
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_star_is_all_parts_of_a_list_and_null_takes_away() {
-        let mut value: Value =
-            serde_yaml_ng::from_str("{links: [{a: {rate: 1}}, {a: {rate: 2}}], changes: []}").unwrap();
-        set(&mut value, "/links/*/a/rate", 3.into()).unwrap();
-        let wanted: Value = serde_yaml_ng::from_str("{links: [{a: {rate: 3}}, {a: {rate: 3}}], changes: []}").unwrap();
-        assert_eq!(value, wanted);
-        set(&mut value, "/links/0/a/rate", Value::Null).unwrap();
-        assert_eq!(value["links"][0], serde_yaml_ng::from_str::<Value>("{a: {}}").unwrap());
-        assert!(
-            set(&mut value, "/links/*/a/rate", Value::Null).is_none(),
-            "the first one has none"
-        );
-        for nowhere in ["/changes/*", "/changes/*/a", "/links/*/b/rate"] {
-            assert!(set(&mut value, nowhere, 1.into()).is_none(), "{nowhere}");
-        }
-    }
-
-    #[test]
-    fn pointers_replace_add_and_append() {
-        let mut value: Value = serde_yaml_ng::from_str("{links: [{rate: 1}], changes: []}").unwrap();
-        set(&mut value, "/links/0/rate", 2.into()).unwrap();
-        set(&mut value, "/links/0/xcp", 3.into()).unwrap();
-        set(&mut value, "/changes/-", 4.into()).unwrap();
-        set(&mut value, "/changes/0", 5.into()).unwrap();
-        let wanted: Value = serde_yaml_ng::from_str("{links: [{rate: 2, xcp: 3}], changes: [5]}").unwrap();
-        assert_eq!(value, wanted);
-        for nowhere in ["links", "/links/1/rate", "/nodes/0", "/links/0/rate/x", "/changes/7"] {
-            assert!(set(&mut value, nowhere, 1.into()).is_none(), "{nowhere}");
-        }
-    }
 
     const SMALL: &str = "
 name: small

@@ -314,6 +314,21 @@ pub(crate) fn measure(
             let enough: Vec<f64> = means.map(|(_, mean)| f64::from(u8::from(mean >= at_least))).collect();
             stats::mean(&enough)
         }
+        Stat::Jitter => {
+            let [packets, delay_ms] = ["packets", "delay_ms"].map(|name| table.column(name));
+            let (packets, delay_ms) = (packets?, delay_ms?);
+            let of_name = |name: &String| {
+                let of = |column| {
+                    rows(table, (name, during), column, time_s)
+                        .into_iter()
+                        .map(|(_, value)| value)
+                };
+                let groups = of(packets).zip(of(delay_ms)).zip(of(column));
+                let groups: Vec<(f64, f64, f64)> = groups.map(|((count, mean), own)| (count, mean, own)).collect();
+                stats::pooled_deviation(&groups)
+            };
+            stats::mean(&names.iter().map(of_name).collect::<Option<Vec<f64>>>()?)
+        }
         Stat::Peak => {
             let mean = stats::mean(&all).filter(|mean| *mean > 0.0)?;
             all.into_iter().reduce(f64::max).map(|most| most / mean)
@@ -439,6 +454,30 @@ mod tests {
             .map(|of| measured(&of, &[recording()], scale))
             .collect();
         judge(fact, &numbers, scale)
+    }
+
+    #[test]
+    fn jitter_is_of_all_packets_of_a_flow_and_the_mean_of_the_flows() {
+        let mut recording = Recording::default();
+        // Delays of 1 and 3 ms, then four of 7; always 5.
+        for (name, time_s, packets, delay_ms, deviation_ms) in [
+            ("a", 1.0, 2.0, 2.0, 1.0),
+            ("b", 1.0, 1.0, 5.0, 0.0),
+            ("a", 2.0, 4.0, 7.0, 0.0),
+            ("b", 2.0, 1.0, 5.0, 0.0),
+        ] {
+            let mut row = [0.0; 18];
+            row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
+            recording.order.push(name, row);
+        }
+        let of = |of: &str| {
+            let fact = fact("order", "delay_deviation_ms", of, "jitter");
+            measure(&fact.what, (0.0, 10.0), fact.stat, &recording, 1.0).unwrap()
+        };
+        // Mean 32 / 6; squares 1 + 9 + 4 * 49 less 32 * 32 / 6.
+        let of_a = ((206.0 - 1024.0 / 6.0) / 6.0f64).sqrt();
+        assert!((of("a") - of_a).abs() < 1e-6, "{}", of("a"));
+        assert!((of("all") - of_a / 2.0).abs() < 1e-6);
     }
 
     fn value(fact: &Fact) -> Option<f64> {

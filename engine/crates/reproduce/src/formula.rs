@@ -5,11 +5,14 @@
 //! U(xcp@9) / U(paced@9)                        a quantity of a run; values are lists, mostly of one number
 //! mean(U(xcp@3..6) / U(paced@3..6))            of the runs xcp@3, xcp@4.5, xcp@6, by their number
 //! first_at_least(x(tcp@1..1000), U(tcp@1..1000), 0.95 * U(xcp@9))
+//! median(seeds(U(xcp@9)))                      of the values that U has with each seed
 //! ```
 //!
 //! Lists are joined number by number, one number with each of a list. What a run does not have makes the whole unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use crate::stats;
 
 /// A formula.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +26,8 @@ pub(crate) enum Formula {
     Parameters(Vec<f64>),
     Join(Operator, Box<Formula>, Box<Formula>),
     Call(Function, Vec<Formula>),
+    /// The numbers that a formula has with each seed, the first seed first.
+    Seeds(Box<Formula>),
 }
 
 /// What joins two lists.
@@ -43,10 +48,22 @@ pub(crate) enum Function {
     Mean,
     GeometricMean,
     Sum,
+    /// The median; of an even number, the mean of the two in the middle.
+    Median,
+    /// How many different numbers a list has.
+    Distinct,
+    /// Of two lists: Spearman's rank correlation; of the least-squares line of the second over the first, the slope and R^2; the same of
+    /// the line through 0.
+    Spearman,
+    Slope,
+    RSquared,
+    SlopeThroughZero,
+    RSquaredThroughZero,
     /// The largest and smallest of several lists, number by number.
     Larger,
     Smaller,
     Logarithm,
+    Root,
     Absolute,
     /// A list, the largest first.
     Sorted,
@@ -59,17 +76,27 @@ pub(crate) enum Function {
     /// logarithm of the parameter.
     FirstAtLeast,
     FirstAtMost,
+    /// The second one, interpolated in the parameter itself.
+    LinearAtMost,
 }
 
-const FUNCTIONS: [(&str, Function, usize); 15] = [
+const FUNCTIONS: [(&str, Function, usize); 24] = [
     ("least", Function::Least, 1),
     ("most", Function::Most, 1),
     ("mean", Function::Mean, 1),
     ("geomean", Function::GeometricMean, 1),
     ("sum", Function::Sum, 1),
+    ("median", Function::Median, 1),
+    ("distinct", Function::Distinct, 1),
+    ("spearman", Function::Spearman, 2),
+    ("slope", Function::Slope, 2),
+    ("r2", Function::RSquared, 2),
+    ("slope0", Function::SlopeThroughZero, 2),
+    ("r2_0", Function::RSquaredThroughZero, 2),
     ("max", Function::Larger, usize::MAX),
     ("min", Function::Smaller, usize::MAX),
     ("log10", Function::Logarithm, 1),
+    ("sqrt", Function::Root, 1),
     ("abs", Function::Absolute, 1),
     ("sorted", Function::Sorted, 1),
     ("at_least", Function::AtLeast, 2),
@@ -77,12 +104,24 @@ const FUNCTIONS: [(&str, Function, usize); 15] = [
     ("if", Function::If, 3),
     ("first_at_least", Function::FirstAtLeast, 3),
     ("first_at_most", Function::FirstAtMost, 3),
+    ("linear_at_most", Function::LinearAtMost, 3),
 ];
 /// The quantity that is the number in a run's name.
 const PARAMETER: &str = "x";
+/// What makes a list of a number of each seed.
+const SEEDS: &str = "seeds";
 
 /// What quantities are worth, by their name and run.
 pub(crate) type Values = BTreeMap<(String, String), Vec<f64>>;
+
+/// What is known of runs where a formula is evaluated.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'k> {
+    /// By seed, the first one first.
+    pub(crate) seeds: &'k [Values],
+    /// The seed, by its place.
+    pub(crate) seed: usize,
+}
 
 /// The runs that `NAME` or `BASE@FROM..TO` stands for, by number.
 fn runs_of(text: &str, runs: &BTreeSet<&str>) -> Result<Vec<String>, String> {
@@ -202,6 +241,12 @@ impl Parser<'_> {
                 .map(Formula::Parameters)
                 .ok_or_else(|| format!("not every run of '{of}' has a number, NAME@NUMBER"));
         }
+        if name == SEEDS {
+            self.needs('(')?;
+            let inner = self.sum()?;
+            self.needs(')')?;
+            return Ok(Formula::Seeds(Box::new(inner)));
+        }
         let Some((_, function, most)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
             return Err(format!(
                 "'{name}' before '{}' is neither a quantity nor a function",
@@ -253,14 +298,14 @@ fn joined(one: &[f64], other: &[f64], join: impl Fn(f64, f64) -> f64) -> Option<
     )
 }
 
-/// The least x at which y comes to a bound, whichever way it goes.
+/// The least x at which y comes to a bound, whichever way it goes, interpolated linearly.
 fn first(xs: &[f64], ys: &[f64], is_there: impl Fn(f64) -> bool, bound: f64) -> Option<f64> {
     let place = ys.iter().position(|y| is_there(*y)).filter(|place| *place < xs.len())?;
     let Some(before) = place.checked_sub(1) else {
         return xs.first().copied();
     };
     let part = (bound - ys[before]) / (ys[place] - ys[before]);
-    Some((xs[before].ln() + part * (xs[place].ln() - xs[before].ln())).exp())
+    Some(xs[before] + part * (xs[place] - xs[before]))
 }
 
 impl Formula {
@@ -271,12 +316,26 @@ impl Formula {
             Formula::Of(_, runs) => runs.iter().map(String::as_str).collect(),
             Formula::Join(_, one, other) => one.runs().into_iter().chain(other.runs()).collect(),
             Formula::Call(_, parts) => parts.iter().flat_map(Formula::runs).collect(),
+            Formula::Seeds(inner) => inner.runs(),
+        }
+    }
+
+    /// Whether it looks at all seeds at once.
+    pub(crate) fn is_over_seeds(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Of(..) | Formula::Here(_) | Formula::Parameters(_) => false,
+            Formula::Join(_, one, other) => one.is_over_seeds() || other.is_over_seeds(),
+            Formula::Call(_, parts) => parts.iter().any(Formula::is_over_seeds),
+            Formula::Seeds(_) => true,
         }
     }
 
     /// Its value, for a run if it is one of a run; `None` if something of it is not known, or not finite.
-    pub(crate) fn value(&self, run: &str, values: &Values) -> Option<Vec<f64>> {
-        let of = |quantity: &String, run: &str| values.get(&(quantity.clone(), run.to_owned())).cloned();
+    pub(crate) fn value(&self, run: &str, known: Known) -> Option<Vec<f64>> {
+        let of = |quantity: &String, run: &str| {
+            let values = known.seeds.get(known.seed)?;
+            values.get(&(quantity.clone(), run.to_owned())).cloned()
+        };
         let value = match self {
             Formula::Number(number) => vec![*number],
             Formula::Here(quantity) => of(quantity, run)?,
@@ -286,7 +345,7 @@ impl Formula {
             }
             Formula::Parameters(numbers) => numbers.clone(),
             Formula::Join(operator, one, other) => {
-                let (one, other) = (one.value(run, values)?, other.value(run, values)?);
+                let (one, other) = (one.value(run, known)?, other.value(run, known)?);
                 joined(&one, &other, |one, other| match operator {
                     Operator::Add => one + other,
                     Operator::Subtract => one - other,
@@ -295,8 +354,15 @@ impl Formula {
                 })?
             }
             Formula::Call(function, parts) => {
-                let parts: Option<Vec<Vec<f64>>> = parts.iter().map(|part| part.value(run, values)).collect();
+                let parts: Option<Vec<Vec<f64>>> = parts.iter().map(|part| part.value(run, known)).collect();
                 function.value(&parts?)?
+            }
+            Formula::Seeds(inner) => {
+                let of_seed = |seed| match inner.value(run, Known { seed, ..known })?.as_slice() {
+                    [number] => Some(*number),
+                    _ => None,
+                };
+                (0..known.seeds.len()).map(of_seed).collect::<Option<Vec<f64>>>()?
             }
         };
         value.iter().all(|number| number.is_finite()).then_some(value)
@@ -314,15 +380,32 @@ impl Function {
         };
         let mean = |list: &[f64]| (!list.is_empty()).then(|| list.iter().sum::<f64>() / list.len() as f64);
         let bound = || parts.get(2).and_then(|bound| bound.first()).copied();
+        let of_two = |what: fn(&[f64], &[f64]) -> Option<f64>| what(list, parts.get(1)?).map(|number| vec![number]);
+        let logarithms = || list.iter().map(|x| x.ln()).collect::<Vec<f64>>();
         match self {
             Function::Least => reduced(f64::min),
             Function::Most => reduced(f64::max),
             Function::Mean => mean(list).map(|mean| vec![mean]),
             Function::GeometricMean => mean(&each(f64::ln)?).map(|mean| vec![mean.exp()]),
             Function::Sum => Some(vec![list.iter().sum()]),
+            Function::Median => stats::median(list).map(|median| vec![median]),
+            Function::Distinct => {
+                let mut sorted = list.clone();
+                sorted.sort_by(f64::total_cmp);
+                sorted.dedup();
+                Some(vec![sorted.len() as f64])
+            }
+            Function::Spearman => of_two(stats::spearman),
+            Function::Slope => of_two(|xs, ys| stats::line(xs, ys).map(|line| line.slope)),
+            Function::RSquared => of_two(|xs, ys| stats::line(xs, ys).map(|line| line.r_squared)),
+            Function::SlopeThroughZero => of_two(|xs, ys| stats::line_through_zero(xs, ys).map(|line| line.slope)),
+            Function::RSquaredThroughZero => {
+                of_two(|xs, ys| stats::line_through_zero(xs, ys).map(|line| line.r_squared))
+            }
             Function::Larger => all(f64::max),
             Function::Smaller => all(f64::min),
             Function::Logarithm => each(f64::log10),
+            Function::Root => each(f64::sqrt),
             Function::Absolute => each(f64::abs),
             Function::Sorted => {
                 let mut sorted = list.clone();
@@ -339,9 +422,13 @@ impl Function {
             }
             Function::FirstAtLeast => {
                 let bound = bound()?;
-                first(list, parts.get(1)?, |y| y >= bound, bound).map(|x| vec![x])
+                first(&logarithms(), parts.get(1)?, |y| y >= bound, bound).map(|x| vec![x.exp()])
             }
             Function::FirstAtMost => {
+                let bound = bound()?;
+                first(&logarithms(), parts.get(1)?, |y| y <= bound, bound).map(|x| vec![x.exp()])
+            }
+            Function::LinearAtMost => {
                 let bound = bound()?;
                 first(list, parts.get(1)?, |y| y <= bound, bound).map(|x| vec![x])
             }
@@ -373,7 +460,13 @@ mod tests {
         for (quantity, run, of) in known {
             values.insert((quantity.to_owned(), run.to_owned()), of.to_vec());
         }
-        parsed(text).unwrap().value("xcp@10", &values)
+        let mut other = values.clone();
+        other.insert(("U".to_owned(), "xcp@10".to_owned()), vec![0.9]);
+        let known = Known {
+            seeds: &[values, other.clone(), other],
+            seed: 0,
+        };
+        parsed(text).unwrap().value("xcp@10", known)
     }
 
     /// A value of one number, to nine places.
@@ -419,6 +512,36 @@ mod tests {
             None,
             "never"
         );
+    }
+
+    #[test]
+    fn all_seeds_can_be_looked_at_at_once() {
+        assert_eq!(value("seeds(U(xcp@10) - U(tcp@10))").unwrap().len(), 3);
+        assert_eq!(one("median(seeds(U(xcp@10)))"), 0.9);
+        assert_eq!(one("distinct(seeds(U(xcp@10)))"), 2.0);
+        assert_eq!(one("spearman(seeds(U(xcp@10)), seeds(1 - U(xcp@10)))"), -1.0);
+        assert_eq!(
+            value("spearman(seeds(U(xcp@10)), seeds(U(tcp@10)))"),
+            None,
+            "the second is the same"
+        );
+        assert_eq!(value("seeds(each(xcp@10))"), None, "each seed has one number");
+        assert!(parsed("1 + mean(seeds(U))").unwrap().is_over_seeds());
+        assert!(!parsed("1 + mean(U)").unwrap().is_over_seeds());
+        assert_eq!(parsed("seeds(U(tcp@1))").unwrap().runs(), ["tcp@1"].into());
+    }
+
+    #[test]
+    fn lines_and_ranks_are_of_two_lists() {
+        // y = 0.2, 0.4, 0.8 over log10 x = 0, 1, 2: slope 0.3; through (1, 1.4 / 3); squares left 0.18667 - 2 * 0.09.
+        assert_eq!(one("slope(log10(x(tcp@1..100)), U(tcp@1..100))"), 0.3);
+        assert_eq!(one("r2(log10(x(tcp@1..100)), U(tcp@1..100))"), 0.964285714);
+        // Through 0: (0.4 + 1.6) / 5 = 0.4; squares left 0.04, of 0.84.
+        assert_eq!(one("slope0(log10(x(tcp@1..100)), U(tcp@1..100))"), 0.4);
+        assert_eq!(one("r2_0(log10(x(tcp@1..100)), U(tcp@1..100))"), 0.952380952);
+        assert_eq!(one("spearman(x(tcp@1..100), U(tcp@1..100))"), 1.0);
+        assert_eq!(one("median(U(tcp@1..10)) + sqrt(U(tcp@10) * U(tcp@10))"), 0.7);
+        assert_eq!(one("linear_at_most(x(tcp@1..100), 1 - U(tcp@1..100), 0.7)"), 5.5);
     }
 
     #[test]

@@ -128,6 +128,7 @@ impl OpsRecorder {
                 trains.delivered as f64,
                 trains.lost as f64,
                 trains.lost_by_links as f64,
+                trains.packets_lost_by_links as f64,
                 trains.under_way as f64,
                 trains.resequenced as f64,
                 network.take_ops_probe_round_trip(edge as u16) as f64 / 1e6,
@@ -137,9 +138,9 @@ impl OpsRecorder {
     }
 }
 
-fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] {
+fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] {
     let bits = |bytes: u64| bytes as f64 * 8.0;
-    let row = |frames: u64, bytes: u64, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
+    let row = |(frames, tcp_frames): (u64, u64), bytes: u64, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
         let [waited, wait_us, most, queue, dropped, trains] = rest;
         [
             period.end_s,
@@ -154,6 +155,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] 
             dropped,
             intervals as f64,
             overloaded as f64,
+            tcp_frames as f64,
         ]
     };
     match *used {
@@ -178,11 +180,12 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] 
                 lost_frames as f64,
                 trains as f64,
             ];
-            row(frames, bytes, rest, (intervals, overloaded_intervals))
+            row((frames, 0), bytes, rest, (intervals, overloaded_intervals))
         }
         OpsOutputUse::Trains(TrainUse {
             sent_trains,
             sent_frames,
+            sent_tcp_frames,
             sent_bytes,
             waited_trains,
             waited_ns,
@@ -198,7 +201,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] 
                 lost_trains as f64,
                 sent_trains as f64,
             ];
-            row(sent_frames, sent_bytes, rest, (0, 0))
+            row((sent_frames, sent_tcp_frames), sent_bytes, rest, (0, 0))
         }
         OpsOutputUse::Queue(FifoUse {
             taken_packets,
@@ -219,7 +222,7 @@ fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 12] 
                 dropped_packets as f64,
                 sent_packets as f64,
             ];
-            row(sent_packets, sent_bytes, rest, (0, 0))
+            row((sent_packets, 0), sent_bytes, rest, (0, 0))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::experiment::{Experiment, ExperimentError, FormulaFact, Measured, Quantity, Selection};
 use crate::fact::{Judged, Outcome, Statement, compared, measure, names, table};
-use crate::formula::{Formula, Values};
+use crate::formula::{Formula, Known, Values};
 use crate::plot::{Line, Point};
 use crate::record::Recording;
 use crate::stats::{self, Estimate};
@@ -43,13 +43,12 @@ impl<'e> Quantities<'e> {
             if self.by_seed.len() <= seed {
                 self.by_seed.push(Values::new());
             }
-            let values = &mut self.by_seed[seed];
             let mut formulas = Vec::new();
             for (name, quantity) in &self.experiment.quantities {
                 match quantity {
                     Quantity::Measured(measured) => {
                         if let Some(value) = list(measured, self.time_s, recording) {
-                            values.insert((name.clone(), run.to_owned()), value);
+                            self.by_seed[seed].insert((name.clone(), run.to_owned()), value);
                         }
                     }
                     Quantity::Formula(text) => {
@@ -61,8 +60,12 @@ impl<'e> Quantities<'e> {
             // One may rest on another: as often as there are any, all that can be known is.
             for _ in 0..formulas.len() {
                 for (name, formula) in &formulas {
-                    if let Some(value) = formula.value(run, values) {
-                        values.insert(((*name).clone(), run.to_owned()), value);
+                    let known = Known {
+                        seeds: &self.by_seed,
+                        seed,
+                    };
+                    if let Some(value) = formula.value(run, known) {
+                        self.by_seed[seed].insert(((*name).clone(), run.to_owned()), value);
                     }
                 }
             }
@@ -76,10 +79,20 @@ impl<'e> Quantities<'e> {
     /// When it has no formula.
     pub(crate) fn judge(&self, fact: &FormulaFact) -> Result<Judged, ExperimentError> {
         let formula = self.experiment.formula(&fact.text, &fact.formula)?;
-        let estimate = self.seeds_of(&formula).map(|seeds| {
-            let numbers: Option<Vec<f64>> = (0..seeds).map(|seed| self.number(&formula, seed)).collect();
-            numbers.as_deref().and_then(stats::estimate)
-        });
+        let seeds = self.seeds_of(&formula);
+        let estimate = if formula.is_over_seeds() {
+            // One number of all seeds: of fewer it would be another one.
+            let seeds = seeds.filter(|seeds| *seeds >= self.seeds_wanted(&formula));
+            seeds.map(|seeds| {
+                self.number(&formula, (0, seeds))
+                    .and_then(|number| stats::estimate(&[number]))
+            })
+        } else {
+            seeds.map(|seeds| {
+                let numbers: Option<Vec<f64>> = (0..seeds).map(|seed| self.number(&formula, (seed, seeds))).collect();
+                numbers.as_deref().and_then(stats::estimate)
+            })
+        };
         Ok(Judged {
             fact: Statement::of_formula(fact),
             value: estimate.flatten(),
@@ -97,10 +110,10 @@ impl<'e> Quantities<'e> {
         let x = x.transpose()?;
         let mut points = Vec::new();
         if let Some(seeds) = self.seeds_of(&y) {
-            let lists: Option<Vec<Vec<f64>>> = (0..seeds).map(|seed| y.value("", &self.by_seed[seed])).collect();
+            let lists: Option<Vec<Vec<f64>>> = (0..seeds).map(|seed| y.value("", self.known(seed, seeds))).collect();
             let lists = lists.unwrap_or_default();
             let length = lists.iter().map(Vec::len).min().unwrap_or(0);
-            let xs = x.and_then(|x| x.value("", &Values::new()));
+            let xs = x.and_then(|x| x.value("", self.known(0, seeds)));
             for place in 0..length {
                 let numbers: Vec<f64> = lists.iter().map(|list| list[place]).collect();
                 let at = xs
@@ -126,8 +139,25 @@ impl<'e> Quantities<'e> {
         seeds?.into_iter().min()
     }
 
-    fn number(&self, formula: &Formula, seed: usize) -> Option<f64> {
-        match formula.value("", self.by_seed.get(seed)?)?.as_slice() {
+    /// With how many seeds its runs are to be made.
+    fn seeds_wanted(&self, formula: &Formula) -> usize {
+        let runs = formula
+            .runs()
+            .into_iter()
+            .filter_map(|run| self.experiment.runs.get(run));
+        runs.map(|run| run.seeds as usize).min().unwrap_or(0)
+    }
+
+    /// What is known of the first `seeds`, at one of them.
+    fn known(&self, seed: usize, seeds: usize) -> Known<'_> {
+        Known {
+            seeds: &self.by_seed[..seeds],
+            seed,
+        }
+    }
+
+    fn number(&self, formula: &Formula, (seed, seeds): (usize, usize)) -> Option<f64> {
+        match formula.value("", self.known(seed, seeds))?.as_slice() {
             [number] => Some(*number),
             _ => None,
         }
@@ -137,6 +167,21 @@ impl<'e> Quantities<'e> {
 /// What a quantity is worth: a number, or one of each name.
 fn list(measured: &Measured, time_s: Option<(f64, f64)>, recording: &Recording) -> Option<Vec<f64>> {
     let time_s = time_s.unwrap_or((measured.from_s, measured.to_s));
+    if measured.by_time {
+        let all = table(recording, &measured.what).column("time_s")?;
+        let mut ends: Vec<f64> = names(table(recording, &measured.what), &measured.what)
+            .first()
+            .map(|name| table(recording, &measured.what).series(name, all))?
+            .into_iter()
+            .map(|(time_s, _)| time_s)
+            .filter(|end_s| *end_s > time_s.0 && *end_s <= time_s.1)
+            .collect();
+        ends.insert(0, time_s.0);
+        let periods = ends.windows(2);
+        return periods
+            .map(|of| measure(&measured.what, (of[0], of[1]), measured.stat, recording, 1.0))
+            .collect();
+    }
     if !measured.each {
         return measure(&measured.what, time_s, measured.stat, recording, 1.0).map(|number| vec![number]);
     }
@@ -163,12 +208,13 @@ name: small
 title: A small one
 source: nobody
 assumptions: []
-runs: {a@1: {scenario: a.yaml}, a@2: {scenario: a.yaml}, b: {scenario: a.yaml}}
+runs: {a@1: {scenario: a.yaml, seeds: 2}, a@2: {scenario: a.yaml, seeds: 2}, a@3: {scenario: a.yaml, seeds: 3}, b: {scenario: a.yaml}}
 quantities:
   twice: 2 * Z
   U: {measure: {table: links, column: utilization, of: [all]}, from_s: 0, to_s: 2, stat: mean}
   Z: U + 1
   links: {measure: {table: links, column: utilization, of: [all]}, from_s: 0, to_s: 2, stat: max, each: true}
+  times: {measure: {table: links, column: utilization, of: [all]}, from_s: 0, to_s: 2, stat: mean, by_time: true}
 entries: []
 ";
 
@@ -198,6 +244,9 @@ entries: []
         quantities
             .add("a@2", &[recording([1.0, 1.0]), recording([1.0, 1.0])])
             .unwrap();
+        quantities
+            .add("a@3", &[recording([1.0, 1.0]), recording([1.0, 1.0])])
+            .unwrap();
         quantities.add("b", &[]).unwrap();
         let judged = |formula: &str| {
             let judged = quantities.judge(&fact(formula)).unwrap();
@@ -212,6 +261,13 @@ entries: []
         assert_eq!(judged("most(links(a@1))"), (Some(1.2), Outcome::Miss));
         assert_eq!(judged("links(a@1)"), (None, Outcome::Miss), "two numbers are none");
         assert_eq!(judged("U(b) / U(a@1)"), (None, Outcome::NotRun));
+        assert_eq!(judged("most(times(a@1) / twice(a@1))"), (Some(0.261343), Outcome::Miss));
+        assert_eq!(judged("median(seeds(twice(a@1)))"), (Some(3.35), Outcome::Pass));
+        assert_eq!(
+            judged("median(seeds(U(a@3)))"),
+            (None, Outcome::NotRun),
+            "two seeds of three"
+        );
         let line: Drawn = serde_yaml_ng::from_str("{label: l, x: x(a@1..2), y: U(a@1..2)}").unwrap();
         let line = quantities.line(&line).unwrap();
         let points: Vec<(f64, f64)> = line.points.iter().map(|point| (point.x, point.y)).collect();
@@ -234,6 +290,7 @@ entries: []
             let error = Experiment::parse(EXPERIMENT.replacen(from, to, 1).as_bytes()).unwrap_err();
             error.to_string()
         };
+        assert!(refused("2 * Z", "mean(seeds(Z))").contains("quantity 'twice': a quantity is of one seed"));
         assert!(refused("2 * Z", "2 * Y").contains("quantity 'twice': 'Y'"));
         assert!(refused("column: utilization", "column: use").contains("quantity 'U': there is no column 'use'"));
         let quick = "quick: {runs: [c], set: [], from_s: 1, to_s: 2}\nentries:";

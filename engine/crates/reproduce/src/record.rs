@@ -111,7 +111,7 @@ pub const STATION_COLUMNS: [Column; 30] = [
 
 /// Of wavelengths for data of optical packet switches and their edges; the names, `FROM-TO/WAVELENGTH`, are in column `output`. Bytes are
 /// those that links count.
-pub const OUTPUT_COLUMNS: [Column; 12] = [
+pub const OUTPUT_COLUMNS: [Column; 13] = [
     column("time_s", "end of the period, s"),
     column(
         "utilization",
@@ -142,6 +142,7 @@ pub const OUTPUT_COLUMNS: [Column; 12] = [
         "overloaded_intervals",
         "of these, those in which more than 1.05 times what its rate lets through came for it, dropped or not",
     ),
+    column("tcp_frames", "frames with TCP; 0 at switches, and at edges of packets"),
 ];
 
 /// Of optical packet switches, by their counters; the names are in column `switch`.
@@ -164,7 +165,7 @@ pub const SWITCH_COLUMNS: [Column; 12] = [
 ];
 
 /// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
-pub const TRAIN_COLUMNS: [Column; 12] = [
+pub const TRAIN_COLUMNS: [Column; 13] = [
     column("time_s", "end of the period, s"),
     column("formed", "trains that the edge made"),
     column("packets", "packets in them"),
@@ -177,6 +178,7 @@ pub const TRAIN_COLUMNS: [Column; 12] = [
     column("delivered", "its trains that came to another edge"),
     column("lost", "its trains that were lost on their way"),
     column("lost_by_links", "of these, by links between edges"),
+    column("packets_lost_by_links", "packets in those"),
     column("under_way", "its trains on their way at the end of the period"),
     column(
         "resequenced",

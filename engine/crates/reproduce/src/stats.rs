@@ -47,12 +47,74 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
     self::mean(&squares).map(f64::sqrt)
 }
 
+/// The standard deviation of all numbers of several groups, each `(how many, their mean, their standard deviation)`; `None` of nothing.
+pub fn pooled_deviation(groups: &[(f64, f64, f64)]) -> Option<f64> {
+    let count: f64 = groups.iter().map(|(count, ..)| count).sum();
+    let mean = groups.iter().map(|(count, mean, _)| count * mean).sum::<f64>() / count;
+    let squares = groups
+        .iter()
+        .map(|(count, own, deviation)| count * (deviation * deviation + (own - mean).powi(2)));
+    (count > 0.0).then(|| (squares.sum::<f64>() / count).sqrt())
+}
+
 /// The smallest value that at least the part `q` of all are not above; `None` of nothing.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+/// The median; of an even number, the mean of the two in the middle; `None` of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let lower = sorted[(sorted.len() - 1) / 2];
+    Some((lower + upper) / 2.0)
+}
+
+/// A line through points, by least squares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// Rise by run.
+    pub slope: f64,
+    /// 1 less the squares that are left by those about what has no slope: the mean, or 0 of a line through 0.
+    pub r_squared: f64,
+}
+
+/// The least-squares line of `ys` over `xs`; `None` of lists of different lengths, or without spread.
+pub fn line(xs: &[f64], ys: &[f64]) -> Option<Fit> {
+    let (x_mean, y_mean) = (mean(xs)?, mean(ys)?);
+    let less = |values: &[f64], mean: f64| values.iter().map(|value| value - mean).collect::<Vec<f64>>();
+    line_through_zero(&less(xs, x_mean), &less(ys, y_mean))
+}
+
+/// The least-squares line through 0; `None` of lists of different lengths, or of zeros.
+pub fn line_through_zero(xs: &[f64], ys: &[f64]) -> Option<Fit> {
+    let product = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
+    let (xx, xy, yy) = (product(xs, xs), product(xs, ys), product(ys, ys));
+    (xs.len() == ys.len() && xx > 0.0 && yy > 0.0).then(|| Fit {
+        slope: xy / xx,
+        r_squared: xy * xy / (xx * yy),
+    })
+}
+
+/// Spearman's rank correlation: Pearson's of the ranks, equals having the mean of theirs; `None` of lists of different lengths, or of
+/// equals.
+pub fn spearman(xs: &[f64], ys: &[f64]) -> Option<f64> {
+    let fit = line(&ranks(xs), &ranks(ys))?;
+    Some(fit.r_squared.sqrt().copysign(fit.slope))
+}
+
+/// Of each value twice its rank, which equals share.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let up_to = values.iter().filter(|other| *other <= value).count();
+        (below + up_to) as f64
+    };
+    values.iter().map(rank).collect()
 }
 
 /// Jain's index of fairness (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 when all are equal, 1/n when one has all.
@@ -92,6 +154,46 @@ mod tests {
             (Some(1.0), Some(100.0))
         );
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn groups_have_the_deviation_of_all_their_numbers() {
+        // 1 and 3, and 5, 5, 5, 11: mean 5, squares 16 + 4 + 36.
+        let groups = [(2.0, 2.0, 1.0), (4.0, 6.5, 6.75f64.sqrt()), (0.0, 9.0, 0.0)];
+        assert!((pooled_deviation(&groups).unwrap() - (56.0 / 6.0f64).sqrt()).abs() < 1e-12);
+        assert_eq!(pooled_deviation(&[]), None);
+    }
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert_eq!(
+            (median(&[5.0, 1.0, 9.0]), median(&[4.0, 1.0, 9.0, 2.0])),
+            (Some(5.0), Some(3.0))
+        );
+        assert_eq!(median(&[]), None);
+    }
+
+    #[test]
+    fn a_line_leaves_the_least_squares() {
+        // Means 2 and 4; sums of squares 2 and 6, of products 3.
+        let fit = line(&[1.0, 2.0, 3.0], &[3.0, 3.0, 6.0]).unwrap();
+        assert_eq!((fit.slope, fit.r_squared), (1.5, 0.75));
+        // 1 * 2 + 2 * 6 by 5; 14^2 by 5 * 40.
+        let fit = line_through_zero(&[1.0, 2.0], &[2.0, 6.0]).unwrap();
+        assert!((fit.slope - 2.8).abs() < 1e-12 && (fit.r_squared - 0.98).abs() < 1e-12);
+        assert_eq!(line(&[1.0, 1.0], &[1.0, 2.0]), None, "one above the other");
+        assert_eq!(line_through_zero(&[1.0], &[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn ranks_are_correlated_and_equals_share_theirs() {
+        // Ranks 1 2 3 4 5 and 2 1 4 3 5: 1 - 6 * 4 / (5 * 24).
+        let swapped = spearman(&[1.0, 2.0, 4.0, 8.0, 16.0], &[0.2, 0.1, 0.4, 0.3, 0.5]).unwrap();
+        assert!((swapped - 0.8).abs() < 1e-12);
+        // Ranks 1 2 3 and 3 1.5 1.5: products -1.5, squares 2 and 1.5.
+        let tied = spearman(&[1.0, 2.0, 3.0], &[9.0, 4.0, 4.0]).unwrap();
+        assert!((tied + 1.5 / 3.0f64.sqrt()).abs() < 1e-12);
+        assert_eq!(spearman(&[1.0, 2.0], &[3.0, 3.0]), None);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
-use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
+use slotwise_wire::{Label, Optical, TrainPart};
 
 use super::cards::FibreEnd;
 use super::direct::DirectLane;
 use super::message::{self, InLight};
 use super::resequencer::Resequencer;
 use super::switch_number;
+use super::train::is_tcp;
 use super::watch::TrainId;
 use crate::dispatch::Origin;
 use crate::drops::{DropCause, Place};
@@ -248,7 +249,7 @@ impl Fabric {
             && self.ops.cards[card].direct.as_mut().is_some_and(DirectLane::loses)
         {
             self.ops.entrances[number].losing = label.packets;
-            return self.ops.watch.lost_by_link(id);
+            return self.ops.watch.lost_by_link(id, u64::from(label.packets));
         }
         if label.dst_edge != at.device.number() {
             self.invariants
@@ -338,15 +339,6 @@ impl Fabric {
         self.run_p4(device, port, &frame, Origin::Lane { born_ns });
         self.pool.give_back(frame);
     }
-}
-
-/// Whether a frame of a train carries TCP.
-fn is_tcp(frame: &[u8], has_label: bool) -> bool {
-    let label = if has_label { Label::SIZE } else { 0 };
-    let packet = frame.get(Ethernet::SIZE + label + Optical::SIZE..);
-    packet
-        .and_then(Ipv4::decode)
-        .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A train at an edge, while it is made and waits: its frames, and what they are for links.
 
-use slotwise_wire::{Ethernet, Label, Optical, TrainPart};
+use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
 use crate::packet::Packet;
 
@@ -55,6 +55,23 @@ impl Train {
         let all: u64 = frames.map(|packet| payload_bytes(&packet.frame)).sum();
         all.saturating_sub(Label::SIZE as u64)
     }
+
+    /// Frames with TCP, once it has a label.
+    pub(crate) fn tcp_frames(&self) -> usize {
+        let frames = self.frames.iter().enumerate();
+        frames
+            .filter(|(place, packet)| is_tcp(&packet.frame, *place == 0))
+            .count()
+    }
+}
+
+/// Whether a frame of a train carries TCP.
+pub(super) fn is_tcp(frame: &[u8], has_label: bool) -> bool {
+    let label = if has_label { Label::SIZE } else { 0 };
+    let packet = frame.get(Ethernet::SIZE + label + Optical::SIZE..);
+    packet
+        .and_then(Ipv4::decode)
+        .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
 /// Bytes of the packet in a frame without a label: what is behind Ethernet and optical headers.
@@ -88,6 +105,13 @@ mod tests {
             train.put_label(&label);
             assert_eq!(train.packet_bytes(), u64::from(frames) * 970);
             assert_eq!(train.bytes, u64::from(frames) * 970 + 20);
+            assert_eq!(train.tcp_frames(), 0);
+            for packet in &mut train.frames[..frames as usize - 1] {
+                let ip = packet.frame.len() - 970;
+                packet.frame[ip] = 0x45;
+                packet.frame[ip + 9] = IP_PROTOCOL_TCP;
+            }
+            assert_eq!(train.tcp_frames(), frames as usize - 1);
             let Some(InLight::First(read_back, first)) = read(&train.frames[0].frame) else {
                 panic!("no label")
             };

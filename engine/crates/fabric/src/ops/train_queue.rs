@@ -19,6 +19,8 @@ pub struct TrainUse {
     pub sent_trains: u64,
     /// Their frames.
     pub sent_frames: u64,
+    /// Of these, frames with TCP.
+    pub sent_tcp_frames: u64,
     /// Their bytes.
     pub sent_bytes: u64,
     /// Time that they take.
@@ -157,6 +159,7 @@ impl TrainQueue {
         self.waiting_bytes -= bytes;
         self.used.sent_trains += 1;
         self.used.sent_frames += frames.len() as u64;
+        self.used.sent_tcp_frames += labelled.train.tcp_frames() as u64;
         self.used.sent_bytes += bytes;
         self.used.busy_ns += busy_ns;
         if now_ns > came_ns {

@@ -44,6 +44,8 @@ pub struct OpsTrains {
     pub refused: u64,
     /// That a link between edges lost, among those that are lost.
     pub lost_by_links: u64,
+    /// Packets of those that links between edges lost.
+    pub packets_lost_by_links: u64,
     /// Packets from other edges that waited here for those before them.
     pub resequenced: u64,
 }
@@ -154,12 +156,13 @@ impl Watch {
         }
     }
 
-    /// A link between edges has lost a train.
-    pub(super) fn lost_by_link(&mut self, id: TrainId) {
+    /// A link between edges has lost a train of so many packets.
+    pub(super) fn lost_by_link(&mut self, id: TrainId, packets: u64) {
         if self.ends(id) {
             let count = &mut self.sources[usize::from(id.source)].count;
             count.lost += 1;
             count.lost_by_links += 1;
+            count.packets_lost_by_links += packets;
         }
     }
 
@@ -228,6 +231,7 @@ impl Watch {
             most_bytes: std::mem::take(&mut source.most_bytes),
             refused: now.refused - before.refused,
             lost_by_links: now.lost_by_links - before.lost_by_links,
+            packets_lost_by_links: now.packets_lost_by_links - before.packets_lost_by_links,
             resequenced: now.resequenced - before.resequenced,
         }
     }
@@ -290,7 +294,8 @@ mod tests {
         assert_eq!((first.formed, first.packets, first.packet_bytes), (4, 8, 1600));
         assert_eq!((first.most_bytes, first.under_way, first.resequenced), (900, 4, 10));
         watch.arrived(id(1, 2));
-        watch.lost_by_link(id(1, 3));
+        watch.lost_by_link(id(1, 3), 5);
+        watch.lost_by_link(id(1, 3), 5);
         watch.refused(1);
         let second = watch.take(1, 12);
         assert_eq!(
@@ -299,6 +304,8 @@ mod tests {
         );
         assert_eq!((second.most_bytes, second.under_way), (0, 2));
         assert_eq!((second.refused, second.resequenced), (1, 2));
+        assert_eq!(second.packets_lost_by_links, 5, "a train is lost once");
+        assert_eq!(watch.take(1, 12).packets_lost_by_links, 0);
         assert_eq!(watch.trains(1).most_bytes, 900);
         assert_eq!(watch.take(9, 0), OpsTrains::default());
     }

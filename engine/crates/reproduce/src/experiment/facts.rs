@@ -35,6 +35,9 @@ pub struct Measured {
     /// A number of each name, in the order of the names, and not one of all.
     #[serde(default)]
     pub each: bool,
+    /// A number of each period, in their order, of all names.
+    #[serde(default)]
+    pub by_time: bool,
 }
 
 /// A number that was published, and the band in which what a formula makes of several runs must be.
@@ -241,6 +244,8 @@ pub enum Stat {
         /// Time of each mean, s.
         over_s: f64,
     },
+    /// Of column `delay_deviation_ms` of table `order`: the standard deviation of the delays of all packets of a name, ms; mean over the names.
+    Jitter,
     /// The largest by the mean.
     Peak,
     /// Of packets counted by their wait, the wait that the part `q` of them is not above, ms.
