@@ -174,7 +174,7 @@ def test_a_cut_span_is_gone_round_and_taken_again(tmp_path):
     whole = [round(time_s, 2) for time_s in fairness.time_s]
     assert whole == [n / 100 for n in [*range(1, 50), *range(101, 151)]], "of whole rings only"
     # 10 Mb/s of IP, and 30 bytes more a packet of 1470 on the ring; the flow starts within the first 100 ms.
-    assert all(abs(rate / (10_000 * 1500 / 1470) - 1) < 1e-6 for rate in fairness.rias_kbps[fairness.time_s > 0.105])
+    assert all(abs(rate / (10_000 * 1500 / 1470) - 1) < 1e-6 for rate in fairness.fair_kbps[fairness.time_s > 0.105])
 
 
 def test_tcp_of_linux_shares_a_ring(tmp_path):

@@ -560,7 +560,7 @@ mod tests {
         let mut recording = Recording::default();
         for (time_s, up_to_ms, packets) in [(1.0, 1.0, 5.0), (1.0, 4.0, 1.0), (2.0, 2.0, 4.0), (3.0, 9.0, 7.0)] {
             recording.delays.push("a/0", [time_s, up_to_ms, packets, 0.0, 0.0]);
-            recording.fairness.push("a-b", [time_s, packets, 5.0]);
+            recording.fairness.push("a-b", [time_s, packets, 5.0, 1.0]);
         }
         let of = |table: &str, column: &str, name: &str, stat: &str| {
             let mut fact = fact(table, column, name, stat);
@@ -575,7 +575,7 @@ mod tests {
         assert_eq!(of("delays", "hol_packets", "a/0", "{delay: {q: 0.8}}"), Some(2.0));
         assert_eq!(of("delays", "hol_packets", "a/0", "mean_delay"), Some(1.7));
         assert_eq!(of("delays", "access_packets", "a/0", "mean_delay"), None);
-        let distance = of("fairness", "rate_kbps", "a-b", "{distance: {from: rias_kbps}}").unwrap();
+        let distance = of("fairness", "rate_kbps", "a-b", "{distance: {from: fair_kbps}}").unwrap();
         assert!((distance - (5.0 - 10.0 / 3.0) / 5.0).abs() < 1e-9);
         let drawn = Selection {
             table: TableName::Delays,

@@ -13,6 +13,7 @@ pub mod columns;
 pub mod count;
 pub mod experiment;
 mod fact;
+mod fluid;
 mod formula;
 mod html;
 mod kept;

@@ -4,6 +4,7 @@
 use slotwise_fabric::{DropReason, Fabric, FifoUse, OpsOutputUse, RamUse, TrainFate, TrainUse};
 use slotwise_scenario::{Device, Ops, Scenario};
 
+use crate::fluid::Fluid;
 use crate::record::{Recording, mean};
 use crate::routed::{Period, link_row};
 
@@ -17,6 +18,8 @@ pub(crate) struct OpsRecorder {
     rates_bps: Vec<u64>,
     switches: Vec<String>,
     edges: Vec<String>,
+    /// What pairs of edges should have; `None` where that is not known.
+    fluid: Option<Fluid>,
 }
 
 /// Names of wavelengths for data, `FROM-TO/WAVELENGTH` (`FROM-TO-2/WAVELENGTH` of a second fibre between two edges), in the order of the
@@ -47,7 +50,7 @@ fn output_rates(ops: &Ops) -> Vec<u64> {
 
 impl OpsRecorder {
     /// Of the switches of a scenario, if it has any.
-    pub(crate) fn new(scenario: &Scenario) -> Option<OpsRecorder> {
+    pub(crate) fn new(scenario: &Scenario, network: &Fabric) -> Option<OpsRecorder> {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
             outputs: output_names(ops),
@@ -55,6 +58,7 @@ impl OpsRecorder {
             rates_bps: output_rates(ops),
             switches: ops.switches.clone(),
             edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
+            fluid: Fluid::new(scenario, ops, network),
         })
     }
 
@@ -80,8 +84,26 @@ impl OpsRecorder {
         }
     }
 
-    /// A period ends now.
-    pub(crate) fn sample(&self, network: &mut Fabric, period: &Period, recording: &mut Recording) {
+    /// A period ends now; (packets, payload bytes) arrived of each flow.
+    pub(crate) fn sample(
+        &self,
+        network: &mut Fabric,
+        (period, delivered): (&Period, &[(u64, u64)]),
+        recording: &mut Recording,
+    ) {
+        for share in self
+            .fluid
+            .iter()
+            .flat_map(|fluid| fluid.shares(network.now(), period.seconds, delivered))
+        {
+            let row = [
+                period.end_s,
+                share.rate_bps / 1e3,
+                share.fair_bps / 1e3,
+                share.links as f64,
+            ];
+            recording.fairness.push(share.name, row);
+        }
         for (output, (name, rate_bps)) in self.outputs.iter().zip(&self.rates_bps).enumerate() {
             if let Some(used) = network.take_ops_output_use(output) {
                 recording.outputs.push(name, output_row(period, &used, *rate_bps));

@@ -205,17 +205,19 @@ pub const DELAY_COLUMNS: [Column; 5] = [
     ),
 ];
 
-/// Of what a ring should give; the names, `FROM-TO`, are in column `pair`. Rates are those on the ring.
-pub const FAIRNESS_COLUMNS: [Column; 3] = [
+/// Of what a ring, or a mesh of optical packet switches, should give; the names, `FROM-TO`, are in column `pair`. Rates are those on the ring, in a mesh
+/// those of IP packets.
+pub const FAIRNESS_COLUMNS: [Column; 4] = [
     column("time_s", "end of the period, s"),
     column(
         "rate_kbps",
-        "what all flows from one station to another delivered, kbit/s",
+        "what all flows from one station or edge to another delivered, kbit/s",
     ),
     column(
-        "rias_kbps",
-        "what they should, if sources that do not take all they get have what they send, kbit/s",
+        "fair_kbps",
+        "what they should, if sources that do not take all they get have what they send, kbit/s: by RIAS on a ring, max-min in a mesh",
     ),
+    column("links", "links on the way; in a mesh outputs of switches"),
 ];
 
 /// Of how soon a ring answers; the names, those of the flow that begins, are in column `flow`.

@@ -286,9 +286,15 @@ impl RingRecorder {
         let wanted = self.shares.wanted_over(start_ns, now_ns);
         for ((pair, bytes), wanted) in self.shares.pairs.iter().zip(bytes).zip(wanted) {
             let rate = bytes as f64 * 8.0 / period.seconds;
-            recording
-                .fairness
-                .push(&pair.name, [period.end_s, rate / 1e3, wanted / 1e3]);
+            recording.fairness.push(
+                &pair.name,
+                [
+                    period.end_s,
+                    rate / 1e3,
+                    wanted / 1e3,
+                    self.shares.links_of(pair) as f64,
+                ],
+            );
         }
     }
 }

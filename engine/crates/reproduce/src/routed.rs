@@ -75,7 +75,7 @@ impl RoutedRecorder {
             packet_bytes: scenario.routed.packet_bytes,
             links: links.collect(),
             ring: RingRecorder::new(scenario, network),
-            ops: OpsRecorder::new(scenario),
+            ops: OpsRecorder::new(scenario, network),
             flows: flows.collect(),
         }
     }
@@ -174,7 +174,7 @@ impl RoutedRecorder {
             };
         }
         if let Some(ops) = &self.ops {
-            ops.sample(network, &period, &mut self.recording);
+            ops.sample(network, (&period, &delivered), &mut self.recording);
         }
         if let Some(ring) = &mut self.ring {
             let is_last = end_ms >= self.duration_ms;

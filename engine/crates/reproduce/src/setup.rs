@@ -9,7 +9,7 @@ use crate::experiment::TableName;
 use crate::kept;
 use crate::lambda::{self, Study};
 use crate::record::Recording;
-use crate::{ops, ring, routed, star};
+use crate::{fluid, ops, ring, routed, star};
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +152,8 @@ impl Setup {
             }
             TableName::Fairness => {
                 let pairs = scenario.ring.iter().flat_map(|of| ring::pair_names(scenario, of));
-                pairs.collect()
+                let of_mesh = scenario.ops.iter().flat_map(|of| fluid::pair_names(scenario, of));
+                pairs.chain(of_mesh).collect()
             }
             _ => Vec::new(),
         };

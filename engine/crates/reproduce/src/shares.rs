@@ -17,6 +17,14 @@ const NS_PER_MS: u64 = 1_000_000;
 /// between 64 stations would take minutes.
 const MOST_LOOKS: u64 = 2_000_000_000;
 
+/// What is no payload of an IP packet of a group.
+pub(crate) fn header_bytes(group: &FlowGroup) -> u64 {
+    match group.source {
+        Source::Udp { .. } => UDP_BYTES,
+        _ => TCP_BYTES,
+    }
+}
+
 /// What a flow is, for who shares links.
 pub(crate) struct Demand {
     pub(crate) name: String,
@@ -104,13 +112,13 @@ impl Shares {
             Device::Station(station) => station,
             _ => 0,
         };
-        let (asks_bps, header_bytes) = match group.source {
+        let asks_bps = match group.source {
             Source::Udp { rate_bps, .. } => {
                 let size = f64::from(group.packet_bytes);
                 let on_ring_bps = rate_bps as f64 * (size + RING_OVERHEAD_BYTES as f64) / size;
-                (Some(on_ring_bps), UDP_BYTES)
+                Some(on_ring_bps)
             }
-            _ => (None, TCP_BYTES),
+            _ => None,
         };
         self.is_known &= matches!(group.source, Source::Udp { .. } | Source::Stream { bytes: None });
         let pair = self.pair(ring, station(group.from), station(group.to));
@@ -119,9 +127,18 @@ impl Shares {
             pair,
             start_ns,
             latest_ns: (group.start_ms + group.spread_ms) * NS_PER_MS,
-            header_bytes: header_bytes + RING_OVERHEAD_BYTES,
+            header_bytes: header_bytes(group) + RING_OVERHEAD_BYTES,
             asks_bps,
         });
+    }
+
+    /// Links on the way of a pair.
+    pub(crate) fn links_of(&self, pair: &Pair) -> usize {
+        let (from, to) = match pair.ringlet {
+            0 => (pair.from, pair.to),
+            _ => (pair.to, pair.from),
+        };
+        (usize::from(to) + self.stations - usize::from(from)) % self.stations
     }
 
     /// Flows are played by others, whose run begins at `now_ns`: each has begun when the time is over in which it may begin.

@@ -325,7 +325,10 @@ pub fn report(scenario: &Scenario, fabric: &Fabric, gathered: Gathered, recordin
         first_light: scenario.has_star().then(|| first_light(fabric)),
         switch_answers,
         phases,
-        shares: shares::of(&recording.fairness),
+        shares: scenario
+            .ring
+            .as_ref()
+            .map_or_else(Vec::new, |_| shares::of(&recording.fairness)),
         hot_pairs,
         controller,
         controller_restarts,

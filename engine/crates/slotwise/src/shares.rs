@@ -27,7 +27,7 @@ pub fn of(fairness: &Table) -> Vec<PairShare> {
             let column = link_column(fairness, name, pair);
             column.iter().sum::<f64>() / column.len() as f64 * 1e3
         };
-        let (rate_bps, rias_bps) = (mean_bps("rate_kbps"), mean_bps("rias_kbps"));
+        let (rate_bps, rias_bps) = (mean_bps("rate_kbps"), mean_bps("fair_kbps"));
         let fairness_of_pair = Fairness::of(&[rate_bps], &[rias_bps]);
         PairShare {
             pair: fairness.names[pair].clone(),

@@ -363,8 +363,8 @@ pub enum PercentOf {
     AddedPackets,
     /// Of the packets that hosts gave it.
     OfferedPackets,
-    /// Of what a ring should give.
-    RiasKbps,
+    /// Of what a ring or a mesh should give.
+    FairKbps,
     /// Of what a session of a lambda network should have.
     FairMbps,
 }
@@ -377,7 +377,7 @@ impl PercentOf {
             PercentOf::GrantedBytes => "granted_bytes",
             PercentOf::AddedPackets => "added_packets",
             PercentOf::OfferedPackets => "offered_packets",
-            PercentOf::RiasKbps => "rias_kbps",
+            PercentOf::FairKbps => "fair_kbps",
             PercentOf::FairMbps => "fair_mbps",
         }
     }
