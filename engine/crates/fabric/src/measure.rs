@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What queues, access links and flows did since they were last asked, for whoever writes it down.
 
+use hdrhistogram::Histogram;
 use slotwise_scenario::{Flow, HostId};
 
 use crate::access::Host;
 use crate::fabric::Fabric;
+
+/// Of delays, 1 %.
+const SIGNIFICANT_DIGITS: u8 = 2;
+
+/// An empty histogram of delays in ns.
+pub(crate) fn delays() -> Histogram<u64> {
+    Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5")
+}
 
 /// A VOQ of a line card: what it did since it was last asked, and what waits. Bytes as on the fibre.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

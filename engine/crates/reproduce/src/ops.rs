@@ -7,6 +7,7 @@ use slotwise_scenario::{Device, Ops, Scenario};
 use crate::fluid::Fluid;
 use crate::record::{Recording, mean};
 use crate::routed::{Period, link_row};
+use crate::waits;
 
 /// Writes down what optical packet switches do.
 pub(crate) struct OpsRecorder {
@@ -20,6 +21,7 @@ pub(crate) struct OpsRecorder {
     edges: Vec<String>,
     /// What pairs of edges should have; `None` where that is not known.
     fluid: Option<Fluid>,
+    seconds: waits::Seconds,
 }
 
 /// Names of wavelengths for data, `FROM-TO/WAVELENGTH` (`FROM-TO-2/WAVELENGTH` of a second fibre between two edges), in the order of the
@@ -59,6 +61,7 @@ impl OpsRecorder {
             switches: ops.switches.clone(),
             edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
             fluid: Fluid::new(scenario, ops, network),
+            seconds: waits::Seconds::default(),
         })
     }
 
@@ -80,15 +83,17 @@ impl OpsRecorder {
         }
         for edge in 0..self.edges.len() {
             network.take_ops_trains(edge as u16);
-            network.take_ops_probe_round_trip(edge as u16);
+            network.take_ops_edge_use(edge as u16);
+            network.take_ops_waits(edge as u16);
         }
     }
 
     /// A period ends now; (packets, payload bytes) arrived of each flow.
     pub(crate) fn sample(
-        &self,
+        &mut self,
         network: &mut Fabric,
-        (period, delivered): (&Period, &[(u64, u64)]),
+        (period, is_last): (&Period, bool),
+        delivered: &[(u64, u64)],
         recording: &mut Recording,
     ) {
         for share in self
@@ -140,6 +145,7 @@ impl OpsRecorder {
         }
         for (edge, name) in self.edges.iter().enumerate() {
             let trains = network.take_ops_trains(edge as u16);
+            let used = network.take_ops_edge_use(edge as u16);
             let row = [
                 period.end_s,
                 trains.formed as f64,
@@ -153,9 +159,19 @@ impl OpsRecorder {
                 trains.packets_lost_by_links as f64,
                 trains.under_way as f64,
                 trains.resequenced as f64,
-                network.take_ops_probe_round_trip(edge as u16) as f64 / 1e6,
+                used.as_ref().map_or(0.0, |used| used.probe_round_trip_ns as f64 / 1e6),
+                used.as_ref().map_or(0.0, |used| used.most_held_bytes as f64),
             ];
             recording.trains.push(name, row);
+        }
+        if self.seconds.ends(period.end_s, is_last) {
+            for (edge, name) in self.edges.iter().enumerate() {
+                let waits = network.take_ops_waits(edge as u16);
+                for (up_to_ns, count) in waits.iter().flat_map(waits::bars) {
+                    let row = [period.end_s, up_to_ns as f64 / 1e6, 0.0, count as f64, 0.0];
+                    recording.delays.push(name, row);
+                }
+            }
         }
     }
 }

@@ -165,7 +165,7 @@ pub const SWITCH_COLUMNS: [Column; 12] = [
 ];
 
 /// Of the trains of edges of optical packet switches; the names are in column `edge`. Bytes are those of IP packets.
-pub const TRAIN_COLUMNS: [Column; 13] = [
+pub const TRAIN_COLUMNS: [Column; 14] = [
     column("time_s", "end of the period, s"),
     column("formed", "trains that the edge made"),
     column("packets", "packets in them"),
@@ -188,6 +188,10 @@ pub const TRAIN_COLUMNS: [Column; 13] = [
         "longest_probe_ms",
         "longest time from a probe to the rate that it brought, ms; 0 of none",
     ),
+    column(
+        "most_held_bytes",
+        "most bytes that waited in the edge at once; 0 where each packet goes before its output at once",
+    ),
 ];
 
 /// Of what packets wait on a ring, a row a station and length; the names, `STATION/RINGLET`, are in column `station`.
@@ -197,7 +201,7 @@ pub const DELAY_COLUMNS: [Column; 5] = [
     column("hol_packets", "packets that waited so long as first of their add queue"),
     column(
         "access_packets",
-        "packets that waited so long since the station took them",
+        "packets that waited so long since the station took them; of an edge, trains that waited for the rate of their macroflow",
     ),
     column(
         "crossing_packets",
@@ -411,7 +415,7 @@ impl Table {
         Table::new("edge", &TRAIN_COLUMNS)
     }
 
-    /// An empty table of waits on a ring.
+    /// An empty table of waits at stations of a ring, or at edges with macroflows.
     pub fn delays() -> Table {
         Table::new("station", &DELAY_COLUMNS)
     }

@@ -15,8 +15,6 @@ use crate::shares::{Demand, Shares};
 use crate::waits;
 
 const NS_PER_MS: f64 = 1e6;
-/// Of packets' waits a row is over this time.
-const DELAYS_OVER_S: f64 = 1.0;
 /// How often it is looked whether all is settled, and for how long at most.
 const LOOK_NS: u64 = 100_000;
 const MOST_LOOKS: u64 = 20_000;
@@ -50,7 +48,7 @@ pub(crate) struct RingRecorder {
     starts: Vec<(u64, String)>,
     watch: Option<Watch>,
     after: AfterFaults,
-    delays_since_s: f64,
+    seconds: waits::Seconds,
 }
 
 /// Flows are played elsewhere.
@@ -98,7 +96,7 @@ impl RingRecorder {
             starts,
             watch: None,
             after: AfterFaults::new(network, scenario.end_ns()),
-            delays_since_s: 0.0,
+            seconds: waits::Seconds::default(),
         })
     }
 
@@ -230,8 +228,7 @@ impl RingRecorder {
                 }
             }
         }
-        if is_last || period.end_s - self.delays_since_s >= DELAYS_OVER_S - 1e-9 {
-            self.delays_since_s = period.end_s;
+        if self.seconds.ends(period.end_s, is_last) {
             self.push_delays(period.end_s, recording);
         }
         self.push_fairness(network, period, delivered, recording);

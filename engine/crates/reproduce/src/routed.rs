@@ -173,11 +173,11 @@ impl RoutedRecorder {
                 ..used
             };
         }
-        if let Some(ops) = &self.ops {
-            ops.sample(network, (&period, &delivered), &mut self.recording);
+        let is_last = end_ms >= self.duration_ms;
+        if let Some(ops) = &mut self.ops {
+            ops.sample(network, (&period, is_last), &delivered, &mut self.recording);
         }
         if let Some(ring) = &mut self.ring {
-            let is_last = end_ms >= self.duration_ms;
             ring.sample(network, (&period, is_last), &delivered, &mut self.recording);
         }
     }

@@ -4,6 +4,26 @@
 
 use hdrhistogram::Histogram;
 
+/// Of waits a row is over this time, or what is left of the run.
+const OVER_S: f64 = 1.0;
+
+/// Times over which waits are counted.
+#[derive(Default)]
+pub(crate) struct Seconds {
+    since_s: f64,
+}
+
+impl Seconds {
+    /// Whether one ends with a period.
+    pub(crate) fn ends(&mut self, period_end_s: f64, is_last: bool) -> bool {
+        let ends = is_last || period_end_s - self.since_s >= OVER_S - 1e-9;
+        if ends {
+            self.since_s = period_end_s;
+        }
+        ends
+    }
+}
+
 /// Bars that are not empty: the longest wait of each, and how many there are.
 pub(crate) fn bars(waits: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> {
     let (longest, mut next) = (waits.max(), (!waits.is_empty()).then(|| waits.min()));
@@ -30,6 +50,21 @@ pub(crate) fn mean(waits: &Histogram<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_ends_with_the_period_in_which_it_is_over_and_with_the_run() {
+        let mut seconds = Seconds::default();
+        let ends = [
+            (0.4, false),
+            (0.8, false),
+            (1.2, false),
+            (2.0, false),
+            (2.2, false),
+            (2.3, true),
+        ];
+        let ends = ends.map(|(end_s, is_last)| seconds.ends(end_s, is_last));
+        assert_eq!(ends, [false, false, true, false, true, true]);
+    }
 
     #[test]
     fn bars_and_mean_are_those_of_the_histogram() {

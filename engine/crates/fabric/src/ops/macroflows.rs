@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use hdrhistogram::Histogram;
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
 use super::train_queue::Labelled;
 use crate::drops::DropCause;
 use crate::linecard::QueueState;
+use crate::measure::delays;
 use crate::pacing::Pacer;
 
 /// A train that waits for its macroflow's rate.
@@ -18,7 +20,8 @@ pub(crate) struct Held {
 }
 
 struct Macroflow {
-    waiting: VecDeque<Held>,
+    /// With the time at which it came.
+    waiting: VecDeque<(u64, Held)>,
     waiting_bytes: u64,
     arrived_bytes: u64,
     dropped: u64,
@@ -42,6 +45,8 @@ pub(crate) struct Macroflows {
     ticks: BTreeSet<(u64, u16)>,
     /// Longest time from a tick to the rate that its probe brought.
     round_trip_ns: u64,
+    /// How long trains waited that left.
+    waits: Histogram<u64>,
 }
 
 impl Macroflows {
@@ -83,6 +88,7 @@ impl Macroflows {
             heads: BTreeSet::new(),
             ticks,
             round_trip_ns: 0,
+            waits: delays(),
         }
     }
 
@@ -101,7 +107,7 @@ impl Macroflows {
         of.least_bytes = of.least_bytes.min(of.waiting_bytes);
         of.waiting_bytes += held.labelled.train.bytes;
         of.arrived_bytes += held.labelled.train.bytes;
-        of.waiting.push_back(held);
+        of.waiting.push_back((now_ns, held));
         if of.waiting.len() == 1 {
             of.head_ns = of.pacer.next_ns(now_ns);
             let head = (of.head_ns, queue);
@@ -121,7 +127,7 @@ impl Macroflows {
         let &(_, queue) = self.heads.first().filter(|(at_ns, _)| *at_ns <= now_ns)?;
         self.heads.pop_first();
         let of = self.of(queue)?;
-        let held = of.waiting.pop_front()?;
+        let (came_ns, held) = of.waiting.pop_front()?;
         of.waiting_bytes -= held.labelled.train.bytes;
         of.pacer.sent(now_ns, held.labelled.train.bytes);
         if !of.waiting.is_empty() {
@@ -129,6 +135,8 @@ impl Macroflows {
             let head = (of.head_ns, queue);
             self.heads.insert(head);
         }
+        // It grows as it needs.
+        let _ = self.waits.record(now_ns - came_ns);
         Some(held)
     }
 
@@ -175,6 +183,11 @@ impl Macroflows {
         std::mem::take(&mut self.round_trip_ns)
     }
 
+    /// How long trains waited that left since the last call.
+    pub(crate) fn take_waits(&mut self) -> Histogram<u64> {
+        std::mem::replace(&mut self.waits, delays())
+    }
+
     /// When something is due next: a train that may leave.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.heads.first().map(|(at_ns, _)| *at_ns)
@@ -191,7 +204,7 @@ impl Macroflows {
         let all = self.of.iter_mut().flatten();
         all.flat_map(|of| {
             of.waiting_bytes = 0;
-            of.waiting.drain(..)
+            of.waiting.drain(..).map(|(_, held)| held)
         })
         .collect()
     }
@@ -251,6 +264,9 @@ mod tests {
             [90 * MS, 91 * MS],
             "however long it was idle"
         );
+        let waits = macroflows.take_waits();
+        assert_eq!((waits.len(), waits.min(), waits.count_at(MS)), (7, 0, 3));
+        assert!(macroflows.take_waits().is_empty());
     }
 
     #[test]

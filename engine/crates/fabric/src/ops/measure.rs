@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
 use slotwise_p4::{Pipeline, Port};
 use slotwise_scenario::Device;
 use slotwise_wire::{DropReason, TrainFate};
@@ -10,6 +11,7 @@ use slotwise_wire::{DropReason, TrainFate};
 use super::cards::Before;
 use super::macroflows::Macroflows;
 use super::switch_number;
+use super::train_card::TrainCard;
 use super::train_queue::TrainUse;
 use super::watch::OpsTrains;
 use crate::drops::Place;
@@ -17,6 +19,15 @@ use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
 use crate::optical_ram::RamUse;
+
+/// What an edge that makes trains, or holds them back, did since it was last asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpsEdgeUse {
+    /// Most bytes, as links count them, that waited in it at once.
+    pub most_held_bytes: u64,
+    /// Longest time from a probe to the rate that it brought, ns; 0 of none.
+    pub probe_round_trip_ns: u64,
+}
 
 /// A wavelength for data of a fibre, one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,14 +133,24 @@ impl Fabric {
         Some(self.fifos[queue].queue.take_use(now_ns))
     }
 
-    /// Longest time from a probe to the rate that it brought, of an edge's since the last call; 0 of none.
-    pub fn take_ops_probe_round_trip(&mut self, edge: u16) -> u64 {
-        let trains = self
-            .ops
-            .get_mut()
-            .and_then(|ops| ops.trains.get_mut(usize::from(edge))?.as_mut());
-        let macroflows = trains.and_then(|trains| trains.card.macroflows.as_mut());
-        macroflows.map_or(0, Macroflows::take_round_trip_ns)
+    /// What an edge did since the last call; `None` of one where each packet goes before its output at once.
+    pub fn take_ops_edge_use(&mut self, edge: u16) -> Option<OpsEdgeUse> {
+        let card = self.ops_train_card(edge)?;
+        Some(OpsEdgeUse {
+            most_held_bytes: card.take_most_held_bytes(),
+            probe_round_trip_ns: card.macroflows.as_mut().map_or(0, Macroflows::take_round_trip_ns),
+        })
+    }
+
+    /// How long trains waited in macroflows of an edge that left since the last call, ns; `None` if it has none.
+    pub fn take_ops_waits(&mut self, edge: u16) -> Option<Histogram<u64>> {
+        let macroflows = self.ops_train_card(edge)?.macroflows.as_mut();
+        macroflows.map(Macroflows::take_waits)
+    }
+
+    fn ops_train_card(&mut self, edge: u16) -> Option<&mut TrainCard> {
+        let trains = self.ops.get_mut()?.trains.get_mut(usize::from(edge))?.as_mut();
+        trains.map(|trains| &mut trains.card)
     }
 
     /// What an optical packet switch did since the last call. What went in and did not come out must be what it has counted as dropped.

@@ -32,6 +32,8 @@ pub(crate) struct TrainCard {
     pub(crate) macroflows: Option<Macroflows>,
     /// All that waits, as links count it.
     held_bytes: u64,
+    /// The most of that since it was last asked.
+    most_held_bytes: u64,
     limit_bytes: u64,
     /// Closed, and P4 is asked for their labels: one, but where the switch is outside and answers later.
     asked: Vec<Closed>,
@@ -46,6 +48,7 @@ impl TrainCard {
             aggregation,
             macroflows,
             held_bytes: 0,
+            most_held_bytes: 0,
             limit_bytes,
             asked: Vec::new(),
             lost_bytes: BTreeMap::new(),
@@ -63,9 +66,19 @@ impl TrainCard {
     pub(crate) fn take_in(&mut self, bytes: u64) -> bool {
         let has_room = self.held_bytes + bytes <= self.limit_bytes;
         if has_room {
-            self.held_bytes += bytes;
+            self.hold(bytes);
         }
         has_room
+    }
+
+    fn hold(&mut self, bytes: u64) {
+        self.held_bytes += bytes;
+        self.most_held_bytes = self.most_held_bytes.max(self.held_bytes);
+    }
+
+    /// The most that waited at once since the last call.
+    pub(crate) fn take_most_held_bytes(&mut self) -> u64 {
+        std::mem::replace(&mut self.most_held_bytes, self.held_bytes)
     }
 
     /// Something of so many bytes waits no more.
@@ -148,7 +161,7 @@ impl TrainCard {
         };
         train.put_label(label);
         // Room for labels is not asked for: a train that is made is not thrown away for one.
-        self.held_bytes += Label::SIZE as u64;
+        self.hold(Label::SIZE as u64);
         let labelled = Labelled {
             train,
             class: answer.traffic_class,
@@ -247,6 +260,7 @@ mod tests {
         assert_eq!(card.held_bytes, 1960);
         card.let_go(1960);
         assert!(card.take_unanswered().is_none());
+        assert_eq!((card.take_most_held_bytes(), card.take_most_held_bytes()), (1960, 0));
     }
 
     #[test]

@@ -6,19 +6,13 @@ use slotwise_p4::Pipeline;
 use slotwise_wire::RingPhase;
 
 use crate::fabric::Fabric;
+use crate::measure::delays;
 use crate::transit_first::Origin;
 
-/// Of delays, 1 %.
-const SIGNIFICANT_DIGITS: u8 = 2;
 /// The register of `ring.p4` that says so.
 const PHASE: &str = "ring_phase";
 /// Of an estimate in P4, fractions of a byte/s.
 const ESTIMATE_SHIFT: u32 = 8;
-
-/// An empty histogram of delays in ns.
-pub(crate) fn delays() -> Histogram<u64> {
-    Histogram::new(SIGNIFICANT_DIGITS).expect("2 significant figures are within the crate's 0 to 5")
-}
 
 /// What a station put on the link of a ringlet since it was last asked, and what waits there. Bytes are those on the ring.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use hdrhistogram::Histogram;
 use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
 
-use super::measure::delays;
+use crate::measure::delays;
 use crate::transit_first::AddLimit;
 
 const CLASSES: usize = RingClass::ALL.len();

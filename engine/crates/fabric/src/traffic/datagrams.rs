@@ -9,7 +9,7 @@ use slotwise_transport::{Arrivals, Departures};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::{DelaySummary, FlowResult, mac_number};
-use crate::measure::DelayUse;
+use crate::measure::{DelayUse, delays};
 use crate::packet::Frame;
 use crate::random;
 
@@ -138,7 +138,7 @@ impl DatagramFlow {
             sent_bytes: 0,
             received_packets: 0,
             received_bytes: 0,
-            delays: Histogram::new(2).expect("2 significant figures are within the crate's 0 to 5"),
+            delays: delays(),
             delay_sum_ns: 0,
             delay_range_ns: (u64::MAX, 0),
             lately: DelayUse::default(),
