@@ -332,7 +332,9 @@ public final class FakeP4Runtime extends P4RuntimeGrpc.P4RuntimeImplBase impleme
         }
         if (device.holding) {
             device.busy |= what.startsWith("write");
-            device.held.add(new Held(what, (ServerCallStreamObserver<?>) caller, () -> {
+            ServerCallStreamObserver<?> call = (ServerCallStreamObserver<?>) caller;
+            call.setOnCancelHandler(() -> log.add("cancelled " + what));
+            device.held.add(new Held(what, call, () -> {
                 device.busy = false;
                 answer.run();
             }));
