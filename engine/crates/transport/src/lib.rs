@@ -35,6 +35,7 @@ mod arrivals;
 mod checksum;
 mod congestion;
 pub mod content;
+mod datagram;
 mod endpoint;
 mod rack;
 mod random;

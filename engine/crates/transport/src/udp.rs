@@ -7,12 +7,11 @@
 use std::net::SocketAddrV4;
 
 use rand_pcg::Pcg64;
-use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ipv4, UDP_HEADER_BYTES};
+use slotwise_wire::DATAGRAM_HEADER_BYTES;
 
 use crate::arrivals::{Arrivals, Departures};
-use crate::checksum;
-use crate::endpoint::{ConfigError, Endpoint, Event, PROTOCOL_UDP};
-use crate::segment::{decode_ip, encode_ip};
+use crate::datagram;
+use crate::endpoint::{ConfigError, Endpoint, Event};
 
 const STAMP: usize = 16;
 
@@ -84,21 +83,10 @@ impl Endpoint for UdpSource {
         }
         out.clear();
         out.resize(self.config.packet_bytes.into(), 0);
-        let udp = &mut out[Ipv4::SIZE..];
-        let length = udp.len() as u16;
-        udp[0..2].copy_from_slice(&self.config.local.port().to_be_bytes());
-        udp[2..4].copy_from_slice(&self.config.remote.port().to_be_bytes());
-        udp[4..6].copy_from_slice(&length.to_be_bytes());
-        udp[8..16].copy_from_slice(&self.sent.to_be_bytes());
-        udp[16..24].copy_from_slice(&now_ns.to_be_bytes());
-        let (source, destination) = (*self.config.local.ip(), *self.config.remote.ip());
-        // RFC 768: a sum of zero is sent as all ones; zero means none.
-        let sum = match checksum::transport(source, destination, PROTOCOL_UDP, udp) {
-            0 => u16::MAX,
-            sum => sum,
-        };
-        udp[6..8].copy_from_slice(&sum.to_be_bytes());
-        encode_ip(out, source, destination, PROTOCOL_UDP);
+        let stamp = &mut out[DATAGRAM_HEADER_BYTES..];
+        stamp[0..8].copy_from_slice(&self.sent.to_be_bytes());
+        stamp[8..16].copy_from_slice(&now_ns.to_be_bytes());
+        datagram::seal(out, self.config.local, self.config.remote);
         self.sent += 1;
         self.departures.advance();
         Some(out.len())
@@ -182,29 +170,19 @@ struct Stamped {
 }
 
 fn decode(packet: &[u8]) -> Option<Stamped> {
-    let (ip, body) = decode_ip(packet).ok()?;
-    let header: &[u8; UDP_HEADER_BYTES + STAMP] = body.first_chunk()?;
-    let half = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-    let length = usize::from(half(4));
-    if ip.protocol != PROTOCOL_UDP || length < header.len() {
-        return None;
-    }
-    let (source, destination) = (ip.src.into(), ip.dst.into());
-    let datagram = body.get(..length)?;
-    if half(6) != 0 && checksum::transport(source, destination, PROTOCOL_UDP, datagram) != 0 {
-        return None;
-    }
+    let datagram = datagram::decode(packet)?;
+    let stamp: &[u8; STAMP] = datagram.payload.first_chunk()?;
     let word = |at: usize| {
-        header[at..at + 8]
+        stamp[at..at + 8]
             .iter()
             .fold(0u64, |value, byte| value << 8 | u64::from(*byte))
     };
     Some(Stamped {
-        source: SocketAddrV4::new(source, half(0)),
-        destination: SocketAddrV4::new(destination, half(2)),
-        number: word(8),
-        sent_ns: word(16),
-        bytes: ip.total_len.into(),
+        source: datagram.source,
+        destination: datagram.destination,
+        number: word(0),
+        sent_ns: word(8),
+        bytes: datagram.packet_bytes,
     })
 }
 
