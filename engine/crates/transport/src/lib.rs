@@ -37,6 +37,7 @@ mod congestion;
 pub mod content;
 mod datagram;
 mod endpoint;
+pub mod gtp;
 mod rack;
 mod random;
 mod ranges;

@@ -69,6 +69,17 @@ impl RangeSet {
         true
     }
 
+    /// Takes the least number out.
+    pub(crate) fn pop_first(&mut self) -> Option<u64> {
+        let first = self.ranges.first_mut()?;
+        let number = first.start;
+        first.start += 1;
+        if first.is_empty() {
+            self.ranges.remove(0);
+        }
+        Some(number)
+    }
+
     /// Forgets every number below `floor`.
     pub(crate) fn remove_below(&mut self, floor: u64) {
         let gone = self.ranges.partition_point(|r| r.end <= floor);
@@ -142,6 +153,7 @@ mod tests {
             let missing: Vec<u64> = window.clone().filter(|n| !model.contains(n)).collect();
             prop_assert_eq!(ranges.gaps(window.clone()).flatten().collect::<Vec<_>>(), missing);
             prop_assert!(ranges.gaps(window).all(|gap| !model.contains(&gap.end) || gap.start < gap.end));
+            prop_assert_eq!(std::iter::from_fn(|| ranges.pop_first()).collect::<Vec<_>>(), listed);
         }
     }
 
