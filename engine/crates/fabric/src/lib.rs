@@ -71,4 +71,4 @@ pub use routed::RouterPort;
 pub use slots::{Delivered, FirstLight, FrameRecord, SyncError, VoqRecord};
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use standstill::Standstill;
-pub use traffic::{DelaySummary, FlowResult, FlowUse, OrderUse, RoutedFlow, StreamResult};
+pub use traffic::{DelaySummary, FlowResult, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult};

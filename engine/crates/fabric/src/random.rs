@@ -19,6 +19,7 @@ pub(crate) enum Stream {
     Train = 10,
     LaneLoss = 11,
     LaneDelay = 12,
+    Gtp = 13,
 }
 
 /// The generator of the `index`-th thing of its kind.

@@ -13,10 +13,10 @@ use slotwise_scenario::ScenarioError;
 
 use crate::fact::stands_for;
 use crate::formula::{self, Formula};
-use crate::lambda;
 use crate::record::Table;
 use crate::setup::Setup;
 use crate::sweep::Sweep;
+use crate::{gtp, lambda};
 pub(crate) use facts::Measurement;
 pub use facts::{Across, Another, Basis, By, Fact, FormulaFact, Measured, PercentOf, Quantity, Stat};
 pub use not_run::NotRun;
@@ -222,6 +222,8 @@ pub enum TableName {
     Flows,
     /// Order of flows' packets.
     Order,
+    /// Sessions of GTP.
+    Gtp,
     /// VOQs of a star.
     Queues,
     /// Ends of a star's fibres.
@@ -255,6 +257,7 @@ impl TableName {
             TableName::Reactions => Table::reactions(),
             TableName::Flows => Table::flows(),
             TableName::Order => Table::order(),
+            TableName::Gtp => gtp::table(),
             TableName::Queues => Table::queues(),
             TableName::Ports => Table::ports(),
             TableName::Access => Table::access(),

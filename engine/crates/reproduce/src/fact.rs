@@ -179,6 +179,7 @@ pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table
         TableName::Reactions => &recording.reactions,
         TableName::Flows => &recording.flows,
         TableName::Order => &recording.order,
+        TableName::Gtp => &recording.gtp,
         TableName::Queues => &recording.queues,
         TableName::Ports => &recording.ports,
         TableName::Access => &recording.access,

@@ -163,7 +163,7 @@ fn asks(group: &FlowGroup, round_trip_ns: u64) -> Option<Option<f64>> {
                 .map(|packets| window(packets) / round_trip_ns.max(1) as f64);
             Some(by_window)
         }
-        Source::Stream { .. } | Source::Web { .. } => None,
+        Source::Stream { .. } | Source::Gtp(_) | Source::Web { .. } => None,
     }
 }
 

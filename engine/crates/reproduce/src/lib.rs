@@ -15,6 +15,7 @@ pub mod experiment;
 mod fact;
 mod fluid;
 mod formula;
+mod gtp;
 mod html;
 mod kept;
 mod lambda;
@@ -36,6 +37,7 @@ pub mod work;
 
 pub use after::AfterFault;
 pub use fact::{Judged, Outcome, Statement};
+pub use gtp::GTP_COLUMNS;
 pub use lambda::{DISTANCE_COLUMNS, NUMBER_COLUMNS, SESSION_COLUMNS};
 pub use plot::PlotError;
 pub use record::{

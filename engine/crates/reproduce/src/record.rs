@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run measures: tables with one row a link, queue or flow and period.
 
-use crate::lambda;
+use crate::{gtp, lambda};
 
 /// A column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -533,6 +533,8 @@ pub struct Recording {
     pub flows: Table,
     /// Order of their packets.
     pub order: Table,
+    /// Sessions of GTP.
+    pub gtp: Table,
     /// VOQs.
     pub queues: Table,
     /// Ends of fibres.
@@ -566,6 +568,7 @@ impl Default for Recording {
             reactions: Table::reactions(),
             flows: Table::flows(),
             order: Table::order(),
+            gtp: gtp::table(),
             queues: Table::queues(),
             ports: Table::ports(),
             access: Table::access(),
@@ -581,7 +584,7 @@ impl Default for Recording {
 
 impl Recording {
     /// The tables with the names of their files.
-    pub fn tables(&self) -> [(&'static str, &Table); 19] {
+    pub fn tables(&self) -> [(&'static str, &Table); 20] {
         [
             ("links", &self.links),
             ("stations", &self.stations),
@@ -593,6 +596,7 @@ impl Recording {
             ("reactions", &self.reactions),
             ("flows", &self.flows),
             ("order", &self.order),
+            ("gtp", &self.gtp),
             ("queues", &self.queues),
             ("ports", &self.ports),
             ("access", &self.access),
@@ -617,11 +621,12 @@ impl Recording {
         self.reactions = routed.reactions;
         self.flows.append(routed.flows);
         self.order = routed.order;
+        self.gtp = routed.gtp;
         self
     }
 
     /// The same, to be filled.
-    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 19] {
+    pub(crate) fn tables_mut(&mut self) -> [(&'static str, &mut Table); 20] {
         [
             ("links", &mut self.links),
             ("stations", &mut self.stations),
@@ -633,6 +638,7 @@ impl Recording {
             ("reactions", &mut self.reactions),
             ("flows", &mut self.flows),
             ("order", &mut self.order),
+            ("gtp", &mut self.gtp),
             ("queues", &mut self.queues),
             ("ports", &mut self.ports),
             ("access", &mut self.access),

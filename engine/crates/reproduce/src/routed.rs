@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a network of routers, a ring or optical packet switches, while it runs: its links, stations or switches, and its flows, every period of its scenario.
 
-use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse};
+use slotwise_fabric::{Fabric, FifoUse, FlowUse, OrderUse, SessionUse};
 use slotwise_scenario::{FlowGroup, Scenario};
 
 use crate::after::AfterFault;
+use crate::gtp;
 use crate::ops::OpsRecorder;
 use crate::record::{Recording, Table, mean};
 use crate::ring::RingRecorder;
@@ -24,6 +25,8 @@ pub struct FlowTotals {
     pub name: String,
     /// Where it stood at the end of the last period; bytes, packets and delays are sums since the start.
     pub used: FlowUse,
+    /// Of a flow of GTP, what its session did since the start.
+    session: SessionUse,
     /// Mean and longest delay of a period, kept while nothing arrives.
     period_delay_ms: (f64, f64),
 }
@@ -64,6 +67,7 @@ impl RoutedRecorder {
         let flows = network.routed_flows().iter().map(|flow| FlowTotals {
             name: flow.name.clone(),
             used: FlowUse::default(),
+            session: SessionUse::default(),
             period_delay_ms: (0.0, 0.0),
         });
         RoutedRecorder {
@@ -163,6 +167,12 @@ impl RoutedRecorder {
             self.recording.flows.push(&flow.name, row);
             if let Some(order) = network.take_order_use(index) {
                 self.recording.order.push(&flow.name, order_row(&period, &order));
+            }
+            if let Some(session) = network.session_use(index) {
+                self.recording
+                    .gtp
+                    .push(&flow.name, gtp::row(&period, &flow.session, &session));
+                flow.session = session;
             }
             let before = flow.used;
             flow.used = FlowUse {

@@ -142,7 +142,7 @@ impl Setup {
                 let probes = scenario.ops.iter().flat_map(ops::probe_names);
                 routed::link_names(scenario).into_iter().chain(probes).collect()
             }
-            TableName::Flows | TableName::Reactions | TableName::Order => routed::flow_names(scenario),
+            TableName::Flows | TableName::Reactions | TableName::Order | TableName::Gtp => routed::flow_names(scenario),
             TableName::Stations | TableName::Delays => scenario.ring.iter().flat_map(ring::link_names).collect(),
             TableName::Outputs => scenario.ops.iter().flat_map(ops::output_names).collect(),
             TableName::Switches => scenario.ops.iter().flat_map(|ops| ops.switches.clone()).collect(),

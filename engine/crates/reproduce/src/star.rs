@@ -172,6 +172,7 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
         | TableName::Fairness
         | TableName::Reactions
         | TableName::Order
+        | TableName::Gtp
         | TableName::Kept
         | TableName::Sessions
         | TableName::Distances

@@ -50,7 +50,10 @@ pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
 pub use problem::{Problem, ScenarioError};
 pub use ring::{Ingress, RING_OVERHEAD_BYTES, Ring, RingTiming, Station, StationClass};
-pub use routed::{Buffer, Changed, FlowGroup, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source, Tcp};
+pub use routed::{
+    Buffer, Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source,
+    Tcp,
+};
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use stars::request_blocks;
 pub use timing::{TooShort, WIRE_OVERHEAD_BYTES};

@@ -23,8 +23,8 @@ impl FlowGroup {
     pub fn is_of_linux(&self) -> bool {
         // Of Linux one flow of two hosts is asked for, and it measures no order.
         match self.source {
-            _ if self.dscp > 0 || self.each > 1 || self.measure => false,
-            Source::Web { .. } => false,
+            _ if self.dscp > 0 || self.each > 1 || self.measure || self.stop_ms.is_some() => false,
+            Source::Web { .. } | Source::Gtp(_) => false,
             Source::Udp { process, .. } => process == Process::Constant,
             Source::Stream { .. } => {
                 self.transport != Transport::Xcp && (self.tcp == Tcp::default() || self.tcp == Tcp::LINUX)

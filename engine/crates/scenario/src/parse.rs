@@ -22,6 +22,8 @@ use crate::routed::{self, GROUPS, Metric, Routed};
 use crate::scheduler::SchedulerChoice;
 use crate::{MAX_FILE_BYTES, check, own_scheduler, scheduler, sources};
 
+/// Bytes of a file.
+pub(crate) const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 pub(crate) const FLOW_RATE_BPS: RangeInclusive<u64> = 1_000..=400_000_000_000;
 pub(crate) const STATION: RangeInclusive<u64> = 0..=MAX_FIBRES as u64 - 1;
 /// Times from the start of the first phase.
@@ -398,7 +400,7 @@ fn traffic(r: &mut Reader, value: &Value, pointer: String) -> Option<Traffic> {
             process: sources::process(r, &fields),
         },
         Kind::File => TrafficKind::File {
-            bytes: r.integer(&fields, "bytes", 1..=1_000_000_000_000),
+            bytes: r.integer(&fields, "bytes", FILE_BYTES),
             transport: transport(r, &fields),
         },
         Kind::Web => TrafficKind::Web {

@@ -3,6 +3,7 @@
 //! happens to the links.
 
 mod check;
+mod gtp;
 mod parse;
 mod tcp;
 
@@ -11,6 +12,7 @@ use std::ops::Range;
 use crate::address::{Device, Endpoint, HostId};
 use crate::model::{Process, Scenario, Transport, Web};
 pub(crate) use check::cross_check;
+pub use gtp::{GtpFlow, GtpHost};
 pub(crate) use parse::parse;
 pub use tcp::Tcp;
 
@@ -88,7 +90,7 @@ pub enum Buffer {
 }
 
 /// Like hosts of one router or station, each on a link of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HostGroup {
     /// Name of the group; host `i` of it is `NAME.i`.
     pub name: String,
@@ -104,6 +106,8 @@ pub struct HostGroup {
     pub down_delay_ns: u64,
     /// What waits for each direction at most.
     pub buffer: Buffer,
+    /// How their GTP shares the link.
+    pub gtp: GtpHost,
 }
 
 /// Some of the hosts.
@@ -144,6 +148,8 @@ pub struct FlowGroup {
     pub start_ms: u64,
     /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.
     pub spread_ms: u64,
+    /// When its sources send nothing new any more; `None`: when the run ends.
+    pub stop_ms: Option<u64>,
     /// Whether the order of their packets and what was sent needlessly is measured.
     pub measure: bool,
 }
@@ -163,6 +169,8 @@ pub enum Source {
         /// When they are sent.
         process: Process,
     },
+    /// A session of GTP.
+    Gtp(GtpFlow),
     /// Pages for users at the receiving host, one connection a page.
     Web {
         /// Users of each flow.

@@ -353,6 +353,7 @@ pub fn whole_flows(
         let (kind, transport) = match group.source {
             Source::Stream { .. } => ("tcp", Some(group.transport.name())),
             Source::Udp { .. } => ("udp", None),
+            Source::Gtp(_) => ("gtp", Some("gtp")),
             Source::Web { .. } => ("web", Some(group.transport.name())),
         };
         // Each two hosts have so many flows, one after another.

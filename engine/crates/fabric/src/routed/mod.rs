@@ -15,7 +15,7 @@ use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
 use crate::kind::{CardAt, Kind, NodeKind};
-use crate::traffic::{FlowUse, OrderUse, RoutedFlow, Traffic, mac_number};
+use crate::traffic::{FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic, mac_number};
 
 /// Networks of routers.
 pub(crate) static KIND: Kind = Kind {
@@ -128,5 +128,10 @@ impl Fabric {
     /// it is measured.
     pub fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
         self.traffic.as_mut()?.take_order_use(flow)
+    }
+
+    /// What the session of a flow of GTP did since it began; `None` before, and of other flows.
+    pub fn session_use(&self, flow: usize) -> Option<SessionUse> {
+        self.traffic.as_ref()?.session_use(flow)
     }
 }

@@ -3,13 +3,17 @@
 
 pub(crate) mod datagrams;
 pub(crate) mod order;
+pub(crate) mod sessions;
 pub(crate) mod station;
 pub(crate) mod streams;
 pub(crate) mod web;
 
 use rand::Rng;
-use slotwise_scenario::{Endpoint, Flow, FlowGroup, HostId, MacAddress, Scenario, Source, Tcp, TrafficKind, edge_mac};
+use slotwise_scenario::{
+    Endpoint, Flow, FlowGroup, GtpHost, HostId, MacAddress, Party, Scenario, Source, Tcp, TrafficKind, edge_mac,
+};
 use slotwise_transport::RtoConfig;
+use slotwise_transport::gtp::HostConfig;
 
 use crate::api::HostMode;
 use crate::groups::group_hosts;
@@ -18,6 +22,7 @@ use crate::packet::{Frame, Packet};
 use crate::random;
 use datagrams::Datagrams;
 pub use order::OrderUse;
+pub use sessions::SessionUse;
 use station::LINUX_RTO;
 pub(crate) use streams::HostAddress;
 use streams::{FlowSpec, Sends, Streams};
@@ -234,7 +239,7 @@ impl Traffic {
         &mut self,
         scenario: &Scenario,
         (group, is_played): (&FlowGroup, bool),
-        (seed, first): (u64, u64),
+        (root_seed, first): (u64, u64),
     ) -> u64 {
         let hosts = scenario.flow_hosts(group);
         let count = hosts.len() as u64;
@@ -242,7 +247,7 @@ impl Traffic {
             return count;
         }
         for (i, (from, to)) in (0..).zip(hosts) {
-            let mut random = random::generator(seed, random::Stream::Connection, first + i);
+            let mut random = random::generator(root_seed, random::Stream::Connection, first + i);
             let part_ns = group.spread_ms * NS_PER_MS / count;
             let late_ns = part_ns * i + random.random_range(0..=part_ns);
             let start_ns = scenario.epoch_ns() + group.start_ms * NS_PER_MS + late_ns;
@@ -258,6 +263,13 @@ impl Traffic {
                     process,
                     seed,
                 },
+                Source::Gtp(session) => {
+                    for (host, party) in [(from, group.from), (to, group.to)] {
+                        self.streams
+                            .add_gtp_host(host, || gtp_host(scenario, party, (root_seed, host)));
+                    }
+                    Sends::Session { session, seed }
+                }
                 Source::Web { users, web } => Sends::Web { users, web, seed },
             };
             self.streams.add(FlowSpec {
@@ -270,7 +282,7 @@ impl Traffic {
                 measure: group.measure,
                 rto: rto(&group.tcp),
                 start_ns,
-                end_ns: None,
+                end_ns: group.stop_ms.map(|stop_ms| scenario.epoch_ns() + stop_ms * NS_PER_MS),
                 packet_bytes: group.packet_bytes as u16,
                 dscp: group.dscp,
                 window_bytes: group.window_bytes,
@@ -442,9 +454,33 @@ impl Traffic {
         self.streams.take_order(self.of_phases.len() + flow)
     }
 
+    /// Of a flow of GTP between groups: what its session did since the start.
+    pub(crate) fn session_use(&self, flow: usize) -> Option<SessionUse> {
+        self.streams.session_use(self.of_phases.len() + flow)
+    }
+
     #[cfg(test)]
     fn into_streams(self) -> Streams {
         self.streams
+    }
+}
+
+/// How a host of a party shares its link; it calculates at times of its own.
+fn gtp_host(scenario: &Scenario, party: Party, (seed, host): (u64, usize)) -> HostConfig {
+    let settings = match party {
+        Party::Group(group) => scenario.routed.hosts[group].gtp,
+        Party::Star(_) => GtpHost::of_link(scenario.hosts.access_rate_bps),
+    };
+    let interval_ns = settings.interval_ms * NS_PER_MS;
+    let mut random = random::generator(seed, random::Stream::Gtp, host as u64);
+    HostConfig {
+        capacity_bps: settings.capacity_bps,
+        interval_ns,
+        phase_ns: random.random_range(0..interval_ns),
+        rule: settings.rule,
+        steps: settings.steps,
+        packet_bytes: scenario.routed.packet_bytes as u16,
+        seed: random.random(),
     }
 }
 

@@ -10,6 +10,7 @@ use slotwise_transport::{
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
 
 use super::mac_number;
+use super::sessions::{self, Sessions};
 use crate::packet::Frame;
 
 /// Linux's bounds of the retransmission timeout.
@@ -183,6 +184,8 @@ impl Endpoint for End {
 /// A host's ends of streams, with its Ethernet addresses.
 pub(crate) struct Station {
     pub(crate) stack: Stack<End>,
+    /// Of GTP, if it has any.
+    pub(crate) sessions: Option<Box<Sessions>>,
     ethernet: [u8; Ethernet::SIZE],
     packet: Vec<u8>,
     /// When a timer event is due already.
@@ -199,6 +202,7 @@ impl Station {
         };
         Station {
             stack: Stack::default(),
+            sessions: None,
             ethernet: ethernet.encode(),
             packet: Vec::new(),
             wake_ns: None,
@@ -214,8 +218,13 @@ impl Station {
         if ethernet.dst != own.src || ethernet.ether_type != ETHERTYPE_IPV4 {
             return false;
         }
-        let before = self.stack.stats();
         let packet = &frame[Ethernet::SIZE..];
+        if let (Some(flow), Some(sessions)) = (flow, &mut self.sessions)
+            && sessions.has(&sessions::session(&flow))
+        {
+            return sessions.handle_packet(now_ns, packet);
+        }
+        let before = self.stack.stats();
         match flow {
             Some(flow) => self.stack.handle_segment_of(flow, now_ns, packet),
             None => self.stack.handle_segment(now_ns, packet),
@@ -223,9 +232,42 @@ impl Station {
         self.stack.stats() == before
     }
 
+    /// Takes out what receives packets of `flow`: an end, or a session.
+    pub(crate) fn remove(&mut self, flow: &FlowKey) -> Option<End> {
+        if let Some(sessions) = &mut self.sessions {
+            sessions.remove(&sessions::session(flow));
+        }
+        self.stack.remove(flow)
+    }
+
+    /// Does what is due.
+    pub(crate) fn handle_timeout(&mut self, now_ns: u64) {
+        self.wake_ns = None;
+        self.stack.handle_timeout(now_ns);
+        if let Some(sessions) = &mut self.sessions {
+            sessions.handle_timeout(now_ns);
+        }
+    }
+
+    /// When something is due next; right once [`Station::transmit`] gave nothing.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        let sessions = self.sessions.as_ref();
+        let of_sessions = sessions.and_then(|sessions| sessions.poll_timeout());
+        [self.stack.poll_timeout(), of_sessions].into_iter().flatten().min()
+    }
+
+    /// The oldest event and the flow whose packets come to its end; complete once [`Station::transmit`] gave nothing.
+    pub(crate) fn poll_event(&mut self) -> Option<(FlowKey, Event)> {
+        let sessions = self.sessions.as_mut();
+        let of_sessions = sessions.and_then(|sessions| sessions::poll_event(sessions));
+        of_sessions.or_else(|| self.stack.poll_event())
+    }
+
     /// Writes the next frame that the host sends into `frame`.
     pub(crate) fn transmit(&mut self, now_ns: u64, frame: &mut Frame) -> bool {
-        if self.stack.poll_transmit(now_ns, &mut self.packet).is_none() {
+        let sessions = self.sessions.as_mut();
+        let of_session = sessions.and_then(|sessions| sessions.poll_transmit(now_ns, &mut self.packet));
+        if of_session.is_none() && self.stack.poll_transmit(now_ns, &mut self.packet).is_none() {
             return false;
         }
         frame.clear();

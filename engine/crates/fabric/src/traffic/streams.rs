@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Flows between hosts whose ends are transports: TCP or XCP, bulk, files, the pages of web users; UDP.
 
+mod gtp;
 mod measured;
 
 use std::collections::hash_map::DefaultHasher;
@@ -10,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use slotwise_scenario::{FlowPorts, MacAddress, Process, Tcp, Transport, Web};
+use slotwise_scenario::{FlowPorts, GtpFlow, MacAddress, Process, Tcp, Transport, Web};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{
     Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
@@ -55,6 +56,8 @@ pub(crate) enum Sends {
     },
     /// Pages for users at the receiving host.
     Web { users: u32, web: Web, seed: u64 },
+    /// A session of GTP.
+    Session { session: GtpFlow, seed: u64 },
     /// Full packets of UDP.
     Datagrams { rate_bps: u64, process: Process, seed: u64 },
 }
@@ -84,7 +87,7 @@ pub(crate) struct FlowSpec {
 impl FlowSpec {
     fn protocol(&self) -> u8 {
         match self.sends {
-            Sends::Datagrams { .. } => PROTOCOL_UDP,
+            Sends::Datagrams { .. } | Sends::Session { .. } => PROTOCOL_UDP,
             _ if self.transport == Transport::Xcp => xcp::PROTOCOL,
             _ => PROTOCOL_TCP,
         }
@@ -185,7 +188,7 @@ impl Streams {
         }
         let seeds = match &spec.sends {
             Sends::Streams { seeds, .. } => seeds.clone(),
-            Sends::Datagrams { seed, .. } => vec![*seed],
+            Sends::Datagrams { seed, .. } | Sends::Session { seed, .. } => vec![*seed],
             Sends::Web { .. } => Vec::new(),
         };
         let connections = seeds
@@ -285,6 +288,7 @@ impl Streams {
                     self.open_stream(index, key, seed, bytes, now_ns);
                 }
             }
+            Sends::Session { session, .. } => self.open_session(index, &session, now_ns),
             Sends::Datagrams { rate_bps, process, .. } => {
                 let (key, seed) = flow.connections[0];
                 let config = UdpSourceConfig {
@@ -326,11 +330,16 @@ impl Streams {
         self.insert_ends(index, key, sender, receiver);
     }
 
-    fn insert_ends(&mut self, index: usize, key: FlowKey, sender: End, receiver: End) {
-        let (from, to) = (self.flows[index].spec.from, self.flows[index].spec.to);
+    /// Gives a flow the addresses of its data.
+    fn own(&mut self, index: usize, key: FlowKey) {
         if let Some(earlier) = self.owners.insert(key, index) {
             self.retire(earlier, key);
         }
+    }
+
+    fn insert_ends(&mut self, index: usize, key: FlowKey, sender: End, receiver: End) {
+        let (from, to) = (self.flows[index].spec.from, self.flows[index].spec.to);
+        self.own(index, key);
         for (host, key, end) in [(to, key, receiver), (from, key.reversed(), sender)] {
             if let Some(station) = &mut self.stations[host] {
                 let inserted = station.stack.insert(key, end).is_ok();
@@ -362,11 +371,11 @@ impl Streams {
     fn retire(&mut self, index: usize, key: FlowKey) {
         let flow = &mut self.flows[index];
         for (host, key) in [(flow.spec.from, key.reversed()), (flow.spec.to, key)] {
-            if let Some(end) = self.stations[host]
-                .as_mut()
-                .and_then(|station| station.stack.remove(&key))
-            {
-                flow.ended.add(&end);
+            if let Some(station) = &mut self.stations[host] {
+                flow.ended.add_session(station, &key);
+                if let Some(end) = station.remove(&key) {
+                    flow.ended.add(&end);
+                }
             }
         }
     }
@@ -375,6 +384,10 @@ impl Streams {
     fn stop(&mut self, index: usize) {
         let spec = &self.flows[index].spec;
         let (from, to) = (spec.from, spec.to);
+        if let Sends::Session { .. } = spec.sends {
+            self.stop_session(index);
+            return;
+        }
         let gives_up = !matches!(spec.sends, Sends::Streams { bytes: None, .. });
         self.clients.remove(index, to);
         let connections = self.flows[index].connections.iter();
@@ -420,8 +433,7 @@ impl Streams {
     /// A host's timers are due.
     pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
         if let Some(station) = &mut self.stations[host] {
-            station.wake_ns = None;
-            station.stack.handle_timeout(now_ns);
+            station.handle_timeout(now_ns);
             self.awake.push_back(host);
         }
         self.begin_pages(host, now_ns);
@@ -448,7 +460,7 @@ impl Streams {
                 return Some(host);
             }
             self.awake.pop_front();
-            while let Some((key, event)) = station.stack.poll_event() {
+            while let Some((key, event)) = station.poll_event() {
                 // Only a receiver is known by the key of the data.
                 if let (StreamEvent::Finished, Some(&index)) = (event, self.owners.get(&key)) {
                     self.flows[index].completed_ns.get_or_insert(now_ns);
@@ -458,7 +470,7 @@ impl Streams {
                     self.clients.failed(self.flows[index].spec.to, key.reversed(), now_ns);
                 }
             }
-            let next_ns = [station.stack.poll_timeout(), self.clients.poll_timeout(host)];
+            let next_ns = [station.poll_timeout(), self.clients.poll_timeout(host)];
             if let Some(at_ns) = next_ns.into_iter().flatten().min()
                 && station.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns)
             {
@@ -512,14 +524,18 @@ impl Streams {
             }
             for (host, key) in [(spec.from, key.reversed()), (spec.to, *key)] {
                 let station = self.stations[host].as_ref();
-                if let Some(end) = station.and_then(|station| station.stack.get(&key)) {
-                    totals.add(end);
-                    present.add(end);
+                let Some(station) = station else { continue };
+                for sums in [&mut totals, &mut present] {
+                    sums.add_session(station, &key);
+                    if let Some(end) = station.stack.get(&key) {
+                        sums.add(end);
+                    }
                 }
             }
         }
         let (offered_bps, bytes) = match spec.sends {
             Sends::Streams { rate_bps, bytes, .. } => (rate_bps.map(|bps| bps * connections.len() as u64), bytes),
+            Sends::Session { session, .. } => (None, session.bytes),
             _ => (None, None),
         };
         let is_web = matches!(spec.sends, Sends::Web { .. });

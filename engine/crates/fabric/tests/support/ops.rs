@@ -242,7 +242,7 @@ fn write_flow_queues(pipeline: &mut Pipeline, scenario: &Scenario, ops: &Ops, ed
             given += 1;
             let ip = |host| u64::from(slotwise_scenario::group_host_ip(host).to_bits());
             let protocol = match group.source {
-                Source::Udp { .. } => 17,
+                Source::Udp { .. } | Source::Gtp(_) => 17,
                 _ => 6,
             };
             let key = [ip(src), ip(dst), protocol, u64::from(flow.port), u64::from(flow.port)];

@@ -266,6 +266,15 @@ fn flows(scenario: &Scenario, r: &mut Reader) {
                 r.report(format!("{place}/to"), reason, "a path in both directions");
             }
         }
+        let all_begun_ms = flow.start_ms + flow.spread_ms;
+        if flow.stop_ms.is_some_and(|stop_ms| stop_ms <= all_begun_ms) {
+            let reason = format!("flows begin until {all_begun_ms} ms");
+            r.report(
+                format!("{place}/stop_ms"),
+                reason,
+                "a time after 'start_ms' and 'spread_ms'",
+            );
+        }
         if flow.start_ms >= duration_ms {
             let reason = format!("at {} ms the run is over", flow.start_ms);
             r.report(format!("{place}/start_ms"), reason, format!("less than {duration_ms}"));

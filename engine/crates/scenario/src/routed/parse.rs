@@ -5,15 +5,15 @@ use std::ops::RangeInclusive;
 
 use serde_yaml_ng::Value;
 
+use super::gtp;
 use super::tcp::tcp;
 use super::{Buffer, Changed, FlowGroup, GROUPS, HostGroup, Party, Routed, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint};
 use crate::own::OwnNodes;
-use crate::parse::{DELAY_NS, DSCP, DURATION_MS, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
+use crate::parse::{DELAY_NS, DSCP, DURATION_MS, FILE_BYTES, FLOW_RATE_BPS, Parts, RATE_BPS, transport};
 use crate::reader::{Fields, Reader};
 use crate::sources;
 
-const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// From the least that holds the headers of every transport and a byte.
 const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
 /// Flows of two hosts, which have a port each.
@@ -225,16 +225,19 @@ fn hosts_group(r: &mut Reader, at: &At, value: &Value, pointer: String) -> HostG
         "up_delay_ns",
         "down_delay_ns",
         "buffer",
+        "gtp",
     ];
     let fields = r.fields(value, pointer, &keys);
+    let rate_bps = r.integer(&fields, "rate_bps", RATE_BPS);
     HostGroup {
         name: r.name(&fields, "name"),
         count: r.integer(&fields, "count", 1..=10_000) as u32,
         node: (at.device)(at.known.find(r, &fields, key) as u16),
-        rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
+        rate_bps,
         up_delay_ns: r.integer(&fields, "up_delay_ns", DELAY_NS),
         down_delay_ns: r.integer(&fields, "down_delay_ns", DELAY_NS),
         buffer: buffer(r, &fields),
+        gtp: gtp::host(r, &fields, rate_bps),
     }
 }
 
@@ -254,12 +257,14 @@ fn flow(
         "dscp",
         "start_ms",
         "spread_ms",
+        "stop_ms",
     ];
     // What is sent decides which keys are known.
-    let own: &[&str] = match (value.get("udp").is_some(), value.get("web").is_some()) {
-        (true, _) => &["udp", "measure"],
-        (false, true) => &["web", "transport", "sack", "tcp", "window_bytes"],
-        (false, false) => &[
+    let own: &[&str] = match ["gtp", "udp", "web"].map(|key| value.get(key).is_some()) {
+        [true, ..] => &["gtp"],
+        [_, true, _] => &["udp", "measure"],
+        [.., true] => &["web", "transport", "sack", "tcp", "window_bytes"],
+        _ => &[
             "transport",
             "sack",
             "tcp",
@@ -268,6 +273,7 @@ fn flow(
             "measure",
             "udp",
             "web",
+            "gtp",
         ],
     };
     let fields = r.fields(value, pointer, &[&common, own].concat());
@@ -296,11 +302,15 @@ fn flow(
         spread_ms: r
             .optional_integer(&fields, "spread_ms", 0..=*DURATION_MS.end())
             .unwrap_or(10),
+        stop_ms: r.optional_integer(&fields, "stop_ms", DURATION_MS),
         measure: r.optional_bool(&fields, "measure").unwrap_or(false),
     }
 }
 
 fn source(r: &mut Reader, parent: &Fields) -> Source {
+    if let Some(flow) = gtp::flow(r, parent) {
+        return Source::Gtp(flow);
+    }
     if let Some(value) = r.optional(parent, "udp") {
         let keys = ["rate_bps", "process", "mean_on_ns", "mean_off_ns", "shape"];
         let fields = r.fields(value, parent.pointer("udp"), &keys);

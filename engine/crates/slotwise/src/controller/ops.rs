@@ -177,7 +177,7 @@ fn flow_queues(scenario: &Scenario, ops: &Ops, fabric: &Fabric) -> BTreeMap<Devi
             at.push(json!({
                 "src": fabric.group_host_ip(src),
                 "dst": fabric.group_host_ip(dst),
-                "protocol": if matches!(group.source, Source::Udp { .. }) { IP_PROTOCOL_UDP } else { IP_PROTOCOL_TCP },
+                "protocol": if matches!(group.source, Source::Udp { .. } | Source::Gtp(_)) { IP_PROTOCOL_UDP } else { IP_PROTOCOL_TCP },
                 "src_port": flow.port,
                 "dst_port": flow.port,
                 "queue": ops.flow_queue(at.len()),

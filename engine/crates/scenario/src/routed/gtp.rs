@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! GTP: how hosts share their links, and its sessions (`docs/lambda.md`).
+
+use std::ops::RangeInclusive;
+
+use slotwise_lambda::{Crowd, KnifeEdge, Rule, Start, Steps};
+
+use crate::parse::{FILE_BYTES, FLOW_RATE_BPS, RATE_BPS};
+use crate::reader::{Fields, Reader};
+
+const INTERVAL_MS: RangeInclusive<u64> = 1..=10_000;
+/// The default of table VII.1.
+const DEFAULT_INTERVAL_MS: u64 = 50;
+
+/// How a host shares its link, each direction, among its sessions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GtpHost {
+    /// What its sessions of one direction share, IP b/s.
+    pub capacity_bps: u64,
+    /// Time between calculations.
+    pub interval_ms: u64,
+    /// How fast sessions rise.
+    pub steps: Steps,
+    /// What is granted.
+    pub rule: Rule,
+}
+
+/// What a flow of GTP asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GtpFlow {
+    /// How many bytes; `None`: until the end.
+    pub bytes: Option<u64>,
+    /// The most that its source can send, IP b/s; `None`: as much as it may.
+    pub limit_bps: Option<u64>,
+    /// How fast it rises at both hosts; `None`: as their sessions do.
+    pub steps: Option<Steps>,
+}
+
+impl GtpHost {
+    /// The thesis's choices (table VII.1) for a link of this rate.
+    pub fn of_link(rate_bps: u64) -> GtpHost {
+        GtpHost {
+            capacity_bps: rate_bps,
+            interval_ms: DEFAULT_INTERVAL_MS,
+            steps: Steps::default(),
+            rule: Rule::default(),
+        }
+    }
+}
+
+/// What stands under `gtp` of a group of hosts whose links have this rate.
+pub(super) fn host(r: &mut Reader, parent: &Fields, rate_bps: u64) -> GtpHost {
+    let of_link = GtpHost::of_link(rate_bps);
+    let Some(value) = r.optional(parent, "gtp") else {
+        return of_link;
+    };
+    let keys = [
+        "capacity_bps",
+        "interval_ms",
+        "alpha",
+        "beta",
+        "knife_edge",
+        "crowd",
+        "start",
+    ];
+    let fields = r.fields(value, parent.pointer("gtp"), &keys);
+    let capacity_bps = r
+        .optional_integer(&fields, "capacity_bps", RATE_BPS)
+        .unwrap_or(rate_bps);
+    if capacity_bps > rate_bps {
+        r.report(
+            fields.pointer("capacity_bps"),
+            format!("{capacity_bps} b/s of a link of {rate_bps}"),
+            format!("at most {rate_bps}"),
+        );
+    }
+    GtpHost {
+        capacity_bps,
+        interval_ms: r
+            .optional_integer(&fields, "interval_ms", INTERVAL_MS)
+            .unwrap_or(of_link.interval_ms),
+        steps: steps(r, &fields).unwrap_or(of_link.steps),
+        rule: Rule {
+            knife_edge: choice(
+                r,
+                &fields,
+                "knife_edge",
+                &[("as-printed", KnifeEdge::AsPrinted), ("capped", KnifeEdge::Capped)],
+            ),
+            crowd: choice(
+                r,
+                &fields,
+                "crowd",
+                &[
+                    ("as-printed", Crowd::AsPrinted),
+                    ("newcomers-share", Crowd::NewcomersShare),
+                    ("rises-share", Crowd::RisesShare),
+                ],
+            ),
+            start: choice(
+                r,
+                &fields,
+                "start",
+                &[("as-printed", Start::AsPrinted), ("fair-share", Start::FairShare)],
+            ),
+        },
+    }
+}
+
+/// One of `choices` under `key`; the default if nothing is there.
+fn choice<T: Copy + Default>(r: &mut Reader, fields: &Fields, key: &str, choices: &[(&str, T)]) -> T {
+    match r.optional(fields, key) {
+        Some(_) => r.choice(fields, key, choices),
+        None => T::default(),
+    }
+}
+
+/// `alpha` and `beta`, of which a missing one has its default; `None` if both are missing.
+fn steps(r: &mut Reader, fields: &Fields) -> Option<Steps> {
+    let [alpha, beta] = ["alpha", "beta"].map(|key| r.optional_number(fields, key, 0.0, 0.999));
+    alpha.or(beta)?;
+    let default = Steps::default();
+    Steps::new(alpha.unwrap_or(default.alpha()), beta.unwrap_or(default.beta())).ok()
+}
+
+/// What stands under `gtp` of a group of flows.
+pub(super) fn flow(r: &mut Reader, parent: &Fields) -> Option<GtpFlow> {
+    let value = r.optional(parent, "gtp")?;
+    let fields = r.fields(value, parent.pointer("gtp"), &["bytes", "limit_bps", "alpha", "beta"]);
+    Some(GtpFlow {
+        bytes: r.optional_integer(&fields, "bytes", FILE_BYTES),
+        limit_bps: r.optional_integer(&fields, "limit_bps", FLOW_RATE_BPS),
+        steps: steps(r, &fields),
+    })
+}
