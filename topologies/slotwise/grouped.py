@@ -22,14 +22,14 @@ class Grouped(Parts):
 
     def hosts(
         self, name: str, node: str, count: int = 1, *, rate_bps: int = 1_000_000_000, delay_ns: int = 1_000, down_delay_ns: int | None = None,
-        buffer_packets: int | None = None, buffer_bytes: int | None = None,
+        buffer_packets: int | None = None, buffer_bytes: int | None = None, gtp: dict | None = None,
     ) -> Self:
-        """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one. Raises
-        UnknownName."""
+        """A group of `count` hosts at a node, each on a link of its own; `down_delay_ns` is that towards them, if another one; `gtp`, how
+        their GTP shares the link: `capacity_bps`, `interval_ms`, `alpha`, `beta` and so on. Raises UnknownName."""
         down_delay_ns = delay_ns if down_delay_ns is None else down_delay_ns
         return self._append("hosts/groups" if self._has_star() else "hosts", {
             "name": name, "count": count, self.OF_GROUP: self._known("node", node, self._nodes()), "rate_bps": rate_bps, "up_delay_ns": delay_ns,
-            "down_delay_ns": down_delay_ns, "buffer": buffer(buffer_packets, buffer_bytes),
+            "down_delay_ns": down_delay_ns, "buffer": buffer(buffer_packets, buffer_bytes), **({} if gtp is None else {"gtp": gtp}),
         })
 
     def tcp(
@@ -44,6 +44,13 @@ class Grouped(Parts):
         """Datagrams in full packets; `process` and `bursts` as in `Experiment.udp`. Raises UnknownName."""
         when = {"name": name, "start_s": start_s, "spread_s": spread_s}
         return self._flow(source, destination, when, {"udp": {"rate_bps": rate_bps, "process": process, **bursts}})
+
+    def gtp(self, source: str, destination: str, *, size_bytes: int | None = None, limit_bps: int | None = None, alpha: float | None = None,
+            beta: float | None = None, **when) -> Self:
+        """A session of GTP of `size_bytes` or until the end, whose source can send at most `limit_bps`; `alpha` and `beta` in place of its
+        hosts'; `when` as in `tcp`. Raises UnknownName."""
+        asked = {"bytes": size_bytes, "limit_bps": limit_bps, "alpha": alpha, "beta": beta}
+        return self._flow(source, destination, when, {"gtp": {key: value for key, value in asked.items() if value is not None}})
 
     def web(self, source: str, destination: str, mean_think_ns: int, mean_bytes: int, *, transport: str | None = None, sack: bool | None = None,
             name: str | None = None, start_s: float | None = None, spread_s: float | None = None, **pages) -> Self:

@@ -175,3 +175,18 @@ def test_what_is_wrong_with_a_mix_is_said_with_the_line_that_said_so():
         "/edges/0/fibres/0/rate_bps": f"{__file__}:{star_line}", "/edges/1/fibres/0/rate_bps": f"{__file__}:{star_line}",
         "/phases/0/traffic/0/rate_bp": f"{__file__}:{star_line + 2}",
     }
+
+
+def test_sessions_of_gtp_and_what_their_hosts_share():
+    network = Network("lambda", seconds=1).node("left", "right").link("left", "right", rate_bps=1_000_000_000, delay_ns=1_000_000)
+    network.hosts("s", "left").hosts("d", "right", gtp={"capacity_bps": 800_000_000, "knife_edge": "capped"})
+    network.gtp("s", "d", size_bytes=1_000_000, limit_bps=500_000_000, alpha=0.1, start_s=0.1).gtp("s", "d", name="rest")
+    assert network.scenario["hosts"][1]["gtp"] == {"capacity_bps": 800_000_000, "knife_edge": "capped"}
+    assert "gtp" not in network.scenario["hosts"][0]
+    assert network.scenario["flows"] == [
+        {"name": "flow0", "from": "s", "to": "d", "gtp": {"bytes": 1_000_000, "limit_bps": 500_000_000, "alpha": 0.1}, "start_ms": 100},
+        {"name": "rest", "from": "s", "to": "d", "gtp": {}},
+    ]
+    scenario.check(network.scenario)
+    with pytest.raises(UnknownName):
+        network.gtp("s", "nobody")
