@@ -104,7 +104,7 @@ control Messages(inout edge_headers_t hdr,
         } else if (meta.from == From.CONTROLLER_OUT) {
             send.apply(hdr.packet_out, standard_metadata, meta.drop_reason);
         } else if (meta.from == From.LINECARD
-                   && (meta.message == Message.OTHER_LINECARD || meta.message == Message.TRAIN_TICK || meta.message == Message.TRAIN_SENT)) {
+                   && (meta.message == Message.OTHER_LINECARD || meta.message == Message.TRAIN_SENT)) {
             meta.drop_reason = DropReason.BAD_VERSION;
         } else {
             meta.drop_reason = DropReason.UNEXPECTED_PORT;
@@ -151,19 +151,18 @@ control EdgeIngress(inout edge_headers_t hdr,
             meta.drop_reason = DropReason.TRUNCATED;
         } else if (meta.from == From.ACCESS && meta.message == Message.NONE) {
             access.apply(hdr.ethernet, hdr.arp, hdr.ipv4, meta.mac, standard_metadata, meta.drop_reason);
-        } else if (meta.labels == 1 && (meta.from == From.FIBRE || meta.from == From.LINECARD)) {
+        } else if (meta.labels == 1 && (meta.from == From.FIBRE || meta.from == From.LINECARD)
+                   || meta.from == From.LINECARD && meta.message == Message.TRAIN_TICK) {
             light.apply(hdr, meta, standard_metadata);
         } else {
             messages.apply(hdr, meta, standard_metadata);
         }
 
-        if (meta.labels == 1) {
-            if (meta.to_fibre == 1) {
-                aggregation.apply(hdr, meta, standard_metadata);
-            }
-            if (meta.is_train == 1) {
-                label_train.apply(hdr, meta, standard_metadata);
-            }
+        if (meta.to_fibre == 1 && (meta.labels == 1 || meta.kind == OpticalKind.DATA)) {
+            aggregation.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.is_train == 1) {
+            label_train.apply(hdr, meta, standard_metadata);
         }
         if (meta.to_fibre == 1) {
             encapsulate.apply(hdr, meta, standard_metadata);

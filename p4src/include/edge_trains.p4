@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains, at an edge of optical packet switches: which packets become one, and what its label says. The line card holds the open
-// ones, and closes them by time or when P4 opens the next one; it asks for the label then.
+// ones, and closes them by time or when P4 opens the next one; it asks for the label then. In a star trains have no label: the card
+// asks for the VOQ that the train waits in for a slot, and the parts in optical_t say where it ends.
 //
 //   packet ──voq──> aggregation ──aggregate──> flow_queue ──> part FIRST or MIDDLE ──> line card
-//                               ──NoAction───> a train of its own ──┐
+//                               ──NoAction───> a train of its own ──┐       (in a star: no train)
 //   train tick ──> train_queue ──> what was open ───────────────────┴──> output (edge_ingress.p4) ──> label
+//                                                └──> VOQ, in a star
 #ifndef SLOTWISE_EDGE_TRAINS_P4
 #define SLOTWISE_EDGE_TRAINS_P4
 #include "edge_parser.p4"
@@ -105,7 +107,7 @@ control Aggregation(in edge_headers_t hdr, inout edge_metadata_t meta, in standa
             } else {
                 join();
             }
-        } else {
+        } else if (meta.labels == 1) {
             be_alone();
         }
     }
@@ -129,6 +131,12 @@ control TrainTick(in edge_headers_t hdr, inout edge_metadata_t meta) {
         meta.second_port = second;
     }
 
+    // In a star: the VOQ that they join, of the line card that tells.
+    action set_star_train(queue_t voq) {
+        meta.queue = voq;
+        meta.egress_port = PORT_OPTICAL_BASE + meta.core[8:0];
+    }
+
     action no_train() {
         meta.drop_reason = DropReason.NO_ROUTE;
     }
@@ -139,6 +147,7 @@ control TrainTick(in edge_headers_t hdr, inout edge_metadata_t meta) {
         }
         actions = {
             set_train;
+            set_star_train;
             @defaultonly no_train;
         }
         const default_action = no_train();
@@ -153,7 +162,7 @@ control TrainTick(in edge_headers_t hdr, inout edge_metadata_t meta) {
     }
 
     @hidden action look_at_train() {
-        if (hdr.train_tick.queue >= SIGNALING_QUEUE) {
+        if (hdr.train_tick.queue >= SIGNALING_QUEUE || meta.labels == 0 && meta.core == NO_CORE) {
             meta.drop_reason = DropReason.BAD_QUEUE;
         } else if (packets == 0 || hdr.train_tick.bytes > MAX_TRAIN_BYTES || hdr.train_tick.lost_bytes > MAX_LOST_BYTES
                    || hdr.train_tick.first_bytes > hdr.train_tick.bytes
@@ -191,7 +200,8 @@ control TrainTick(in edge_headers_t hdr, inout edge_metadata_t meta) {
     }
 }
 
-// The label of a train that is complete: behind the packet's own Ethernet header, or for the line card.
+// The label of a train that is complete: behind the packet's own Ethernet header, or for the line card. In a star the line card gets
+// its VOQ.
 control LabelTrain(inout edge_headers_t hdr, inout edge_metadata_t meta, inout standard_metadata_t standard_metadata) {
     bit<32> number;
     bit<64> tag = 0;
@@ -243,7 +253,11 @@ control LabelTrain(inout edge_headers_t hdr, inout edge_metadata_t meta, inout s
         if (meta.counts_trains == 1) {
             choose_output.apply(meta, tag);
         }
-        put_label();
+        if (meta.labels == 1) {
+            put_label();
+        } else {
+            tag = (bit<64>)meta.queue;
+        }
         if (hdr.train_tick.isValid()) {
             answer_tick();
         }

@@ -266,14 +266,14 @@ header train_tick_t {
 }
 
 // Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a
-// train that is refused has number 0.
+// train that is refused has number 0. In a star there is no label, and the train goes to a VOQ.
 header train_label_t {
     queue_t queue;
     bit<16> packets;        // as in the tick
     bit<16> flags;          // TRAIN_REFUSED
     bit<8>  traffic_class;
     bit<8>  reserved;
-    bit<64> tag;            // of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers
+    bit<64> tag;            // of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers; in a star its VOQ
 }
 
 // From the card: a train has left by the output `linecard_t.port`, and the next one begins.

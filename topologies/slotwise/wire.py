@@ -616,13 +616,13 @@ class TrainTick(Header):
 
 @dataclass(frozen=True)
 class TrainLabel(Header):
-    """Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. 16 bytes."""
+    """Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. In a star there is no label, and the train goes to a VOQ. 16 bytes."""
 
     queue: int = 0
     packets: int = 0  # as in the tick
     flags: int = 0  # TRAIN_REFUSED
     traffic_class: int = 0
-    tag: int = 0  # of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers
+    tag: int = 0  # of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers; in a star its VOQ
     SIZE: ClassVar[int] = 16
     LAYOUT: ClassVar[tuple] = (("queue", 16), ("packets", 16), ("flags", 16), ("traffic_class", 8), (None, 8), ("tag", 64),)
 

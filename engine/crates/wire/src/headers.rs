@@ -1143,7 +1143,7 @@ impl TrainTick {
     }
 }
 
-/// Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. `train_label_t`, 16 bytes.
+/// Answer to a train tick, by which the train goes to the output `linecard_t.port`. A label_t follows, for the first frame; that of a train that is refused has number 0. In a star there is no label, and the train goes to a VOQ. `train_label_t`, 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TrainLabel {
     /// Queue. 16 bits.
@@ -1154,7 +1154,7 @@ pub struct TrainLabel {
     pub flags: u16,
     /// Traffic class. 8 bits.
     pub traffic_class: u8,
-    /// Of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers. 64 bits.
+    /// Of trains that wait for an output the one with the smallest tag goes first; 0: in the order of answers; in a star its VOQ. 64 bits.
     pub tag: u64,
 }
 
