@@ -84,6 +84,8 @@ struct Path {
 struct Waiting {
     start_ns: u64,
     bytes: u64,
+    /// The one of [`OpticalRam::period`] in which it came.
+    period: u64,
 }
 
 /// When a frame that came begins to leave, and whether its train found more before it than the RAM holds.
@@ -98,12 +100,16 @@ pub(crate) struct OpticalRam {
     settings: RamSettings,
     /// End of what is reserved, guard included.
     end_ns: u64,
+    /// How much of that the switch's program does not know of: one that it has no more reserved it.
+    unknown_ns: u64,
     paths: Vec<Path>,
     /// Frames that have not begun to leave, by when they do.
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     timers: Option<IntervalTimers>,
     used: RamUse,
+    /// How often that has been taken.
+    period: u64,
     arrived_bytes: u64,
     lost_frames: u64,
     /// When the agent's interval began.
@@ -115,11 +121,13 @@ impl OpticalRam {
         OpticalRam {
             settings,
             end_ns: 0,
+            unknown_ns: 0,
             paths: Vec::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             timers: None,
             used: RamUse::default(),
+            period: 0,
             arrived_bytes: 0,
             lost_frames: 0,
             interval_ns: 0,
@@ -137,6 +145,8 @@ impl OpticalRam {
             byte_time, guard_ns, ..
         } = self.settings;
         let has_room = self.has_room(now_ns);
+        // Where its program knows of nothing before the train, all that is there is unknown to it.
+        self.unknown_ns = self.unknown_ns.min(self.end_ns.saturating_sub(now_ns));
         let start_ns = self.end_ns.max(now_ns);
         let shift_ns = start_ns - now_ns;
         self.end_ns = start_ns + byte_time.ns(length) + guard_ns;
@@ -157,9 +167,15 @@ impl OpticalRam {
         }
     }
 
-    /// Whether a train that comes finds no more before it than the RAM holds.
+    /// Whether a train that comes finds no more before it, of what the switch's program has reserved, than the RAM holds.
     pub(crate) fn has_room(&self, now_ns: u64) -> bool {
-        self.end_ns.saturating_sub(now_ns) <= self.settings.byte_time.ns(self.settings.ram_bytes)
+        let left_ns = self.end_ns.saturating_sub(now_ns).saturating_sub(self.unknown_ns);
+        left_ns <= self.settings.byte_time.ns(self.settings.ram_bytes)
+    }
+
+    /// The switch's program is gone, and what it knew of the output.
+    pub(crate) fn forget(&mut self, now_ns: u64) {
+        self.unknown_ns = self.end_ns.saturating_sub(now_ns);
     }
 
     /// A frame behind a label comes by an input; `None` if no label has come there.
@@ -185,13 +201,19 @@ impl OpticalRam {
         if start_ns > now_ns {
             let behind = self.waiting.iter().rev().take_while(|other| other.start_ns > start_ns);
             let place = self.waiting.len() - behind.count();
-            self.waiting.insert(place, Waiting { start_ns, bytes });
+            let period = self.period;
+            let waiting = Waiting {
+                start_ns,
+                bytes,
+                period,
+            };
+            self.waiting.insert(place, waiting);
             self.waiting_bytes += bytes;
         }
     }
 
     fn advance(&mut self, now_ns: u64) {
-        while let Some(&Waiting { start_ns, bytes }) = self.waiting.front()
+        while let Some(&Waiting { start_ns, bytes, .. }) = self.waiting.front()
             && start_ns <= now_ns
         {
             self.waiting.pop_front();
@@ -212,10 +234,13 @@ impl OpticalRam {
         if let Some(first) = self.waiting.front() {
             self.end_ns = self.end_ns.min(first.start_ns);
         }
-        for Waiting { bytes, .. } in self.waiting.drain(..) {
+        // What came in an earlier period was counted there.
+        let period = self.period;
+        let counted = self.waiting.drain(..).filter(|waiting| waiting.period == period);
+        for Waiting { bytes, .. } in counted {
             self.used.frames -= 1;
-            self.used.bytes = self.used.bytes.saturating_sub(bytes);
-            self.used.busy_ns = self.used.busy_ns.saturating_sub(self.settings.byte_time.ns(bytes));
+            self.used.bytes -= bytes;
+            self.used.busy_ns -= self.settings.byte_time.ns(bytes);
         }
         self.waiting_bytes = 0;
         self.paths.clear();
@@ -257,6 +282,7 @@ impl OpticalRam {
 
     /// What it did since the last call.
     pub(crate) fn take_use(&mut self) -> RamUse {
+        self.period += 1;
         std::mem::take(&mut self.used)
     }
 }
@@ -342,5 +368,48 @@ mod tests {
         let used = ram.take_use();
         assert_eq!((used.frames, used.bytes, used.lost_frames), (2, 3000, 2));
         assert_eq!(used.busy_ns, 24_000);
+    }
+
+    #[test]
+    fn what_a_program_reserved_that_is_gone_is_not_held_against_the_next_one() {
+        let mut ram = ram(0, 1_000);
+        ram.label(0, 256, 1500, 1500);
+        ram.drop_waiting(6_000);
+        assert!(ram.label(6_000, 257, 1500, 1500).is_over, "its program knows of 7 us");
+        let mut ram = self::ram(1500, 1_000);
+        ram.label(0, 256, 1500, 1500);
+        ram.forget(6_000);
+        let first = ram.label(6_000, 257, 1500, 1500);
+        assert!((first.start_ns, first.is_over) == (13_000, false));
+        assert!(!ram.label(7_000, 258, 1500, 1500).is_over, "12 us that it knows of");
+        assert!(ram.label(7_000, 259, 1500, 1500).is_over, "25 us");
+        // When the next one comes its program knows of nothing, and 5 us are left: from then on no more than that is unknown.
+        let mut ram = self::ram(0, 1_000);
+        ram.label(0, 256, 1500, 1500);
+        ram.forget(1_000);
+        assert!(!ram.label(8_000, 256, 1500, 1500).is_over, "5 us of 12 are left");
+        assert!(ram.label(12_000, 257, 1500, 1500).is_over, "9 us that it knows of");
+        assert!(!ram.label(39_000, 257, 1500, 1500).is_over, "idle");
+        assert!(
+            ram.label(51_000, 257, 1500, 1500).is_over,
+            "in a guard that it knows of"
+        );
+    }
+
+    #[test]
+    fn what_is_lost_after_it_was_asked_for_is_not_taken_from_what_came_since() {
+        let mut ram = ram(9000, 0);
+        for input in 0..3 {
+            ram.label(0, 256 + input, 1500, 1500);
+        }
+        assert_eq!(ram.take_use().frames, 3);
+        ram.label(1_000, 259, 1500, 1000);
+        assert_eq!(ram.drop_waiting(6_000), 3, "two of before, and the one since");
+        ram.label(6_000, 256, 1500, 1500);
+        let used = ram.take_use();
+        assert_eq!(
+            (used.frames, used.bytes, used.busy_ns, used.lost_frames),
+            (1, 1500, 12_000, 3)
+        );
     }
 }

@@ -13,6 +13,8 @@ use crate::random::{Stream, generator};
 
 /// Frames of a train: what its label can count.
 const MOST_FRAMES: usize = u16::MAX as usize;
+/// Intervals without a train of which each is drawn: their sum differs from so many lengths by some hundred lengths.
+const MOST_DRAWN: u64 = 1_000_000;
 
 /// How long trains stay open.
 #[derive(Debug, Clone, Copy)]
@@ -71,11 +73,10 @@ impl Clock {
         if intervals.timer == TrainTimer::FirstPacket {
             return now_ns + self.interval_ns(intervals);
         }
-        if !intervals.dither && self.end_ns <= now_ns {
-            // Intervals without a train pass at once.
-            let passed = (now_ns - self.end_ns) / intervals.interval_ns;
-            self.end_ns += passed * intervals.interval_ns;
-        }
+        // Intervals without a train pass at once; of those that are drawn all but the last ones, after which any phase is as likely.
+        let passed = now_ns.saturating_sub(self.end_ns) / intervals.interval_ns;
+        let drawn = if intervals.dither { MOST_DRAWN } else { 0 };
+        self.end_ns += passed.saturating_sub(drawn) * intervals.interval_ns;
         while self.end_ns <= now_ns {
             self.end_ns += self.interval_ns(intervals);
         }
@@ -260,6 +261,20 @@ mod tests {
                 .all(|length_ns| (900_000..=1_100_000).contains(length_ns))
         );
         assert!(lengths.len() > 90);
+    }
+
+    #[test]
+    fn however_long_it_was_idle_the_next_dithered_period_is_found_soon() {
+        let mut dithered = aggregation(TrainTimer::Periodic, true);
+        let mut phases = BTreeSet::new();
+        let mut now_ns = u64::MAX / 4;
+        for queue in 0..4 {
+            let due_ns = closed_ns(&mut dithered, now_ns, queue);
+            assert!(due_ns > now_ns && due_ns - now_ns <= MS + MS / 10);
+            phases.insert(due_ns - now_ns);
+            now_ns += 1000 * MS;
+        }
+        assert_eq!(phases.len(), 4, "drawn");
     }
 
     #[test]

@@ -174,6 +174,9 @@ impl Fabric {
         match &mut card.before {
             Before::Ram(ram) => {
                 ram.drop_waiting(now_ns);
+                if cause == DropCause::PipelineReplaced {
+                    ram.forget(now_ns);
+                }
             }
             Before::Queue(queue) => {
                 queue.drop_waiting(now_ns);

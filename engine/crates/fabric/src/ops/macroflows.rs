@@ -198,12 +198,12 @@ impl Macroflows {
         self.ticks.first().map(|(due_ns, _)| *due_ns)
     }
 
-    /// Gives back what waits.
+    /// Gives back what waits, and counts anew: who counts along does as well.
     pub(crate) fn take_waiting(&mut self) -> Vec<Held> {
         self.heads.clear();
         let all = self.of.iter_mut().flatten();
         all.flat_map(|of| {
-            of.waiting_bytes = 0;
+            (of.waiting_bytes, of.arrived_bytes, of.least_bytes, of.dropped) = (0, 0, 0, 0);
             of.waiting.drain(..).map(|(_, held)| held)
         })
         .collect()
@@ -323,5 +323,8 @@ mod tests {
         assert_eq!((tick.least_backlog_bytes, state.backlog_bytes), (2000, 3000));
         assert_eq!(macroflows.take_waiting().len(), 3);
         assert!(macroflows.next_ns().is_none());
+        let (_, tick, state) = macroflows.tick(105 * MS).unwrap();
+        let counted = (state.backlog_bytes, state.arrived_bytes, state.dropped_packets);
+        assert_eq!((tick.least_backlog_bytes, counted), (0, (0, 0, 0)), "anew");
     }
 }

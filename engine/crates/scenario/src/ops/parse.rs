@@ -220,8 +220,13 @@ fn delay_process(r: &mut Reader, parent: &Fields) -> Option<DelayProcess> {
         r.optional_bounded(&fields, key, 0.0..=MOST_DRAWN_MS).unwrap_or(0.0)
     };
     let (mean_ms, deviation_ms) = (number("mean_ms"), number("deviation_ms"));
-    if mean_ms == 0.0 && deviation_ms == 0.0 {
-        r.report(place, "nothing positive can be drawn", "a mean or a deviation over 0");
+    // What is drawn is cut off to whole ns until one is left; below this that may take for ever.
+    if (mean_ms + deviation_ms) * (NS_PER_MS as f64) < 1.0 {
+        r.report(
+            place,
+            "no nanosecond is likely to be drawn",
+            "a mean and a deviation of 0.000001 or more together",
+        );
     }
     Some(DelayProcess {
         hold_ns,
