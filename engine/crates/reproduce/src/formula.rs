@@ -108,6 +108,9 @@ const FUNCTIONS: [(&str, Function, usize); 24] = [
 ];
 /// The quantity that is the number in a run's name.
 const PARAMETER: &str = "x";
+/// Parts of a formula are read and reckoned one within the other: both bound how deep that goes.
+const MOST_BYTES: usize = 4096;
+const MOST_DEPTH: usize = 64;
 /// What makes a list of a number of each seed.
 const SEEDS: &str = "seeds";
 
@@ -271,6 +274,19 @@ impl Parser<'_> {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn parse(text: &str, quantities: &BTreeSet<&str>, runs: &BTreeSet<&str>) -> Result<Formula, String> {
+    let depths = text.bytes().scan(0usize, |depth, sign| {
+        match sign {
+            b'(' => *depth += 1,
+            b')' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    if text.len() > MOST_BYTES || depths.max() > Some(MOST_DEPTH) {
+        return Err(format!(
+            "formulas have at most {MOST_BYTES} bytes, and parentheses in one another at most {MOST_DEPTH} deep"
+        ));
+    }
     let mut parser = Parser {
         rest: text,
         quantities,
@@ -554,6 +570,16 @@ mod tests {
             None,
             "of different lengths"
         );
+    }
+
+    #[test]
+    fn a_formula_is_neither_endless_nor_bottomless() {
+        let nested = |depth: usize| "(".repeat(depth) + "1" + &")".repeat(depth);
+        assert_eq!(value(&nested(MOST_DEPTH)), Some(vec![1.0]));
+        assert!(parsed(&nested(MOST_DEPTH + 1)).unwrap_err().contains("64 deep"));
+        assert!(parsed(&"(".repeat(100_000)).is_err());
+        assert_eq!(value(&format!("1{}", "+1".repeat(2047))), Some(vec![2048.0]));
+        assert!(parsed(&format!("1{}", "+1".repeat(500_000))).is_err());
     }
 
     #[test]
