@@ -159,6 +159,27 @@ fn one_session_rises_to_the_capacity_and_its_packets_are_even() {
 }
 
 #[test]
+fn a_host_calculates_at_its_own_phase_from_the_beginning_on() {
+    for seed in [0, 3, 5] {
+        let mut host: Host<Pattern, PatternCheck> = Host::new(config(CAPACITY_BPS, seed)).unwrap();
+        let request = Request {
+            block_bytes: host.block_bytes(),
+            offset: 0,
+            length: 0,
+            wanted_bps: 0,
+        };
+        let sink = SinkConfig { request, steps: None };
+        host.request(0, key(1, 0), sink, PatternCheck::new(Pattern::new(1)))
+            .unwrap();
+        // At time 0 itself the interval begins that ends a whole one later.
+        let phase_ns = if seed == 0 { INTERVAL_NS } else { seed * 7 * MS };
+        assert_eq!(host.poll_timeout(), Some(phase_ns));
+        host.handle_timeout(phase_ns);
+        assert_eq!(host.poll_timeout(), Some(phase_ns + INTERVAL_NS));
+    }
+}
+
+#[test]
 fn what_is_sent_is_what_both_ends_granted() {
     let mut net = Net::new(3, 10 * MS, lossless());
     net.open(0, 2, 0, None);

@@ -187,7 +187,7 @@ impl<S: Source, K: Sink> Host<S, K> {
             let phase_ns = self.config.phase_ns % interval_ns;
             let since_ns = (now_ns % interval_ns + interval_ns - phase_ns) % interval_ns;
             let began_ns = now_ns.saturating_sub(since_ns);
-            self.interval_ns = Some((began_ns, now_ns - since_ns.min(now_ns) + interval_ns));
+            self.interval_ns = Some((began_ns, now_ns + (interval_ns - since_ns)));
         }
     }
 
