@@ -144,7 +144,9 @@ def accepted(part: dict | list) -> None:
     examples = ROOT / "schema" / "examples" / "valid"
     whole = scenario.load(examples / "every-key.yaml")
     if isinstance(part, list) and "name" in part[0]:
-        whole = scenario.load(examples / "routers.yaml") | {"flows": part}
+        part = {"flows": part}
+    if "flows" in part and "version" not in part:
+        whole = scenario.load(examples / "routers.yaml") | part
     elif isinstance(part, list):
         whole["phases"][0]["traffic"] = part
     elif "version" in part:
