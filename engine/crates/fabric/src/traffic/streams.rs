@@ -430,13 +430,16 @@ impl Streams {
         station.receive(now_ns, frame, key)
     }
 
-    /// A host's timers are due.
+    /// A host's timers are due; nothing happens for an event whose timer has moved since it was scheduled. Each event that
+    /// is heeded schedules one, so none that is stale may be: they would never end.
     pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
-        if let Some(station) = &mut self.stations[host] {
+        if let Some(station) = &mut self.stations[host]
+            && station.wake_ns.is_some_and(|wake_ns| wake_ns <= now_ns)
+        {
             station.handle_timeout(now_ns);
             self.awake.push_back(host);
+            self.begin_pages(host, now_ns);
         }
-        self.begin_pages(host, now_ns);
     }
 
     /// Writes the next frame of any host that has one; otherwise all is sent and `timers` are to be scheduled.
@@ -622,5 +625,26 @@ mod tests {
         }
         while streams.ports.next(from, to) != last {}
         assert_eq!(streams.page_key(web).source.port(), FlowPorts::FIRST, "they are over");
+    }
+
+    #[test]
+    fn an_event_whose_timer_has_moved_schedules_no_other() {
+        let mut streams = Traffic::new(&Scenario::parse(STAR4.as_bytes()).unwrap(), 1, HostMode::Simulated)
+            .unwrap()
+            .into_streams();
+        let (index, start_ns) = streams.starts().next().unwrap();
+        streams.turn(index, start_ns);
+        let (mut frame, mut timers) = (Vec::new(), Vec::new());
+        while streams.transmit(start_ns, &mut frame, &mut timers).is_some() {}
+        let &[(host, at_ns)] = timers.as_slice() else {
+            panic!("one host has a timer: {timers:?}");
+        };
+        timers.clear();
+        streams.timeout(host, at_ns - 1);
+        assert!(streams.transmit(at_ns - 1, &mut frame, &mut timers).is_none());
+        assert!(timers.is_empty(), "its event is still to come");
+        streams.timeout(host, at_ns);
+        while streams.transmit(at_ns, &mut frame, &mut timers).is_some() {}
+        assert_eq!(timers.len(), 1);
     }
 }
