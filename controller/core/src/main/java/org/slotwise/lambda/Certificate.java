@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.slotwise.lambda;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Whether rates are max-min fair, without solving anything. */
+public final class Certificate {
+    private Certificate() {
+    }
+
+    /**
+     * What rates lack, in words; empty if no link carries too much, nobody has more than it wants (definition 1), and each session has
+     * all it wants, or a full link on which no other has more by its weight (definition 2): that is so if, and only if, they are max-min
+     * fair.
+     *
+     * @param tolerance in the unit of the rates, and of rates by weight
+     */
+    public static Optional<String> refute(LambdaNetwork network, double[] rates, double tolerance) {
+        List<LambdaSession> sessions = network.sessions();
+        if (rates.length != sessions.size()) {
+            return Optional.of(rates.length + " rates for " + sessions.size() + " sessions");
+        }
+        for (int session = 0; session < rates.length; session++) {
+            double wanted = sessions.get(session).wanted();
+            if (!(rates[session] >= 0 && rates[session] < Double.POSITIVE_INFINITY)) {
+                return Optional.of("the rate of session " + session + " must be finite and at least 0, got " + rates[session]);
+            }
+            if (rates[session] > wanted + tolerance) {
+                return Optional.of("session " + session + " has " + rates[session] + " but wants " + wanted);
+            }
+        }
+        // Of each link, the most that a session has on it by its weight; endless if there is room.
+        double[] most = new double[network.links()];
+        for (int link = 0; link < most.length; link++) {
+            double load = network.crossing(link).stream().mapToDouble(each -> rates[each]).sum();
+            if (load > network.capacity(link) + tolerance) {
+                return Optional.of("link " + link + " carries " + load + ", more than its capacity of " + network.capacity(link));
+            }
+            most[link] = load < network.capacity(link) - tolerance ? Double.POSITIVE_INFINITY
+                    : network.crossing(link).stream().mapToDouble(each -> rates[each] / sessions.get(each).weight()).max().orElse(0);
+        }
+        for (int session = 0; session < rates.length; session++) {
+            LambdaSession of = sessions.get(session);
+            double level = rates[session] / of.weight();
+            if (rates[session] < of.wanted() - tolerance
+                    && of.links().stream().noneMatch(link -> level >= most[link] - tolerance)) {
+                return Optional.of("session " + session + " has " + rates[session]
+                        + ", not all it wants, and no full link on which it has the most by its weight");
+            }
+        }
+        return Optional.empty();
+    }
+}
