@@ -15,6 +15,7 @@ use crate::invariants::Invariant;
 use crate::kind::CardAt;
 use crate::lane::LaneEnd;
 use crate::message::ToCard;
+use crate::node::Came;
 use crate::packet::{Frame, Packet, UNBORN};
 use crate::parcel::Parcel;
 
@@ -94,8 +95,8 @@ impl Fabric {
         };
         match end {
             LaneEnd::Port { device, port } => {
-                let Packet { frame, born_ns } = flying.packet;
-                self.run_p4(device, port, &frame, Origin::Lane { born_ns });
+                let Packet { mut frame, born_ns } = flying.packet;
+                self.run_p4_given(device, port, &mut frame, Origin::Lane { born_ns });
                 self.pool.give_back(frame);
             }
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
@@ -151,17 +152,26 @@ impl Fabric {
 
     /// Runs a packet through a device and sends on what comes out; says how many packets that were. One outside answers later.
     pub(crate) fn run_p4(&mut self, device: Device, port: Port, frame: &[u8], origin: Origin) -> usize {
+        self.pass(device, port, Came::Lent(frame), origin)
+    }
+
+    /// As [`Fabric::run_p4`], of a frame that may go on itself: what is in it afterwards is memory, unless nothing came out.
+    pub(crate) fn run_p4_given(&mut self, device: Device, port: Port, frame: &mut Frame, origin: Origin) -> usize {
+        self.pass(device, port, Came::Given(frame), origin)
+    }
+
+    fn pass(&mut self, device: Device, port: Port, frame: Came, origin: Origin) -> usize {
         if !is_fibre(device, port) {
-            self.capture_port(device, port, frame);
+            self.capture_port(device, port, frame.bytes());
         }
         if self.external.is_some() {
-            self.give_external(device, port, frame, origin);
+            self.give_external(device, port, frame.bytes(), origin);
             return 0;
         }
         let node = self.node(device);
         let Some(pipeline) = &mut self.nodes[node].pipeline else {
-            self.drops
-                .add(Place::Device(device), DropCause::NoPipeline, frame.len());
+            let bytes = frame.bytes().len();
+            self.drops.add(Place::Device(device), DropCause::NoPipeline, bytes);
             return 0;
         };
         self.p4_passes += 1;

@@ -87,6 +87,22 @@ impl Node {
     }
 }
 
+/// A frame that comes to a pipeline.
+pub(crate) enum Came<'a> {
+    Lent(&'a [u8]),
+    /// Nobody needs it afterwards: it may go on itself, and then there is another one's memory in its place.
+    Given(&'a mut Frame),
+}
+
+impl Came<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Came::Lent(frame) => frame,
+            Came::Given(frame) => frame,
+        }
+    }
+}
+
 /// What one pass of a pipeline put out. Its memory is used again.
 #[derive(Default)]
 pub(crate) struct Outbox {
@@ -103,11 +119,14 @@ impl Outbox {
         pool: &mut FramePool,
         pipeline: &mut Pipeline,
         now_ns: u64,
-        (port, frame): (Port, &[u8]),
+        (port, frame): (Port, Came),
     ) {
         // What is put out is written into the pool's frames, and nothing is copied after that.
         std::mem::swap(&mut self.pool, pool);
-        pipeline.process(now_ns, port, frame, self);
+        match frame {
+            Came::Lent(frame) => pipeline.process(now_ns, port, frame, self),
+            Came::Given(frame) => pipeline.process_given(now_ns, port, frame, self),
+        }
         std::mem::swap(&mut self.pool, pool);
     }
 }

@@ -58,6 +58,8 @@ pub struct Pipeline {
     /// Finished jobs, whose memory the next ones use.
     pub(crate) idle: Idle,
     deparsed: Vec<u8>,
+    /// The packet at hand leaves by this port in the frame that it came in, with the headers that are in `deparsed`.
+    stays_in_frame: Option<Port>,
 }
 
 /// Where copies of a session go.
@@ -76,6 +78,7 @@ struct Departure<'a> {
     frame: &'a [u8],
     payload_at: usize,
     waited: Waited,
+    is_given: bool,
 }
 
 /// What comes to the parser.
@@ -85,6 +88,8 @@ struct Arrival<'a> {
     instance_type: u64,
     /// Packet state and field list of which metadata is kept.
     kept: Option<(&'a [u64], u64)>,
+    /// The frame may be changed and handed on when the packet has run.
+    is_given: bool,
 }
 
 impl Pipeline {
@@ -117,6 +122,7 @@ impl Pipeline {
             queue: Jobs::default(),
             idle: Idle::default(),
             deparsed: Vec::new(),
+            stays_in_frame: None,
         }
     }
 
@@ -146,7 +152,26 @@ impl Pipeline {
         // Without another owner of the program, which costs two atomic operations.
         // SAFETY: `ir` is what `assemble` set, and stays so as long as the pipeline is there.
         let ir: &Ir = unsafe { &*Arc::as_ptr(&self.ir) };
-        self.arrive(ir, now_ns, port, frame, out);
+        self.arrive(ir, now_ns, (port, frame, false), out);
+        self.run_queue(ir, now_ns, out);
+    }
+
+    /// The same of a frame that the caller needs no more. Where the headers that come out are as long as those that came in, the
+    /// payload stays where it is, and `frame` is what goes to [`Output::give_packet`]; what is in it afterwards is whatever that
+    /// left. If nothing comes out, it is as it was.
+    pub fn process_given(&mut self, now_ns: u64, port: Port, frame: &mut Vec<u8>, out: &mut dyn Output) {
+        // SAFETY: as in `process`.
+        let ir: &Ir = unsafe { &*Arc::as_ptr(&self.ir) };
+        self.arrive(ir, now_ns, (port, frame, true), out);
+        if let Some(port) = self.stays_in_frame.take() {
+            frame[..self.deparsed.len()].copy_from_slice(&self.deparsed);
+            out.give_packet(port, frame);
+        }
+        self.run_queue(ir, now_ns, out);
+    }
+
+    /// Runs what a packet has become beside itself.
+    fn run_queue(&mut self, ir: &Ir, now_ns: u64, out: &mut dyn Output) {
         for _ in 0..MAX_OFFSPRING {
             let Some(mut job) = self.queue.pop_front() else { return };
             self.run_job(ir, &mut job, Waited::not_at_all(now_ns), out);
@@ -155,8 +180,15 @@ impl Pipeline {
         self.give_up_queue();
     }
 
-    /// Runs a packet from outside until it is queued, goes round again, or is gone.
-    pub(crate) fn arrive(&mut self, ir: &Ir, now_ns: u64, port: Port, frame: &[u8], out: &mut dyn Output) {
+    /// Runs a packet from outside, by port and frame, until it is queued, goes round again, or is gone. If its frame is given, it may
+    /// stay in that.
+    pub(crate) fn arrive(
+        &mut self,
+        ir: &Ir,
+        now_ns: u64,
+        (port, frame, is_given): (Port, &[u8], bool),
+        out: &mut dyn Output,
+    ) {
         self.now_ns = now_ns;
         self.allow(MAX_WORK);
         let mut packet = self.packet.take().unwrap_or_default();
@@ -165,6 +197,7 @@ impl Pipeline {
             frame,
             instance_type: instance::NORMAL,
             kept: None,
+            is_given,
         };
         self.ingress(ir, &mut packet, arrival, out);
         self.packet = Some(packet);
@@ -243,6 +276,7 @@ impl Pipeline {
                     frame,
                     payload_at: *payload_at,
                     waited,
+                    is_given: false,
                 };
                 self.egress(ir, packet, departure, out);
             }
@@ -253,6 +287,7 @@ impl Pipeline {
                     frame,
                     instance_type: *instance_type,
                     kept,
+                    is_given: false,
                 };
                 self.ingress(ir, packet, arrival, out);
             }
@@ -348,6 +383,7 @@ impl Pipeline {
                 frame: arrival.frame,
                 payload_at,
                 waited: Waited::not_at_all(self.now_ns),
+                is_given: arrival.is_given,
             };
             self.egress(ir, packet, departure, out);
         }
@@ -473,6 +509,7 @@ impl Pipeline {
             frame,
             payload_at,
             waited,
+            is_given,
         } = departure;
         let standard = &ir.standard;
         self.passes += 1;
@@ -534,6 +571,16 @@ impl Pipeline {
         }
         let mut deparsed = std::mem::take(&mut self.deparsed);
         self.deparse(ir, packet, payload, &mut deparsed, out);
+        if is_given && deparsed.len() == payload_at && recirculate.is_none() && truncate.is_none() {
+            self.persistent.note(|| TraceEvent::Sent {
+                port,
+                bytes: frame.len(),
+            });
+            self.stays_in_frame = Some(port);
+            self.deparsed = deparsed;
+            return;
+        }
+        deparsed.extend_from_slice(payload);
         deparsed.truncate(truncate.unwrap_or(usize::MAX));
         match recirculate {
             Some(list) => {

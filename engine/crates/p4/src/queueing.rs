@@ -98,7 +98,7 @@ impl Pipeline {
     ) {
         let ir = Arc::clone(&self.ir);
         self.apart = true;
-        self.arrive(&ir, now_ns, port, frame, out);
+        self.arrive(&ir, now_ns, (port, frame, false), out);
         self.hand_over(&ir, out, queued, Family::default());
         self.apart = false;
     }

@@ -107,7 +107,7 @@ impl Pipeline {
         }
     }
 
-    /// The frame that leaves: checksums, valid headers in order, payload.
+    /// What leaves before the payload: checksums, valid headers in order.
     pub(crate) fn deparse(
         &mut self,
         ir: &Ir,
@@ -122,7 +122,6 @@ impl Pipeline {
             Some(code) => code.deparse(&mut machine, deparsed),
             None => emit_headers(ir, machine.packet, payload, deparsed),
         }
-        deparsed.extend_from_slice(payload);
     }
 }
 

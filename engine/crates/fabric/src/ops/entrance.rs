@@ -184,7 +184,7 @@ impl Fabric {
         flying: Flying,
     ) {
         let Flying {
-            packet: Packet { frame, born_ns },
+            packet: Packet { mut frame, born_ns },
             duration_ns,
             program,
         } = flying;
@@ -200,7 +200,7 @@ impl Fabric {
             born_ns,
             input: port,
         };
-        let outputs = self.run_p4(device, port, &frame, origin);
+        let outputs = self.run_p4_given(device, port, &mut frame, origin);
         if outputs == 0 && self.external.is_none() {
             if self.runs(device) {
                 self.ops.switches[switch].lost += 1;

@@ -166,7 +166,7 @@ impl Fabric {
     /// The head of a packet reaches a core. Slot and guard are judged by the fabric's own clock.
     pub(crate) fn light_at_core(&mut self, fibre: usize, flying: Flying) {
         let Flying {
-            packet: Packet { frame, born_ns },
+            packet: Packet { mut frame, born_ns },
             duration_ns,
             program,
         } = flying;
@@ -185,10 +185,10 @@ impl Fabric {
         }
         // Before the pass, as the pass makes outputs busy.
         let wanted_until_ns = optical.and_then(|optical| self.output_busy_until_ns(core, optical.dst_edge));
-        let outputs = self.run_p4(
+        let outputs = self.run_p4_given(
             Device::Core(core),
             optical_port(port),
-            &frame,
+            &mut frame,
             Origin::Light {
                 arrived_ns: self.now_ns,
                 duration_ns,
