@@ -4,7 +4,7 @@
 use super::emitter::{Emitter, Result, Unsupported, plain, unaligned};
 use super::runtime::{Call, Context};
 use crate::codec::{Chunk, Codec};
-use crate::ir::{HeaderId, KeySource, ParseState, ParserOp, Primitive, When};
+use crate::ir::{HeaderId, KeySource, ParseState, ParserOp, Primitive, Target, When};
 use crate::parser::MAX_EMPTY_STATES;
 use crate::value::{limbs_for, mask};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -215,6 +215,24 @@ impl<'ir> Emitter<'_, 'ir> {
                     }
                 }
             }
+            ParserOp::Lookahead {
+                target: Target::Word { slot, mask: fits },
+                offset_bits,
+                width,
+            } if *width <= 64 => {
+                let value = self.look_ahead(*offset_bits, *width, run);
+                let value = self.masked(value[0], *fits);
+                self.store_word(*slot, value)
+            }
+            ParserOp::Lookahead {
+                target: Target::Wide { slot, width: fits },
+                offset_bits,
+                width,
+            } if width == fits => {
+                let limbs = self.look_ahead(*offset_bits, *width, run);
+                let mut words = (*slot..).zip(limbs);
+                words.try_for_each(|(slot, limb)| self.store_word(slot, limb))
+            }
             ParserOp::Verify { condition, error } => {
                 let condition = self.expr(condition)?;
                 let error = self.expr(error)?;
@@ -230,6 +248,13 @@ impl<'ir> Emitter<'_, 'ir> {
             ParserOp::Primitive(primitive) if !matches!(primitive, Primitive::Log { .. }) => self.primitive(primitive),
             _ => self.call_op(op, run),
         }
+    }
+
+    /// Bits of the frame ahead, in limbs, the lowest one first.
+    fn look_ahead(&mut self, offset_bits: u32, width: u32, run: &Run) -> Vec<Value> {
+        let at_bit = offset_bits as usize;
+        let wire = self.ahead((at_bit + width as usize).div_ceil(8), run);
+        self.wire_limbs(wire, at_bit, width)
     }
 
     fn call_op(&mut self, op: &'ir ParserOp, run: &Run) -> Result<()> {
@@ -280,10 +305,7 @@ impl<'ir> Emitter<'_, 'ir> {
                     }
                 }
                 Chunk::Bits { at_bit, width, offset } => {
-                    for index in 0..limbs_for(*width) {
-                        let above = *width - index as u32 * 64;
-                        let take = above.min(64);
-                        let limb = self.bits(wire, at_bit + (above - take) as usize, take);
+                    for (index, limb) in self.wire_limbs(wire, *at_bit, *width).into_iter().enumerate() {
                         self.builder.ins().store(plain(), limb, to, field(offset + index)?);
                     }
                 }
@@ -293,6 +315,16 @@ impl<'ir> Emitter<'_, 'ir> {
         let at = self.builder.ins().iadd_imm(at, codec.fixed_bytes as i64);
         self.builder.def_var(run.at, at);
         Ok(())
+    }
+
+    /// Any number of bits from bit `at_bit` on, in limbs, the lowest one first.
+    fn wire_limbs(&mut self, wire: Wire, at_bit: usize, width: u32) -> Vec<Value> {
+        let limbs = (0..limbs_for(width)).map(|index| {
+            let above = width - index as u32 * 64;
+            let take = above.min(64);
+            self.bits(wire, at_bit + (above - take) as usize, take)
+        });
+        limbs.collect()
     }
 
     /// `width` (1..=64) bits from bit `at_bit` on.
