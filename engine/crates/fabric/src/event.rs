@@ -8,8 +8,10 @@ use slotwise_wire::FaultCode;
 
 use crate::kind::{CardAt, Discipline};
 
-/// Something that happens at one time in one place. Indices only, so that the queue moves little.
+/// Something that happens at one time in one place. Indices only, so that the queue moves little. With a tag of four bytes an event is
+/// copied in words that are read again as they were written; with one of a byte each copy waited for the stores before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Event {
     /// A scheduled change, by its number.
     Change(u32),
@@ -28,7 +30,7 @@ pub(crate) enum Event {
     /// The tick that P4 asked a line card for.
     CardAnswer { card: u32 },
     /// A card may have something to tell P4: an interval has ended.
-    Timer { of: &'static Discipline, card: u32 },
+    Timer { card: u32, of: &'static Discipline },
     /// The head of a lane arrives.
     Arrival { lane: u32 },
     /// What is on its way outside of lanes is there, by its number.
@@ -38,7 +40,7 @@ pub(crate) enum Event {
     /// Timers of a host's streams.
     HostTimer(u32),
     /// A card may be able to send.
-    Wake { of: &'static Discipline, card: u32 },
+    Wake { card: u32, of: &'static Discipline },
 }
 
 impl Event {
