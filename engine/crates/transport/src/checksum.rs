@@ -5,16 +5,17 @@ use std::net::Ipv4Addr;
 
 /// Adds `bytes`, read as big-endian 16-bit words, to `sum`. Only the last piece may have an odd length.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
-    // Words of 64 bits in the machine's order, with the carry added at the low end; the sum is turned round at the end (RFC 1071
-    // section 2 B and C).
+    // Words of 32 bits in the machine's order, of which 64 bits hold the sum of any packet's, and that without a carry from one word to
+    // the next; the sum is turned round at the end (RFC 1071 section 2 B and C).
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
-    let folded = fold(words.iter().chain([&last]).fold(0, |sum: u64, word| {
-        let (sum, carry) = sum.overflowing_add(u64::from_ne_bytes(*word));
-        sum + u64::from(carry)
-    }));
-    sum + u64::from(u16::from_be(folded))
+    let halves = |word: &[u8; 8]| {
+        let word = u64::from_ne_bytes(*word);
+        (word & 0xffff_ffff) + (word >> 32)
+    };
+    let whole: u64 = words.iter().map(halves).sum();
+    sum + u64::from(u16::from_be(fold(whole + halves(&last))))
 }
 
 fn fold(mut sum: u64) -> u16 {

@@ -19,6 +19,7 @@ pub struct StackStats {
 }
 
 struct Slot<E> {
+    flow: FlowKey,
     endpoint: E,
     queued: bool,
     timer_ns: Option<u64>,
@@ -27,10 +28,15 @@ struct Slot<E> {
 /// Endpoints by the flow that they receive. The order of calls is that of [`Endpoint`]; endpoints with packets to
 /// send take turns, one packet each.
 pub struct Stack<E> {
-    slots: BTreeMap<FlowKey, Slot<E>>,
-    /// Endpoints to ask for packets.
-    ready: VecDeque<FlowKey>,
-    timers: BTreeSet<(u64, FlowKey)>,
+    /// Places in `slots`. A packet costs one look here: whatever follows it knows the place.
+    places: BTreeMap<FlowKey, usize>,
+    slots: Vec<Option<Slot<E>>>,
+    /// Places to use again.
+    free: Vec<usize>,
+    /// Endpoints to ask for packets, by place.
+    ready: VecDeque<usize>,
+    /// By time, then by flow; with the place.
+    timers: BTreeSet<(u64, FlowKey, usize)>,
     events: VecDeque<(FlowKey, Event)>,
     stats: StackStats,
 }
@@ -38,7 +44,9 @@ pub struct Stack<E> {
 impl<E> Default for Stack<E> {
     fn default() -> Self {
         Self {
-            slots: BTreeMap::new(),
+            places: BTreeMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
             ready: VecDeque::new(),
             timers: BTreeSet::new(),
             events: VecDeque::new(),
@@ -51,43 +59,54 @@ impl<E: Endpoint> Stack<E> {
     /// Adds the endpoint that receives the packets of `flow` (source [`ANYONE`]: any peer's). Gives it back if
     /// there is one already.
     pub fn insert(&mut self, flow: FlowKey, endpoint: E) -> Result<(), E> {
-        if self.slots.contains_key(&flow) {
+        if self.places.contains_key(&flow) {
             return Err(endpoint);
         }
         let slot = Slot {
+            flow,
             endpoint,
             queued: false,
             timer_ns: None,
         };
-        self.slots.insert(flow, slot);
-        self.wake(flow);
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[place] = Some(slot);
+        self.places.insert(flow, place);
+        self.wake(place);
         Ok(())
     }
 
     /// Takes an endpoint out.
     pub fn remove(&mut self, flow: &FlowKey) -> Option<E> {
-        let slot = self.slots.remove(flow)?;
-        self.ready.retain(|ready| ready != flow);
+        let place = self.places.remove(flow)?;
+        let slot = self.slots[place].take()?;
+        self.free.push(place);
+        self.ready.retain(|ready| *ready != place);
         if let Some(timer_ns) = slot.timer_ns {
-            self.timers.remove(&(timer_ns, *flow));
+            self.timers.remove(&(timer_ns, *flow, place));
         }
         Some(slot.endpoint)
     }
 
     /// The endpoint that receives `flow`.
     pub fn get(&self, flow: &FlowKey) -> Option<&E> {
-        self.slots.get(flow).map(|slot| &slot.endpoint)
+        let slot = self.slots[*self.places.get(flow)?].as_ref();
+        slot.map(|slot| &slot.endpoint)
     }
 
     /// The same, to be changed; it is asked again for packets and timeouts.
     pub fn get_mut(&mut self, flow: &FlowKey) -> Option<&mut E> {
-        self.wake(*flow);
-        self.slots.get_mut(flow).map(|slot| &mut slot.endpoint)
+        let place = *self.places.get(flow)?;
+        self.wake(place);
+        self.slots[place].as_mut().map(|slot| &mut slot.endpoint)
     }
 
     /// All endpoints, by flow.
     pub fn iter(&self) -> impl Iterator<Item = (&FlowKey, &E)> {
-        self.slots.iter().map(|(flow, slot)| (flow, &slot.endpoint))
+        let slot = |(flow, place): (_, &usize)| Some((flow, &self.slots[*place].as_ref()?.endpoint));
+        self.places.iter().filter_map(slot)
     }
 
     /// Packets that reached no endpoint.
@@ -107,12 +126,11 @@ impl<E: Endpoint> Stack<E> {
     pub fn handle_segment_of(&mut self, flow: FlowKey, now_ns: u64, packet: &[u8]) {
         let any = FlowKey { source: ANYONE, ..flow };
         for flow in [flow, any] {
-            if let Some(slot) = self.slots.get_mut(&flow) {
+            if let Some(&place) = self.places.get(&flow)
+                && let Some(slot) = &mut self.slots[place]
+            {
                 slot.endpoint.handle_segment(now_ns, packet);
-                if !std::mem::replace(&mut slot.queued, true) {
-                    self.ready.push_back(flow);
-                }
-                return;
+                return self.wake(place);
             }
         }
         self.stats.unclaimed += 1;
@@ -120,14 +138,15 @@ impl<E: Endpoint> Stack<E> {
 
     /// The next packet of any endpoint, as [`Endpoint::poll_transmit`].
     pub fn poll_transmit(&mut self, now_ns: u64, out: &mut Vec<u8>) -> Option<usize> {
-        while let Some(flow) = self.ready.pop_front() {
-            let Some(slot) = self.slots.get_mut(&flow) else {
+        while let Some(place) = self.ready.pop_front() {
+            let Some(slot) = &mut self.slots[place] else {
                 continue;
             };
             if let Some(length) = slot.endpoint.poll_transmit(now_ns, out) {
-                self.ready.push_back(flow);
+                self.ready.push_back(place);
                 return Some(length);
             }
+            let flow = slot.flow;
             slot.queued = false;
             while let Some(event) = slot.endpoint.poll_event() {
                 self.events.push_back((flow, event));
@@ -135,9 +154,9 @@ impl<E: Endpoint> Stack<E> {
             let timer_ns = slot.endpoint.poll_timeout();
             if timer_ns != slot.timer_ns {
                 if let Some(old_ns) = slot.timer_ns {
-                    self.timers.remove(&(old_ns, flow));
+                    self.timers.remove(&(old_ns, flow, place));
                 }
-                self.timers.extend(timer_ns.map(|new_ns| (new_ns, flow)));
+                self.timers.extend(timer_ns.map(|new_ns| (new_ns, flow, place)));
                 slot.timer_ns = timer_ns;
             }
         }
@@ -146,21 +165,21 @@ impl<E: Endpoint> Stack<E> {
 
     /// The earliest timeout of all; right once `poll_transmit` gave nothing.
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.timers.first().map(|(timer_ns, _)| *timer_ns)
+        self.timers.first().map(|(timer_ns, ..)| *timer_ns)
     }
 
     /// Tells every endpoint whose time has come.
     pub fn handle_timeout(&mut self, now_ns: u64) {
-        while let Some((timer_ns, flow)) = self.timers.first().copied() {
+        while let Some((timer_ns, _, place)) = self.timers.first().copied() {
             if timer_ns > now_ns {
                 break;
             }
             self.timers.pop_first();
-            if let Some(slot) = self.slots.get_mut(&flow) {
+            if let Some(slot) = &mut self.slots[place] {
                 slot.timer_ns = None;
                 slot.endpoint.handle_timeout(now_ns);
             }
-            self.wake(flow);
+            self.wake(place);
         }
     }
 
@@ -169,12 +188,12 @@ impl<E: Endpoint> Stack<E> {
         self.events.pop_front()
     }
 
-    fn wake(&mut self, flow: FlowKey) {
-        if let Some(slot) = self.slots.get_mut(&flow)
+    fn wake(&mut self, place: usize) {
+        if let Some(slot) = &mut self.slots[place]
             && !slot.queued
         {
             slot.queued = true;
-            self.ready.push_back(flow);
+            self.ready.push_back(place);
         }
     }
 }

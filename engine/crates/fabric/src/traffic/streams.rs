@@ -420,7 +420,9 @@ impl Streams {
                 self.note_arrival(index, (born_ns, now_ns), frame);
             }
         }
-        if let Some(&index) = key.and_then(|key| self.owners.get(&key.reversed())) {
+        if self.is_measured
+            && let Some(&index) = key.and_then(|key| self.owners.get(&key.reversed()))
+        {
             self.note_acknowledgment(index, now_ns, frame);
         }
         let Some(station) = &mut self.stations[host] else {
