@@ -55,13 +55,13 @@ class Network(Grouped):
 
     def link(
         self, start: str, end: str, *, rate_bps: int, delay_ns: int, buffer_packets: int | None = None, buffer_bytes: int | None = None,
-        xcp_bps: int | None = None, both_ways: bool = True,
+        xcp_bps: int | None = None, loss: float = 0, both_ways: bool = True,
     ) -> Self:
         """Joins two nodes: links `START-END` and, unless `both_ways` is false, `END-START`. `xcp_bps` is what XCP reckons with at their
-        outputs; None for no XCP. Raises UnknownName."""
+        outputs; None for no XCP. `loss` is the probability that a packet is lost at a link's end. Raises UnknownName."""
         for source, destination in [(start, end), (end, start)][: 2 if both_ways else 1]:
             entry = {"name": f"{source}-{destination}", "from": self._node(source), "to": self._node(destination), "rate_bps": rate_bps,
-                     "delay_ns": delay_ns, "buffer": buffer(buffer_packets, buffer_bytes)}
+                     "delay_ns": delay_ns, "buffer": buffer(buffer_packets, buffer_bytes)} | ({"loss": loss} if loss else {})
             # Edges have XCP before their fibres only.
             has_xcp = xcp_bps is not None and source in self.scenario["routers"]
             self._append("links", entry | ({"xcp_bps": xcp_bps} if has_xcp else {}))

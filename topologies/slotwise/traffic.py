@@ -111,4 +111,4 @@ def _is_host(endpoint: str) -> bool:
 
 def kernel_congestion_control(entry: dict) -> str:
     """What Linux calls the `transport` of a `tcp` or `file` entry. Its reno is NewReno; it has no older one, and no XCP."""
-    return {"cubic": "cubic", "newreno": "reno", "reno": "reno"}[entry.get("transport", "cubic")]
+    return {"cubic": "cubic", "highspeed": "highspeed", "newreno": "reno", "reno": "reno"}[entry.get("transport", "cubic")]

@@ -71,7 +71,7 @@ def test_flows_keep_their_entry(star):
 
 def test_a_transport_has_the_kernels_name():
     assert kernel_congestion_control({}) == "cubic"
-    assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "newreno", "reno")] == ["cubic", "reno", "reno"]
+    assert [kernel_congestion_control({"transport": name}) for name in ("cubic", "highspeed", "newreno", "reno")] == ["cubic", "highspeed", "reno", "reno"]
 
 
 def test_flows_between_routers_start_one_after_the_other():

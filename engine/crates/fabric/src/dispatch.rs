@@ -13,7 +13,7 @@ use crate::fabric::{Change, Fabric};
 use crate::faults::Way;
 use crate::invariants::Invariant;
 use crate::kind::CardAt;
-use crate::lane::LaneEnd;
+use crate::lane::{Flying, LaneEnd};
 use crate::message::ToCard;
 use crate::node::Came;
 use crate::packet::{Frame, Packet, UNBORN};
@@ -94,15 +94,18 @@ impl Fabric {
             return;
         };
         match end {
-            LaneEnd::Port { device, port } => {
-                let Packet { mut frame, born_ns } = flying.packet;
-                self.run_p4_given(device, port, &mut frame, Origin::Lane { born_ns });
-                self.pool.give_back(frame);
-            }
+            LaneEnd::Port { device, port } => self.packet_arrives(device, port, flying),
             LaneEnd::Host(host) => self.at_host(host, flying.packet),
             LaneEnd::Own { end, number } => (end.arrive)(self, number as usize, flying),
             LaneEnd::Outside => self.pool.give_back(flying.packet.frame),
         }
+    }
+
+    /// A packet has come to a port of a switch.
+    pub(crate) fn packet_arrives(&mut self, device: Device, port: Port, flying: Flying) {
+        let Packet { mut frame, born_ns } = flying.packet;
+        self.run_p4_given(device, port, &mut frame, Origin::Lane { born_ns });
+        self.pool.give_back(frame);
     }
 
     fn parcel(&mut self, number: u32) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fibres.
 
-use rand::RngCore;
-use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
 
-use crate::random;
+use crate::random::{Chance, Stream, generator};
 
 /// Time that `bytes` take at `rate_bps`, rounded up.
 pub(crate) fn transmission_ns(bytes: u64, rate_bps: u64) -> u64 {
@@ -41,7 +39,7 @@ pub(crate) struct LightChange {
 
 /// One direction of a fibre.
 pub(crate) struct Direction {
-    random: Pcg64Mcg,
+    loss: Chance,
     pub(crate) lane: usize,
     pub(crate) used: LinkUse,
 }
@@ -55,8 +53,6 @@ pub(crate) struct FibrePair {
     pub(crate) port: u16,
     pub(crate) rate_bps: u64,
     pub(crate) delay_ns: u64,
-    /// A draw of 64 bits below this is a loss.
-    loss_threshold: u128,
     /// What the scenario's link changes say.
     up: bool,
     /// What a fault on purpose says: neither mends what the other broke.
@@ -73,9 +69,9 @@ impl FibrePair {
     /// Its lanes are those of these numbers, to the core and to the edge.
     pub(crate) fn new(seed: u64, edge: u16, fibre: &Fibre, lanes: [usize; 2]) -> FibrePair {
         let direction = |stream, lane| {
-            let random = random::generator(seed, stream, u64::from(fibre.core) << 16 | u64::from(edge));
+            let random = generator(seed, stream, u64::from(fibre.core) << 16 | u64::from(edge));
             Direction {
-                random,
+                loss: Chance::new(fibre.loss, random),
                 lane,
                 used: LinkUse::default(),
             }
@@ -86,14 +82,13 @@ impl FibrePair {
             port: fibre.port,
             rate_bps: fibre.rate_bps,
             delay_ns: fibre.delay_ns,
-            loss_threshold: loss_threshold(fibre.loss),
             up: true,
             cut: false,
             attenuation_mdb: fibre.attenuation_mdb,
             optics: None,
             light: Light::Good,
-            to_core: direction(random::Stream::FibreToCore, lanes[0]),
-            to_edge: direction(random::Stream::FibreToEdge, lanes[1]),
+            to_core: direction(Stream::FibreToCore, lanes[0]),
+            to_edge: direction(Stream::FibreToEdge, lanes[1]),
         }
     }
 
@@ -138,7 +133,10 @@ impl FibrePair {
         self.changed(|pair| {
             pair.rate_bps = change.rate_bps.unwrap_or(pair.rate_bps);
             pair.delay_ns = change.delay_ns.unwrap_or(pair.delay_ns);
-            pair.loss_threshold = change.loss.map_or(pair.loss_threshold, loss_threshold);
+            if let Some(loss) = change.loss {
+                pair.to_core.loss.set(loss);
+                pair.to_edge.loss.set(loss);
+            }
             pair.attenuation_mdb = change.attenuation_mdb.unwrap_or(pair.attenuation_mdb);
             pair.up = change.up.unwrap_or(pair.up);
             pair.judge_light();
@@ -157,33 +155,28 @@ impl FibrePair {
 
     pub(crate) fn enter_to_core(&mut self, bytes: usize, duration_ns: u64) -> Passage {
         let is_up = self.is_up();
-        self.to_core.enter(is_up, self.loss_threshold, bytes, duration_ns)
+        self.to_core.enter(is_up, bytes, duration_ns)
     }
 
     pub(crate) fn enter_to_edge(&mut self, bytes: usize, duration_ns: u64) -> Passage {
         let is_up = self.is_up();
-        self.to_edge.enter(is_up, self.loss_threshold, bytes, duration_ns)
+        self.to_edge.enter(is_up, bytes, duration_ns)
     }
 }
 
 impl Direction {
-    fn enter(&mut self, up: bool, loss_threshold: u128, bytes: usize, duration_ns: u64) -> Passage {
+    fn enter(&mut self, up: bool, bytes: usize, duration_ns: u64) -> Passage {
         if !up {
             return Passage::Down;
         }
         self.used.packets += 1;
         self.used.bytes += bytes as u64;
         self.used.busy_ns += duration_ns;
-        if loss_threshold > 0 && u128::from(self.random.next_u64()) < loss_threshold {
+        if self.loss.comes() {
             return Passage::Lost;
         }
         Passage::Through
     }
-}
-
-/// A draw of 64 bits is below this with a probability.
-pub(crate) fn loss_threshold(probability: f64) -> u128 {
-    (probability * 2f64.powi(64)) as u128
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Seeded randomness: one generator for each thing that draws, so that none disturbs another.
 
-use rand::SeedableRng;
+use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// What a generator is for.
@@ -20,6 +20,33 @@ pub(crate) enum Stream {
     LaneLoss = 11,
     LaneDelay = 12,
     Gtp = 13,
+    RoutedLoss = 14,
+}
+
+/// What happens with a probability each time.
+pub(crate) struct Chance {
+    /// A draw of 64 bits is below this with the probability.
+    threshold: u128,
+    random: Pcg64Mcg,
+}
+
+impl Chance {
+    /// With a probability in [0, 1].
+    pub(crate) fn new(probability: f64, random: Pcg64Mcg) -> Chance {
+        let mut chance = Chance { threshold: 0, random };
+        chance.set(probability);
+        chance
+    }
+
+    /// Another probability from now on.
+    pub(crate) fn set(&mut self, probability: f64) {
+        self.threshold = (probability * 2f64.powi(64)) as u128;
+    }
+
+    /// Whether it happens this time; nothing is drawn for what never does.
+    pub(crate) fn comes(&mut self) -> bool {
+        self.threshold > 0 && u128::from(self.random.next_u64()) < self.threshold
+    }
 }
 
 /// The generator of the `index`-th thing of its kind.

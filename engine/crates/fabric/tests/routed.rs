@@ -412,3 +412,35 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     );
     assert!(network.poll_host_output().is_none() && network.invariants().held());
 }
+
+/// Two streams of 4 Mb/s over the link `there`, which loses a fifth, and two back: packets that hosts got of `there` and `back`, and of
+/// losses at the outputs of both routers.
+fn lossy(seed: u64) -> ([u64; 2], [u64; 2]) {
+    let flows = "{name: f, from: s, to: d, udp: {rate_bps: 4000000, process: constant}}, \
+                 {name: g, from: d, to: s, udp: {rate_bps: 4000000, process: constant}}";
+    let mut scenario = dumbbell(flows, "");
+    scenario.routed.links[0].loss = 0.2;
+    let mut network = network(&scenario, seed);
+    assert!(!network.run_until_control(5000 * MS), "nothing has XCP here");
+    let mut came = |flow: usize| network.take_flow_use(flow).packets + network.take_flow_use(flow + 1).packets;
+    let came = [came(0), came(2)];
+    let port = |router: u16| Place::Port {
+        device: Device::Router(router),
+        port: 1,
+    };
+    let lost = [0, 1].map(|router| network.drops().get(port(router), DropCause::LinkLoss).packets);
+    assert!(network.invariants().held());
+    (came, lost)
+}
+
+#[test]
+fn a_link_loses_its_share_at_random_and_the_link_back_nothing() {
+    let (came, lost) = lossy(3);
+    assert!(came[1] > 4900 && lost[1] == 0, "{came:?} {lost:?}");
+    // Some 5000 packets: 1000 are lost, with a deviation of 28.
+    assert!((850..1150).contains(&lost[0]), "{lost:?}");
+    let missing = came[1] - came[0];
+    assert!(missing.abs_diff(lost[0]) < 20, "what is under way: {came:?} {lost:?}");
+    assert_eq!(lossy(3), (came, lost), "by seed");
+    assert_ne!(lossy(4).1, lost);
+}

@@ -67,6 +67,8 @@ pub(crate) enum Function {
     Absolute,
     /// A list, the largest first.
     Sorted,
+    /// So many of its largest numbers, the largest first: all of them if there are no more.
+    Top,
     /// 1 where the first is at least the second, or above it; else 0.
     AtLeast,
     Above,
@@ -80,7 +82,7 @@ pub(crate) enum Function {
     LinearAtMost,
 }
 
-const FUNCTIONS: [(&str, Function, usize); 24] = [
+const FUNCTIONS: [(&str, Function, usize); 25] = [
     ("least", Function::Least, 1),
     ("most", Function::Most, 1),
     ("mean", Function::Mean, 1),
@@ -99,6 +101,7 @@ const FUNCTIONS: [(&str, Function, usize); 24] = [
     ("sqrt", Function::Root, 1),
     ("abs", Function::Absolute, 1),
     ("sorted", Function::Sorted, 1),
+    ("top", Function::Top, 2),
     ("at_least", Function::AtLeast, 2),
     ("above", Function::Above, 2),
     ("if", Function::If, 3),
@@ -423,9 +426,12 @@ impl Function {
             Function::Logarithm => each(f64::log10),
             Function::Root => each(f64::sqrt),
             Function::Absolute => each(f64::abs),
-            Function::Sorted => {
+            Function::Sorted | Function::Top => {
                 let mut sorted = list.clone();
                 sorted.sort_by(|one, other| other.total_cmp(one));
+                if self == Function::Top {
+                    sorted.truncate(*parts.get(1)?.first()? as usize);
+                }
                 Some(sorted)
             }
             Function::AtLeast => joined(list, parts.get(1)?, |one, other| f64::from(u8::from(one >= other))),
@@ -504,6 +510,10 @@ mod tests {
         assert_eq!(
             one("mean(abs(sorted(each(xcp@10)) - sorted(each(xcp-ack@10))))"),
             0.133333333
+        );
+        assert_eq!(
+            value("top(each(xcp@10), 2)").unwrap(),
+            value("sorted(each(xcp@10))").unwrap()[..2]
         );
         assert_eq!(one("mean(at_least(each(xcp@10), 0.6))"), 0.666666667);
         assert_eq!(one("sum(above(each(xcp@10), 0.6) * above(0.7, each(xcp-ack@10)))"), 1.0);

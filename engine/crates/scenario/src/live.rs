@@ -91,6 +91,7 @@ impl Transport {
         match self {
             Transport::Reno | Transport::NewReno => Some("reno"),
             Transport::Cubic => Some("cubic"),
+            Transport::HighSpeed => Some("highspeed"),
             Transport::Xcp => None,
         }
     }

@@ -276,17 +276,25 @@ pub enum Transport {
     /// RFC 9438 with SACK, as Linux has it.
     #[default]
     Cubic,
+    /// HighSpeed TCP with SACK: RFC 3649, with limited slow start (RFC 3742).
+    HighSpeed,
     /// XCP with SACK. Hosts of Linux have none: the engine plays it, live too.
     Xcp,
 }
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Transport; 4] = [Transport::Reno, Transport::NewReno, Transport::Cubic, Transport::Xcp];
+    pub const ALL: [Transport; 5] = [
+        Transport::Reno,
+        Transport::NewReno,
+        Transport::Cubic,
+        Transport::HighSpeed,
+        Transport::Xcp,
+    ];
 
     /// Whether it uses SACK where nothing else is said.
     pub fn uses_sack(self) -> bool {
-        matches!(self, Transport::Cubic | Transport::Xcp)
+        matches!(self, Transport::Cubic | Transport::HighSpeed | Transport::Xcp)
     }
 
     /// The name in a scenario file.
@@ -295,6 +303,7 @@ impl Transport {
             Transport::Reno => "reno",
             Transport::NewReno => "newreno",
             Transport::Cubic => "cubic",
+            Transport::HighSpeed => "highspeed",
             Transport::Xcp => "xcp",
         }
     }

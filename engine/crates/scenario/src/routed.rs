@@ -62,7 +62,7 @@ impl Metric {
 }
 
 /// One direction of a link between two routers, or a router and an edge's access port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RoutedLink {
     /// Its name.
     pub name: String,
@@ -74,6 +74,8 @@ pub struct RoutedLink {
     pub rate_bps: u64,
     /// Propagation delay.
     pub delay_ns: u64,
+    /// Probability that a packet is lost on it, in [0, 1].
+    pub loss: f64,
     /// What waits for it at most.
     pub buffer: Buffer,
     /// Capacity that the router's XCP reckons with; `None`: no XCP on this output.

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Faults, MS, Network, SECOND, config, flow};
 use proptest::prelude::*;
-use slotwise_transport::Algorithm::{Cubic, NewReno, Reno};
+use slotwise_transport::Algorithm::{Cubic, HighSpeed, NewReno, Reno};
 use slotwise_transport::{AbortReason, Algorithm, Event};
 
 /// Payload of the default 1000-byte packet.
@@ -67,7 +67,7 @@ fn with_losses(algorithm: Algorithm, sack: bool, drops: &[u64]) -> Network {
 
 #[test]
 fn one_loss_is_mended_by_fast_retransmit() {
-    for algorithm in [Reno, NewReno, Cubic] {
+    for algorithm in [Reno, NewReno, Cubic, HighSpeed] {
         for sack in [false, true] {
             let network = with_losses(algorithm, sack, &[50]);
             let stats = network.flows[0].sender.stats();
@@ -232,7 +232,7 @@ fn a_peer_that_never_answers_ends_the_connection_after_the_tries_allowed() {
 }
 
 #[test]
-fn cubic_beats_reno_on_a_long_fat_path() {
+fn cubic_and_highspeed_beat_reno_on_a_long_fat_path() {
     let run = |algorithm| {
         let flow = flow(
             config(0, algorithm),
@@ -245,10 +245,10 @@ fn cubic_beats_reno_on_a_long_fat_path() {
         assert_eq!(network.flows[0].receiver.sink().wrong_bytes(), 0);
         network.flows[0].sender.stats().acked_bytes as f64 * 8.0 / 40.0 / 20e6
     };
-    let (reno, cubic) = (run(NewReno), run(Cubic));
+    let [reno, cubic, highspeed] = [NewReno, Cubic, HighSpeed].map(run);
     assert!(
-        cubic > 0.75 && cubic > 1.1 * reno,
-        "utilization: reno {reno}, cubic {cubic}"
+        cubic > 0.75 && cubic > 1.1 * reno && highspeed > 1.02 * reno,
+        "utilization: reno {reno}, cubic {cubic}, highspeed {highspeed}"
     );
 }
 
@@ -354,7 +354,7 @@ proptest! {
     #[test]
     fn no_byte_is_lost_or_changed_whatever_the_network_does(
         seed: u64,
-        algorithm in prop::sample::select(vec![Reno, NewReno, Cubic, Algorithm::Xcp]),
+        algorithm in prop::sample::select(vec![Reno, NewReno, Cubic, HighSpeed, Algorithm::Xcp]),
         sack: bool,
         (rack, paced, limited_transmit) in any::<(bool, bool, bool)>(),
         delayed: bool,

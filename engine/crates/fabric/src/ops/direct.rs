@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A lane of the two-link model: a train may be lost at its end, and its delay is drawn anew from time to time.
 
-use rand::{Rng, RngCore};
+use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{DelayProcess, DirectLink};
 
-use crate::link::loss_threshold;
-use crate::random::{Stream, generator};
+use crate::random::{Chance, Stream, generator};
 
 const NS_PER_MS: f64 = 1e6;
 
 /// One direction of a fibre between edges, for one wavelength.
 pub(crate) struct DirectLane {
-    /// A draw of 64 bits below this is a loss.
-    loss_threshold: u128,
-    losses: Pcg64Mcg,
+    loss: Chance,
     delay: Option<Delay>,
 }
 
@@ -69,8 +66,7 @@ impl DirectLane {
     /// The lane from an end of a link, 0 or 1; `number` tells it from all others.
     pub(crate) fn new(seed: u64, link: &DirectLink, end: usize, number: u64) -> DirectLane {
         DirectLane {
-            loss_threshold: loss_threshold(link.loss[end]),
-            losses: generator(seed, Stream::LaneLoss, number),
+            loss: Chance::new(link.loss[end], generator(seed, Stream::LaneLoss, number)),
             delay: link
                 .delay
                 .map(|process| Delay::new(process, generator(seed, Stream::LaneDelay, number))),
@@ -84,7 +80,7 @@ impl DirectLane {
 
     /// Whether a train that has come to the end is lost there.
     pub(crate) fn loses(&mut self) -> bool {
-        self.loss_threshold > 0 && u128::from(self.losses.next_u64()) < self.loss_threshold
+        self.loss.comes()
     }
 }
 

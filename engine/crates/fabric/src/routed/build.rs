@@ -7,13 +7,14 @@ use std::net::Ipv4Addr;
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, Endpoint, Scenario};
 
-use super::{ROUTER, Routed, RouterPort};
+use super::{LOSSY, Lossy, ROUTER, Routed, RouterPort};
 use crate::access::{FIFO, Host};
 use crate::event::Event;
 use crate::fabric::Fabric;
 use crate::groups::{group_hosts, ip_fifo};
 use crate::kind::{CardAt, Part};
 use crate::lane::LaneEnd;
+use crate::random::{Chance, Stream, generator};
 use crate::traffic::mac_number;
 
 impl Fabric {
@@ -24,6 +25,7 @@ impl Fabric {
         self.add_nodes(&ROUTER, (0..routed.routers.len()).map(device));
         self.routed = Part::of(Routed {
             links: Vec::new(),
+            lossy: Vec::new(),
             ports: vec![Vec::new(); routed.routers.len()],
         });
         let ports: BTreeMap<Device, BTreeMap<Device, Port>> = self
@@ -33,10 +35,14 @@ impl Fabric {
             .collect();
         for (index, link) in routed.links.iter().enumerate() {
             let (port, far_port) = (ports[&link.from][&link.to], ports[&link.to][&link.from]);
-            let lane = self.add_lane(LaneEnd::Port {
-                device: link.to,
-                port: far_port,
-            });
+            let end = match link.loss {
+                0.0 => LaneEnd::Port {
+                    device: link.to,
+                    port: far_port,
+                },
+                loss => self.lossy_end(index, loss, (link.to, far_port)),
+            };
+            let lane = self.add_lane(end);
             let mut queue = ip_fifo(lane, (link.rate_bps, link.delay_ns), link.buffer.into());
             if link.xcp_bps.is_some() {
                 queue.start_timers(0);
@@ -71,6 +77,13 @@ impl Fabric {
             }
         }
         self.add_routes(scenario);
+    }
+
+    /// The end of a link, by its number in the scenario, that loses packets at random and leads to a port.
+    fn lossy_end(&mut self, link: usize, loss: f64, port: (Device, Port)) -> LaneEnd {
+        let loss = Chance::new(loss, generator(self.seed, Stream::RoutedLoss, link as u64));
+        self.routed.lossy.push(Lossy { link, port, loss });
+        LaneEnd::own(&LOSSY, self.routed.lossy.len() - 1)
     }
 
     /// Tells every port to a router, or into a star, which hosts are reached by it.

@@ -14,7 +14,9 @@ use crate::drops::DropCause;
 use crate::fabric::Fabric;
 use crate::fifo::FifoUse;
 use crate::invariants::Invariant;
-use crate::kind::{CardAt, Kind, NodeKind};
+use crate::kind::{CardAt, End, Kind, NodeKind};
+use crate::lane::Flying;
+use crate::random::Chance;
 use crate::traffic::{FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic, mac_number};
 
 /// Networks of routers.
@@ -35,6 +37,20 @@ static ROUTER: NodeKind = NodeKind {
     ..NodeKind::PLAIN
 };
 
+/// Where links end that lose packets at random, by number.
+static LOSSY: End = End {
+    arrive: Fabric::lossy_arrives,
+};
+
+/// A link that loses packets at random, at its end: they have taken their time of it.
+pub(crate) struct Lossy {
+    /// Its number in the scenario.
+    link: usize,
+    /// Where it leads.
+    port: (Device, Port),
+    loss: Chance,
+}
+
 /// A port of a router, for the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouterPort {
@@ -54,11 +70,23 @@ pub struct RouterPort {
 pub(crate) struct Routed {
     /// Cards by the scenario's link.
     pub(crate) links: Vec<usize>,
+    /// Links that lose packets at random.
+    pub(crate) lossy: Vec<Lossy>,
     /// Ports by router.
     pub(crate) ports: Vec<Vec<RouterPort>>,
 }
 
 impl Fabric {
+    fn lossy_arrives(&mut self, number: usize, flying: Flying) {
+        let lossy = &mut self.routed.lossy[number];
+        let (device, port) = lossy.port;
+        if !lossy.loss.comes() {
+            return self.packet_arrives(device, port, flying);
+        }
+        let place = self.fifos[self.routed.links[self.routed.lossy[number].link]].place;
+        self.drop(place, DropCause::LinkLoss, flying.packet.frame);
+    }
+
     /// Passes of packets and ticks through P4 so far.
     pub fn p4_passes(&self) -> u64 {
         self.p4_passes

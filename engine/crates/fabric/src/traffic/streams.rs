@@ -31,6 +31,7 @@ fn algorithm(transport: Transport) -> Algorithm {
         Transport::Reno => Algorithm::Reno,
         Transport::NewReno => Algorithm::NewReno,
         Transport::Cubic => Algorithm::Cubic,
+        Transport::HighSpeed => Algorithm::HighSpeed,
         Transport::Xcp => Algorithm::Xcp,
     }
 }

@@ -196,7 +196,9 @@ fn party(r: &mut Reader, groups: &Names, parts: Parts, fields: &Fields, key: &st
 }
 
 fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: String) -> RoutedLink {
-    let keys = ["name", "from", "to", "rate_bps", "delay_ns", "buffer", "xcp_bps"];
+    let keys = [
+        "name", "from", "to", "rate_bps", "delay_ns", "loss", "buffer", "xcp_bps",
+    ];
     let fields = r.fields(value, pointer, &keys);
     RoutedLink {
         name: r.name(&fields, "name"),
@@ -204,6 +206,7 @@ fn link(r: &mut Reader, routers: &Names, parts: Parts, value: &Value, pointer: S
         to: node(r, routers, parts, &fields, "to"),
         rate_bps: r.integer(&fields, "rate_bps", RATE_BPS),
         delay_ns: r.integer(&fields, "delay_ns", DELAY_NS),
+        loss: r.optional_probability(&fields, "loss").unwrap_or(0.0),
         buffer: buffer(r, &fields),
         xcp_bps: r.optional_integer(&fields, "xcp_bps", RATE_BPS),
     }

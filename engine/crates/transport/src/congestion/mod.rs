@@ -2,10 +2,12 @@
 //! Congestion control: how many bytes may be in flight.
 
 mod cubic;
+mod highspeed;
 mod reno;
 mod xcp;
 
 pub use cubic::Cubic;
+pub use highspeed::HighSpeed;
 pub use reno::Reno;
 pub use xcp::Xcp;
 
@@ -51,24 +53,30 @@ pub enum Algorithm {
     NewReno,
     /// RFC 9438, with NewReno's recovery.
     Cubic,
+    /// RFC 3649 with limited slow start (RFC 3742), NewReno's recovery.
+    HighSpeed,
     /// Windows from explicit feedback (draft-falk-xcp-spec), NewReno's recovery.
     Xcp,
 }
 
 impl Algorithm {
     /// A controller for segments of `mss_bytes` in packets of `packet_bytes`, a window to begin with, and a slow-start threshold
-    /// if there is one from the beginning, which XCP does without.
+    /// if there is one from the beginning, which XCP does without. The window that is used is at most `limit_bytes`: XCP's stays within.
     pub(crate) fn controller(
         self,
         mss_bytes: u64,
         packet_bytes: u64,
         initial_window_bytes: u64,
         ssthresh_bytes: Option<u64>,
+        limit_bytes: Option<u64>,
     ) -> Box<dyn CongestionControl + Send> {
         match self {
             Self::Reno | Self::NewReno => Box::new(Reno::new(mss_bytes, initial_window_bytes, ssthresh_bytes)),
             Self::Cubic => Box::new(Cubic::new(mss_bytes, initial_window_bytes, ssthresh_bytes)),
-            Self::Xcp => Box::new(Xcp::new(mss_bytes, packet_bytes, initial_window_bytes)),
+            Self::HighSpeed => Box::new(HighSpeed::new(mss_bytes, initial_window_bytes, ssthresh_bytes)),
+            Self::Xcp => Box::new(
+                Xcp::new(mss_bytes, packet_bytes, initial_window_bytes).within(limit_bytes.unwrap_or(u64::MAX)),
+            ),
         }
     }
 }

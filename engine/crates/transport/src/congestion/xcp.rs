@@ -15,6 +15,8 @@ pub struct Xcp {
     mss: u64,
     packet: u64,
     window: u64,
+    /// The window goes no further.
+    limit: u64,
     ssthresh: u64,
     /// Remainder of the last division, in 1 / (16e9 · packet) bytes.
     remainder: i128,
@@ -27,9 +29,18 @@ impl Xcp {
             mss: mss_bytes,
             packet: packet_bytes,
             window: initial_window_bytes,
+            limit: u64::MAX,
             ssthresh: u64::MAX,
             remainder: 0,
         }
+    }
+
+    /// The same with a window of at most `limit_bytes`, at least a segment: a sender that never uses more tells routers no more, or they would take what
+    /// it leaves for given to it.
+    pub fn within(mut self, limit_bytes: u64) -> Self {
+        self.limit = limit_bytes.max(self.mss);
+        self.window = self.window.min(self.limit);
+        self
     }
 
     fn halve(&mut self, flight_bytes: u64) {
@@ -56,8 +67,8 @@ impl CongestionControl for Xcp {
         self.remainder = change.rem_euclid(divisor);
         let window = i128::from(self.window) + change.div_euclid(divisor);
         self.window = u64::try_from(window).unwrap_or(0);
-        if self.window < self.mss {
-            self.window = self.mss;
+        if !(self.mss..=self.limit).contains(&self.window) {
+            self.window = self.window.clamp(self.mss, self.limit);
             self.remainder = 0;
         }
     }
@@ -113,6 +124,23 @@ mod tests {
             xcp.on_ack(&ack(-1, 100_000_000));
         }
         assert_eq!(xcp.window_bytes(), 9400);
+    }
+
+    #[test]
+    fn a_limit_holds_and_feedback_works_from_there() {
+        let mut xcp = Xcp::new(1440, 1500, 4 * 1440).within(5 * 1440);
+        let feedback = 600_000 / 8 * THROUGHPUT_PER_BYTE as i32;
+        for _ in 0..10 {
+            xcp.on_ack(&ack(feedback, 20_000_000));
+            assert_eq!(xcp.window_bytes(), 5 * 1440);
+        }
+        xcp.on_ack(&ack(-feedback, 20_000_000));
+        assert_eq!(xcp.window_bytes(), 4 * 1440, "nothing has been saved up");
+        assert_eq!(
+            Xcp::new(1440, 1500, 4 * 1440).within(1).window_bytes(),
+            1440,
+            "a segment is left"
+        );
     }
 
     #[test]

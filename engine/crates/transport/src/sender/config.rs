@@ -103,8 +103,9 @@ impl SenderConfig {
             Some(segments) => u64::from(segments) * mss,
             None => congestion::initial_window_bytes(mss),
         };
-        let ssthresh = self.initial_ssthresh_segments.map(|segments| u64::from(segments) * mss);
+        let [ssthresh, limit] = [self.initial_ssthresh_segments, self.window_limit_segments]
+            .map(|segments| segments.map(|segments| u64::from(segments) * mss));
         self.algorithm
-            .controller(mss, mss + self.header_bytes(), window, ssthresh)
+            .controller(mss, mss + self.header_bytes(), window, ssthresh, limit)
     }
 }

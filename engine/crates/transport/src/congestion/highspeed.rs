@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HighSpeed TCP: RFC 3649, with limited slow start (RFC 3742).
+
+use super::{Ack, CongestionControl};
+
+/// Up to this window, segments, it is standard TCP (RFC 3649 section 5).
+const LOW_WINDOW: f64 = 38.0;
+/// The window at a loss of 10^-7.
+const HIGH_WINDOW: f64 = 83_000.0;
+/// Part of the window that a loss takes there.
+const HIGH_DECREASE: f64 = 0.1;
+/// Above so many segments slow start adds at most half of it in a round trip (RFC 3742).
+const MAX_SSTHRESH: f64 = 100.0;
+
+/// Increases by more, and decreases by less, the larger the window. Recovery is the sender's.
+#[derive(Clone, Debug)]
+pub struct HighSpeed {
+    mss: u64,
+    window: u64,
+    ssthresh: u64,
+    /// Segments by which the window is to grow that are no whole one yet.
+    credit: f64,
+}
+
+/// Part of a window of so many segments that a loss takes: b(w).
+fn decrease(window: f64) -> f64 {
+    if window <= LOW_WINDOW {
+        return 0.5;
+    }
+    let place = (window / LOW_WINDOW).ln() / (HIGH_WINDOW / LOW_WINDOW).ln();
+    ((HIGH_DECREASE - 0.5) * place + 0.5).max(HIGH_DECREASE)
+}
+
+/// Segments by which a window of so many grows in a round trip: a(w), from the loss p(w) at which it is the mean.
+fn increase(window: f64) -> f64 {
+    if window <= LOW_WINDOW {
+        return 1.0;
+    }
+    let loss = 0.078_9 / window.powf(1.197_6);
+    let part = decrease(window);
+    (window * window * loss * 2.0 * part / (2.0 - part)).max(1.0)
+}
+
+impl HighSpeed {
+    /// Begins in slow start, which ends at `ssthresh_bytes` unless there is a loss before. All arguments are bytes.
+    pub fn new(mss_bytes: u64, initial_window_bytes: u64, ssthresh_bytes: Option<u64>) -> Self {
+        Self {
+            mss: mss_bytes,
+            window: initial_window_bytes,
+            ssthresh: ssthresh_bytes.unwrap_or(u64::MAX),
+            credit: 0.0,
+        }
+    }
+
+    fn segments(&self) -> f64 {
+        self.window as f64 / self.mss as f64
+    }
+
+    fn shrink(&mut self, flight_bytes: u64) {
+        let left = flight_bytes as f64 * (1.0 - decrease(flight_bytes as f64 / self.mss as f64));
+        self.ssthresh = (left as u64).max(2 * self.mss);
+        self.credit = 0.0;
+    }
+}
+
+impl CongestionControl for HighSpeed {
+    fn window_bytes(&self) -> u64 {
+        self.window
+    }
+
+    fn ssthresh_bytes(&self) -> u64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if !ack.window_limited {
+            return;
+        }
+        let (window, acked) = (self.segments(), ack.acked_bytes as f64 / self.mss as f64);
+        self.credit += match self.window < self.ssthresh {
+            true if window <= MAX_SSTHRESH => acked.min(1.0),
+            true => acked.min(1.0) / (window / (0.5 * MAX_SSTHRESH)).floor(),
+            false => acked * increase(window) / window,
+        };
+        let whole = self.credit.floor();
+        self.credit -= whole;
+        self.window += whole as u64 * self.mss;
+    }
+
+    fn on_loss(&mut self, _now_ns: u64, flight_bytes: u64) {
+        self.shrink(flight_bytes);
+        self.window = self.ssthresh;
+    }
+
+    fn cap_window(&mut self, limit_bytes: u64) {
+        self.window = self.window.min(limit_bytes);
+    }
+
+    fn on_timeout(&mut self, _now_ns: u64, flight_bytes: u64, first: bool) {
+        if first {
+            self.shrink(flight_bytes);
+        }
+        self.window = self.mss;
+        self.credit = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(acked_bytes: u64) -> Ack {
+        Ack {
+            now_ns: 0,
+            acked_bytes,
+            srtt_ns: None,
+            window_limited: true,
+            feedback: None,
+        }
+    }
+
+    #[test]
+    fn increase_and_decrease_are_those_of_the_rfc() {
+        // Appendix B: the window from which on a(w) is so many, and b(w) there. It is of p = 0.078 / w^1.2, which is up to 4 % lower here.
+        let table = [
+            (38.0, 1.0, 0.50),
+            (118.0, 2.0, 0.44),
+            (221.0, 3.0, 0.41),
+            (347.0, 4.0, 0.38),
+            (495.0, 5.0, 0.37),
+            (663.0, 6.0, 0.35),
+            (851.0, 7.0, 0.34),
+            (1058.0, 8.0, 0.33),
+        ];
+        for (window, grows, falls) in table {
+            assert!(
+                (increase(window) / grows - 1.0).abs() < 0.04,
+                "a({window}) is {}",
+                increase(window)
+            );
+            assert!(
+                (decrease(window) - falls).abs() < 0.006,
+                "b({window}) is {}",
+                decrease(window)
+            );
+        }
+        // Section 5: a loss of exactly 10^-7 makes 72.5 segments at 83000.
+        assert!((increase(83_000.0) / 72.5 - 1.0).abs() < 0.02, "{}", increase(83_000.0));
+        assert_eq!((decrease(83_000.0), decrease(1e6)), (0.1, 0.1));
+        assert_eq!((increase(10.0), decrease(10.0)), (1.0, 0.5));
+    }
+
+    #[test]
+    fn a_window_of_acknowledgments_adds_a_segments_and_a_loss_takes_b() {
+        let mut control = HighSpeed::new(1000, 495_000, Some(1000));
+        for _ in 0..495 {
+            control.on_ack(&ack(1000));
+        }
+        // a(495) is 5; it grows a little on the way.
+        assert_eq!(
+            control.window_bytes(),
+            500_000 - 1000 * u64::from(control.window_bytes() == 499_000)
+        );
+        control.on_loss(0, 495_000);
+        let left = control.window_bytes() as f64 / 495_000.0;
+        assert!((left - 0.63).abs() < 0.01, "{left}");
+        assert_eq!(control.ssthresh_bytes(), control.window_bytes());
+    }
+
+    #[test]
+    fn slow_start_is_limited_above_a_hundred_segments() {
+        let mut control = HighSpeed::new(1000, 4000, None);
+        for _ in 0..96 {
+            control.on_ack(&ack(1000));
+        }
+        assert_eq!(control.window_bytes(), 100_000, "doubles before");
+        for _ in 0..1000 {
+            let before = control.window_bytes();
+            for _ in 0..before / 1000 {
+                control.on_ack(&ack(1000));
+            }
+            let added = (control.window_bytes() - before) / 1000;
+            assert!((40..=51).contains(&added), "{added} segments beside {before} bytes");
+            if control.window_bytes() > 1_000_000 {
+                return;
+            }
+        }
+        panic!("it never grew");
+    }
+
+    #[test]
+    fn a_timeout_begins_again_from_one_segment_and_shrinks_once_only() {
+        let mut control = HighSpeed::new(1000, 10_000, None);
+        control.on_timeout(0, 10_000, true);
+        assert_eq!((control.window_bytes(), control.ssthresh_bytes()), (1000, 5000));
+        control.on_timeout(0, 1000, false);
+        assert_eq!(control.ssthresh_bytes(), 5000);
+        control.on_loss(0, 1000);
+        assert_eq!(control.ssthresh_bytes(), 2000, "never under two segments");
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut control = HighSpeed::new(1000, 4000, None);
+        control.on_ack(&Ack {
+            window_limited: false,
+            ..ack(1000)
+        });
+        assert_eq!(control.window_bytes(), 4000);
+    }
+}
